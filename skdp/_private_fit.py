@@ -285,9 +285,19 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
                 _say(error, _IN_DOUBT if entry.may_be_recorded else _REFUSED)
             raise
 
-    def _release(self, *data: MatrixLike, groups: VectorLike = None, **parameters: object) -> Any:
+    def _release(
+        self,
+        data: tuple[MatrixLike, ...],
+        groups: VectorLike | None,
+        epsilon: float,
+        delta: float | None,
+        neighboring: str,
+        budget: BudgetHandle | None,
+        random_state: RandomState,
+    ) -> Any:
         """Set the public parameters and fit, for objects that are used for one fit only."""
-        vars(self).update(parameters)
+        self.epsilon, self.delta, self.neighboring = epsilon, delta, neighboring
+        self.budget, self.random_state = budget, random_state
         return self._fit_privately(*data, **({} if groups is None else {"groups": groups}))
 
     def _release_parameters(self, unit: Unit = Unit.RECORD) -> ReleaseParameters:

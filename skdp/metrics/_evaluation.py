@@ -134,7 +134,7 @@ def evaluate(
     """Release the answer to a question."""
     parameters = terms._asdict()
     evaluation = Evaluation(question, parameters.pop("noise"))
-    result: ResultT = evaluation._release(truth, guess, **parameters)
+    result: ResultT = evaluation._release((truth, guess), **parameters)
     return result
 
 

@@ -6,40 +6,37 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.data.column import check_plain, received
 from skdp.data.column_facts import category_codes, check_comparable, checked_keys
 from skdp.data.columns import frame_names, is_label
 from skdp.data.records import Records
 from skdp.statistics._result import Axes
+from skdp.support.types import Label, MatrixLike, VectorLike
 
 __all__ = ["Keys", "axes_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """Public keys, one for each group; rows with another key, or none, are in no group.
+    """*Public* keys, one for each group, and the name of their column.
 
-    Parameters
-    ----------
-    name : object
-        *Public.* Of the column that has them.
-    values : ndarray of shape (n_groups,)
-        *Public.*
+    Rows with another key, or without one, are in no group.
     """
 
-    name: Any
+    name: Label
     values: np.ndarray
 
     @classmethod
-    def of(cls, x: Any, by: Any, keys: Any) -> Keys | None:
-        """Return the keys, None where rows of `x` are not grouped."""
+    def of(cls, x: MatrixLike, by: VectorLike | None, keys: ArrayLike | None) -> Keys | None:
+        """Return the checked keys, None if the rows of `x` are not grouped."""
         if by is None and keys is None:
             return None
         if by is None or keys is None:
             raise ValueError(
-                "by and keys go together: the column that has the keys, and the list of those that "
-                "are asked about. The list is public: known without a look at the data."
+                "by and keys go together: pass the column to group by, and the list of its values "
+                "to report. The list is public: choose it without looking at the data."
             )
         check_plain(received(by))
         name = by if is_label(by, frame_names(x)) else getattr(by, "name", None)
@@ -47,23 +44,18 @@ class Keys:
 
     @property
     def n_groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return int(self.values.size)
 
     def check(self, records: Records[Any]) -> None:
-        """Raise if the type of the column says that it has none of the keys."""
+        """Raise ValueError if the type of the column rules out all keys."""
         check_comparable(records.y, self.values, self.name)
 
     def codes(self, records: Records[Any]) -> np.ndarray:
-        """Return the group of each row by its place among the keys, −1 for none."""
+        """Return the group of each row, −1 for none."""
         return category_codes(records.y, self.values)
-
-    @property
-    def axes(self) -> Axes:
-        """The first axis of what is released by group."""
-        return ((str(self.name), self.values.tolist()),)
 
 
 def axes_of(keys: Keys | None) -> Axes:
     """Return the axis of groups, none without keys."""
-    return () if keys is None else keys.axes
+    return () if keys is None else ((str(keys.name), keys.values.tolist()),)

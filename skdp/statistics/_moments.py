@@ -5,52 +5,51 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp._private_fit import PlanT, PrivateFit, ReleasedT, ReleaseParameters
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.columns import Columns
 from skdp.data.exact_sums import Sums, exact_sums
 from skdp.data.records import Records, check_numeric
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._noise import Terms, half_width, sum_half_widths
+from skdp.statistics._result import Labels, Numbers, Statistic, shown
+from skdp.support.types import Bounds, MatrixLike, VectorLike
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import ROUNDED_ONCE, becomes_gaussian
 
 __all__ = [
     "Bounded",
+    "BoundedStatistic",
+    "Interval",
     "Means",
+    "Moments",
     "MomentsStatistic",
     "Part",
     "bounded",
-    "bounded_columns",
     "largest_square",
     "least_square",
     "product",
-    "row_counts",
     "variance_ends",
     "variance_half_width",
 ]
 
 _SMALL = 0.1  # half width of a mean of numbers in [−1, 1]; no guarantee rests on it
 
+Interval = tuple[np.ndarray, np.ndarray]
+
 
 @dataclass(frozen=True)
 class Part:
-    """Numbers of a row in [−radius, radius], of which the means are asked for.
+    """Numbers of a row in [−radius, radius] whose means are released.
 
-    Parameters
-    ----------
-    name : str
-    size : int
-        How many numbers a row has here.
-    radius : float
-    farthest : float
-        Distance in l1 of two rows, where it is less than 2·radius·size.
+    `farthest` is the l1 distance of two rows, where it is less than 2·radius·size.
     """
 
     name: str
@@ -59,41 +58,28 @@ class Part:
     farthest: float = math.inf
 
     def query(self, n_changed: int, n_groups: int | None = None) -> Query:
-        """Return what is asked: their sums, which one record changes by one row or by two.
+        """Return the query of the sums, which one record changes by one row or by two.
 
-        Of several groups, all numbers of one change where a record comes or goes; where one is
-        replaced, those of one group by 2·radius or those of two by the radius.
+        With groups, an added or removed record changes all numbers of one group. A replaced one
+        changes those of one group by 2·radius, or those of two groups by the radius.
         """
+        l1 = math.inf if n_changed == 1 else self.farthest * ROUNDED_ONCE
         if n_groups is not None:
-            return Query(
-                self.name,
-                size=n_groups * self.size,
-                linf_sensitivity=n_changed * self.radius * ROUNDED_ONCE,
-                l0_sensitivity=n_changed * self.size,
-                l1_sensitivity=n_changed * self.radius * self.size * ROUNDED_ONCE,
-            )
+            l1 = n_changed * self.radius * self.size * ROUNDED_ONCE
         return Query(
             self.name,
-            size=self.size,
+            size=(n_groups or 1) * self.size,
             linf_sensitivity=n_changed * self.radius * ROUNDED_ONCE,
-            l0_sensitivity=self.size,
-            l1_sensitivity=math.inf if n_changed == 1 else self.farthest * ROUNDED_ONCE,
+            l0_sensitivity=self.size if n_groups is None else n_changed * self.size,
+            l1_sensitivity=l1,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
-    """What is public about columns of numbers.
+    """*Public* facts about columns of numbers: `columns` has no rows, only names and types.
 
-    Parameters
-    ----------
-    bounds : ColumnBounds
-    keys : Keys or None
-        By which rows are grouped.
-    n_rows : int or None
-        How many records statistics are about: None where it is private, as it is in each group.
-    columns : Columns
-        Without rows: their names and types.
+    `n_rows` is the number of records, None if it is private, as it is in each group.
     """
 
     bounds: ColumnBounds
@@ -103,37 +89,27 @@ class Bounded:
 
     @property
     def n_columns(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return self.columns.n_columns
 
     @property
     def n_groups(self) -> int | None:
-        """How many groups there are, None where rows are not grouped."""
+        """The number of groups, None if rows are not grouped."""
         return None if self.keys is None else self.keys.n_groups
 
     @property
-    def labels(self) -> dict[str, Any]:
-        """What a statistic knows of names: a label for each group and column."""
-        axes = (*axes_of(self.keys), ("column", self.columns.labels))
-        return {"_axes": axes, "_library": self.columns.library}
+    def labels(self) -> Labels:
+        """The labels of a number for each group and column."""
+        return Labels((*axes_of(self.keys), ("column", self.columns.labels)), self.columns.library)
 
-    def shaped(self, values: np.ndarray) -> Any:
+    def shaped(self, values: np.ndarray) -> Numbers:
         """Return numbers of shape (n_groups, n_columns) without the axes that were not given."""
-        values = values[..., 0] if self.columns.single else values
-        return values if np.ndim(values) else float(values)
+        return shown(values[..., 0] if self.columns.single else values)
 
 
-def bounded_columns(
-    x: Any, bounds: Any, parameters: ReleaseParameters, *, by: Any, keys: Any, groups: Any
+def bounded(
+    records: Records[Any], bounds: Bounds | ColumnBounds, keys: Keys | None = None
 ) -> Records[Bounded]:
-    """Return checked columns of numbers, by the groups that are asked about."""
-    known = Keys.of(x, by, keys)
-    public = parameters.neighboring.count_is_public
-    records = Records.of_columns(x, by=by, groups=groups, count_is_public=public)
-    return bounded(records, bounds, known)
-
-
-def bounded(records: Records[Any], bounds: Any, keys: Keys | None = None) -> Records[Bounded]:
     """Return records of numbers, after checks of types and bounds."""
     columns = records.columns
     checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
@@ -148,54 +124,61 @@ def _check(keys: Keys | None, records: Records[Any]) -> None:
         keys.check(records)
 
 
-class MomentsStatistic(PrivateFit[Records[Bounded], QueryPlan, Sums]):
-    """The parts of the transaction of a statistic that is a function of means.
+@dataclass(eq=False)
+class BoundedStatistic(PrivateFit[Records[Bounded], PlanT, ReleasedT]):
+    """The release of a statistic of numbers within bounds."""
 
-    A subclass says which numbers of a row, mapped to [−1, 1], have their means released.
-    """
+    bounds: Bounds
+    _: KW_ONLY
+    by: VectorLike | None = None
+    keys: ArrayLike | None = None
 
     takes_infinite_epsilon = False
 
-    def __init__(self, bounds: Any, noise: str = "auto", by: Any = None, keys: Any = None) -> None:
-        self.bounds = bounds
-        self.noise = noise
-        self.by = by
-        self.keys = keys
+    def _check_data(
+        self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
+    ) -> Records[Bounded]:
+        keys = Keys.of(x, self.by, self.keys)
+        public = parameters.neighboring.count_is_public
+        records = Records.of_columns(x, by=self.by, groups=groups, count_is_public=public)
+        return bounded(records, self.bounds, keys)
+
+
+@dataclass(eq=False)
+class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
+    """The release of a statistic that is a function of means.
+
+    A subclass defines the numbers of a row, mapped to [−1, 1], whose means are released.
+    """
+
+    noise: str = "auto"
 
     def _is_gaussian(self) -> bool:
         return becomes_gaussian(self.noise)
 
     @abstractmethod
     def _parts(self, n_columns: int) -> tuple[Part, ...]:
-        """Return what is asked for, from the number of columns."""
+        """Return the parts for this number of columns."""
 
     @staticmethod
     @abstractmethod
     def _numbers(units: np.ndarray) -> Sums:
         """Return the numbers of each part for some rows that were mapped to [−1, 1]."""
 
-    def _check_data(
-        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
-    ) -> Records[Bounded]:
-        asked = {"by": self.by, "keys": self.keys, "groups": groups}
-        return bounded_columns(x, self.bounds, parameters, **asked)
-
     def _plan(self, parameters: ReleaseParameters, records: Records[Bounded]) -> QueryPlan:
         asked, n_changed = records.facts, parameters.neighboring.n_changed
         parts = self._parts(asked.n_columns)
-        if records.is_weighted:  # whose sums are rounded once a row, for each number by itself
+        if records.is_weighted:  # the sums of weighted rows are rounded number by number
             parts = tuple(replace(part, farthest=math.inf) for part in parts)
         queries = [part.query(n_changed, asked.n_groups) for part in parts]
         if asked.n_rows is None:
-            queries.append(row_counts(n_changed, asked.n_groups))
+            queries.append(_row_counts(n_changed, asked.n_groups))
         return parameters.plan_queries(queries, self.noise)
 
     def _read(self, plan: QueryPlan, records: Records[Bounded], rng: np.random.Generator) -> Sums:
-        parts = self._parts(records.facts.n_columns)
-        sizes = {part.name: part.size for part in parts} | {"count": 1}
-        answers = exact_sums(
-            sizes, records, partial(_numbers_of, self._numbers), records.facts.keys
-        )
+        sizes = {part.name: part.size for part in self._parts(records.facts.n_columns)}
+        numbers = partial(_numbers_of, self._numbers)
+        answers = exact_sums(sizes | {"count": 1}, records, numbers, records.facts.keys)
         return plan.release(answers, rng)
 
     def _means(self, plan: QueryPlan, asked: Bounded, released: Sums) -> Means:
@@ -205,23 +188,29 @@ class MomentsStatistic(PrivateFit[Records[Bounded], QueryPlan, Sums]):
         return Means(plan, radii, released, asked.n_rows)
 
 
-def row_counts(n_changed: int, n_groups: int | None) -> Query:
-    """Return the question how many rows there are, of each group if there are some."""
-    changed = 1 if n_groups is None else n_changed
+def _row_counts(n_changed: int, n_groups: int | None) -> Query:
+    """Return the query of the number of rows, of each group if there are groups."""
     return Query(
         "count",
         size=n_groups or 1,
         linf_sensitivity=1.0,
-        l0_sensitivity=changed,
+        l0_sensitivity=1 if n_groups is None else n_changed,
         integer=True,
     )
+
+
+def _numbers_of(numbers: Callable[[np.ndarray], Sums], records: Records[Bounded]) -> Iterator[Sums]:
+    """Yield the numbers of some rows at a time, and 1 for each row."""
+    for rows, _ in records.chunks():
+        units = records.facts.bounds.unit(rows)
+        yield numbers(units) | {"count": np.ones((len(rows), 1))}
 
 
 @dataclass(frozen=True, eq=False)
 class Means:
     """Released sums and, where it is not public, the released number of rows.
 
-    Sums are of shape (n_numbers,), or (n_groups, n_numbers). The mean of no rows counts as 0.
+    Sums have shape (n_numbers,) or (n_groups, n_numbers). The mean of no rows counts as 0.
     """
 
     plan: QueryPlan
@@ -230,16 +219,16 @@ class Means:
     n_rows: int | None
 
     @property
-    def count(self) -> Any:
-        """The number of rows, at least 1; of each group, if there are some."""
+    def count(self) -> Numbers:
+        """The number of rows, at least 1; of each group if there are groups."""
         return self.n_rows or np.maximum(self.sums["count"], 1.0)
 
     def mean(self, name: str) -> np.ndarray:
         """Return the means of a part, within its radius."""
-        return np.clip(self.ratio(name), -self.radii[name], self.radii[name])
+        return self._within(name, self.ratio(name))
 
     def ratio(self, name: str) -> np.ndarray:
-        """Return the noisy sums of a part over the number of rows, nowhere cut off."""
+        """Return the noisy sums of a part over the number of rows, not clipped."""
         return np.asarray(self.sums[name] / self.count)
 
     def is_precise(self, name: str, risk: float) -> Any:
@@ -247,16 +236,16 @@ class Means:
         count_width = 0.0 if self.n_rows else half_width(self.plan, "count", risk)
         return max(half_width(self.plan, name, risk), count_width) <= _SMALL * self.count
 
-    def linear_half_width(self, slopes: Terms, decrease: Any, risk: float) -> np.ndarray:
-        """Return how far noise moves a function of means, but with probability `risk`.
+    def linear_half_width(self, slopes: Terms, decrease: Numbers, risk: float) -> np.ndarray:
+        """Return what noise moves a function of means by, except with probability `risk`.
 
-        `slopes` has names of parts, and the derivative of the function in one mean of each;
-        `decrease` is minus that in the logarithm of the number of rows: Σ slope·mean.
+        `slopes` has names of parts, and the derivative of the function in one mean of each.
+        `decrease` is minus the derivative in the logarithm of the number of rows: Σ slope·mean.
         """
         terms = [*slopes] if self.n_rows else [*slopes, ("count", decrease)]
         return np.asarray(sum_half_widths(self.plan, terms, risk) / self.count)
 
-    def ends(self, name: str, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    def ends(self, name: str, risk: float) -> Interval:
         """Return intervals for the means without noise; each fails with probability `risk`."""
         value, safe = self.ratio(name), self.safe_ends(name, risk)
         if self.n_rows:
@@ -268,10 +257,10 @@ class Means:
             np.where(precise, self._within(name, value + width), safe[1]),
         )
 
-    def safe_ends(self, name: str, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    def safe_ends(self, name: str, risk: float) -> Interval:
         """Return intervals that fail with probability ≤ `risk`, however few rows there are.
 
-        Without a public count the sum and the count may each miss with half of that.
+        Without a public count the sum and the count each get half of the risk.
         """
         risk = risk if self.n_rows else 0.5 * risk
         least, most = self.count_ends(risk)
@@ -282,8 +271,8 @@ class Means:
             self._within(name, np.maximum(high / least, high / most)),
         )
 
-    def count_ends(self, risk: float) -> tuple[Any, Any]:
-        """Return ends of an interval for the number of rows, at least 1."""
+    def count_ends(self, risk: float) -> tuple[Numbers, Numbers]:
+        """Return an interval for the number of rows, at least 1."""
         if self.n_rows:
             return self.n_rows, self.n_rows
         width = half_width(self.plan, "count", risk)
@@ -294,39 +283,44 @@ class Means:
         return np.clip(values, -self.radii[name], self.radii[name])
 
 
-def variance_ends(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return intervals for the variances of the numbers in [−1, 1], which are "x" and "square"."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Moments(Statistic):
+    """A statistic with intervals from released means."""
+
+    _means: Means = field(kw_only=True)
+    _bounds: ColumnBounds = field(kw_only=True)
+
+    def _shaped(self, ends: Interval) -> tuple[Numbers, Numbers]:
+        low, high = (shown(end.reshape(np.shape(self.value))) for end in ends)
+        return low, high
+
+
+def variance_ends(means: Means, risk: float) -> Interval:
+    """Return intervals for the variances of the numbers in [−1, 1], from "x" and "square"."""
     precise = means.is_precise("x", risk)
     both = zip(_linear(means, risk), _safe(means, risk), strict=True)
     low, high = (np.clip(np.where(precise, *end), 0.0, 1.0) for end in both)
     return low, high
 
 
-def _linear(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return ends of second + 1/2 − first² for small noise, in which it is linear."""
+def _linear(means: Means, risk: float) -> Interval:
+    """Return ends of second + 1/2 − first², which is nearly linear in small noise."""
     value = means.ratio("square") + 0.5 - means.ratio("x") ** 2
     width = variance_half_width(means, risk)
     return value - width, value + width
 
 
 def variance_half_width(means: Means, risk: float) -> np.ndarray:
-    """Return how far small noise moves the variances, but with probability `risk`."""
+    """Return what small noise moves the variances by, except with probability `risk`."""
     first, second = means.ratio("x"), means.ratio("square")
     slopes = [("x", -2.0 * first), ("square", np.ones(first.shape))]
     return means.linear_half_width(slopes, second - 2.0 * first**2, risk)
 
 
-def _safe(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return ends from those of the two means, each of which may miss with half of the risk."""
+def _safe(means: Means, risk: float) -> Interval:
+    """Return ends from intervals of the two means, each with half of the risk."""
     first, second = (means.safe_ends(part, 0.5 * risk) for part in ("x", "square"))
     return second[0] + 0.5 - largest_square(*first), second[1] + 0.5 - least_square(*first)
-
-
-def _numbers_of(numbers: Callable[[np.ndarray], Sums], records: Records[Bounded]) -> Iterator[Sums]:
-    """Yield the numbers of some rows at a time, and 1 for each row."""
-    for rows, _ in records.chunks():
-        units = records.facts.bounds.unit(rows)
-        yield numbers(units) | {"count": np.ones((len(rows), 1))}
 
 
 def least_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -339,9 +333,7 @@ def largest_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.maximum(-low, high) ** 2
 
 
-def product(
-    first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+def product(first: Interval, second: Interval) -> Interval:
     """Return the least and the largest products of numbers in two intervals."""
     corners = np.stack([a * b for a in first for b in second])
     return corners.min(axis=0), corners.max(axis=0)

@@ -1,4 +1,4 @@
-"""What a statistic returns."""
+"""Results of the statistics."""
 
 from __future__ import annotations
 
@@ -8,20 +8,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._noise import half_width
 from skdp.support.html import html_table
+from skdp.support.types import Label, MatrixLike
 from skdp.support.validation import check_real
 from skdp.workloads import QueryPlan
 
-__all__ = ["Axes", "NoisyNumbers", "Statistic", "framed", "risk_of", "shown", "view"]
+__all__ = ["Axes", "Labels", "NoisyNumbers", "Numbers", "Statistic", "framed", "risk_of", "shown"]
 
-Axes = tuple[tuple[str, Sequence[Any]], ...]
-"""What released numbers are of, from the first axis to the last: a name, and a label for each."""
+Numbers: TypeAlias = float | np.ndarray
+"""One number, or an array."""
+
+Axes: TypeAlias = tuple[tuple[str, Sequence[Label]], ...]
+"""Name and labels of each axis of an array."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """*Public* labels of released numbers, and the library of the frames of `to_frame`."""
+
+    axes: Axes
+    library: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,42 +46,41 @@ class Statistic(ABC):
         *Released.*
     privacy : PrivacyGuarantee
         *Public.* The guarantee of all numbers together.
-    _axes, _library : tuple and str
-        *Public.* What the numbers are of, and whose frame `to_frame` returns.
+    _labels : object
+        *Public.* The labels in `to_frame`.
     """
 
     value: Any
     privacy: PrivacyGuarantee
-    _axes: Axes = field(default=(), kw_only=True)
-    _library: str = field(default="pandas", kw_only=True)
+    _labels: Labels = field(kw_only=True)
 
     @abstractmethod
-    def _ends(self, risk: float) -> tuple[Any, Any]:
+    def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
         """Return ends of intervals, each of which misses its number with probability `risk`."""
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Any, Any]:
-        """Return where the statistic of the same data lies, as it would be without noise.
+        """Return intervals for the statistic of the same data without noise.
 
         Parameters
         ----------
         level : float in (0, 1), default 0.95
-            *Public.* The probability, over the noise, that an interval holds its number: for a
-            function of several noisy numbers nearly so, and more where there are few rows for the
-            noise; more for counts with little noise, as they are integers.
+            *Public.* Probability, over the noise, that an interval contains its number. It is
+            approximate for functions of several noisy numbers. Intervals contain their number more
+            often if rows are few for the noise, and for counts with little noise.
         simultaneous : bool, default False
-            *Public.* Whether all intervals hold at once with that probability, by a union bound,
-            instead of each by itself.
+            *Public.* Whether `level` holds for all intervals at once, by a union bound, instead of
+            each by itself.
 
         Returns
         -------
         low, high : float or ndarray
-            Of the shape of `value`, computed from what was released and from public numbers.
+            *Released.* They have the shape of `value`.
         """
         low, high = self._ends(risk_of(level, np.size(self.value) if simultaneous else 1))
         return shown(low), shown(high)
 
-    def to_frame(self, level: float = 0.95, *, simultaneous: bool = False) -> Any:
-        """Return the numbers and their intervals as a frame, with the names that were given.
+    def to_frame(self, level: float = 0.95, *, simultaneous: bool = False) -> MatrixLike:
+        """Return the numbers and their intervals as a data frame.
 
         Parameters
         ----------
@@ -81,18 +92,17 @@ class Statistic(ABC):
         Returns
         -------
         DataFrame
-            Of polars where the table was, else of pandas: the columns estimate, lower, upper and
-            level, a row for each number, which columns of polars, or the index of pandas, name.
+            One row per number, with the columns estimate, lower, upper and level. It is a polars
+            frame, with columns of labels, if the data were; else a pandas frame, indexed by labels.
         """
-        return framed(self._index(), self._columns(level, simultaneous), self._library)
+        return framed(self._index(), self._columns(level, simultaneous), self._labels.library)
 
-    def _index(self) -> dict[str, list[Any]]:
+    def _index(self) -> dict[str, list[Label]]:
         """Return the labels of all numbers, a list for each axis."""
-        keys = [*product(*(labels for _, labels in self._axes))]
-        return {name: [key[k] for key in keys] for k, (name, _) in enumerate(self._axes)}
+        keys = [*product(*(labels for _, labels in self._labels.axes))]
+        return {name: [key[k] for key in keys] for k, (name, _) in enumerate(self._labels.axes)}
 
     def _columns(self, level: float, simultaneous: bool = False) -> dict[str, list[float]]:
-        """Return the columns of `to_frame`."""
         numbers = (self.value, *self.interval(level, simultaneous=simultaneous))
         estimate, lower, upper = (np.ravel(one).tolist() for one in numbers)
         levels = [level if low == low else math.nan for low in lower]
@@ -120,24 +130,26 @@ class NoisyNumbers(Statistic):
     privacy : PrivacyGuarantee
         *Public.* The guarantee of all numbers together.
     _plan : QueryPlan
-        *Public.* The noise, of which `interval` is computed.
+        *Public.* The noise.
     _unit : float or ndarray
-        *Public.* What the noise is multiplied by.
-    _axes, _library : tuple and str
-        *Public.* What the numbers are of, and whose frame `to_frame` returns.
+        *Public.* Factor of the noise.
+    _labels : object
+        *Public.* The labels in `to_frame`.
     """
 
     _plan: QueryPlan = field(kw_only=True)
-    _unit: Any = field(default=1.0, kw_only=True)
+    _unit: Numbers = field(default=1.0, kw_only=True)
 
-    def _ends(self, risk: float) -> tuple[Any, Any]:
+    def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
         (query,) = self._plan.queries
         width = self._unit * half_width(self._plan, query.name, risk)
         return self.value - width, self.value + width
 
 
-def framed(index: Mapping[str, Sequence[Any]], columns: Mapping[str, Any], library: str) -> Any:
-    """Return a frame of columns, with labels in more columns of polars or the index of pandas."""
+def framed(
+    index: Mapping[str, Sequence[Label]], columns: Mapping[str, Sequence[float]], library: str
+) -> MatrixLike:
+    """Return a frame of columns, with labels as columns of polars or as the index of pandas."""
     if library == "polars":
         import polars
 
@@ -148,16 +160,15 @@ def framed(index: Mapping[str, Sequence[Any]], columns: Mapping[str, Any], libra
     return frame.set_index([*index]) if index else frame
 
 
-def view(columns: Mapping[str, Sequence[Any]], privacy: PrivacyGuarantee) -> str:
-    """Return columns for a notebook, those without any number left out, and the guarantee."""
+def view(columns: Mapping[str, Sequence[Label]], privacy: PrivacyGuarantee) -> str:
+    """Return HTML of the columns that have a number, and of the guarantee."""
     texts = {name: [*map(_text, column)] for name, column in columns.items()}
     texts = {name: column for name, column in texts.items() if any(column)}
     table = html_table([*texts], zip(*texts.values(), strict=True))
     return f"{table}<p>{escape(str(privacy))}</p>"
 
 
-def _text(value: Any) -> str:
-    """Return the text of a cell, empty where there is no number."""
+def _text(value: Label) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.6g}"
     return str(value)
@@ -168,6 +179,6 @@ def risk_of(level: float, n_intervals: int = 1) -> float:
     return (1.0 - check_real("level", level, low=0.0, high=1.0)) / n_intervals
 
 
-def shown(values: Any) -> Any:
-    """Return a float for a single number, and an array as it is."""
+def shown(values: Numbers) -> Numbers:
+    """Return a single number as a float, and an array as it is."""
     return values if np.ndim(values) else float(values)

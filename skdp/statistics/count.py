@@ -1,10 +1,11 @@
-"""How many rows fulfil a condition."""
+"""Counts of rows that fulfill a condition."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
@@ -12,33 +13,34 @@ from skdp.data.exact_sums import Sums, counted
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of
-from skdp.statistics._result import NoisyNumbers
+from skdp.statistics._result import Labels, NoisyNumbers
+from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["count"]
 
 
 def count(
-    condition: Any,
+    condition: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    by: Any = None,
-    keys: Any = None,
-    groups: Any = None,
+    by: VectorLike | None = None,
+    keys: ArrayLike | None = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> NoisyNumbers:
-    """Count the rows that fulfil a condition, privately.
+    """Count the rows that fulfill a condition, privately.
 
     Parameters
     ----------
     condition : array-like of bool, shape (n_rows,) or (n_rows, n_conditions)
-        *Private.* Such as ``ages >= 65``; a missing value does not fulfil it. Several conditions
-        are released together. The number of all rows, where that is private, is the count of
-        ``np.ones(n_rows, dtype=bool)``. A person counts by the share of rows that fulfil it.
+        *Private.* For example ``ages >= 65``; missing values count as False. Several conditions
+        are released together. Pass ``np.ones(n_rows, dtype=bool)`` to count all rows. A person
+        counts by the share of rows that fulfill the condition.
     epsilon : float
         *Public.* Privacy loss of all numbers together, in nats; finite.
     delta : float or None, default None
@@ -66,19 +68,17 @@ def count(
     Returns
     -------
     NoisyNumbers
-        `value` may be negative: it is unbiased.
+        Unbiased counts, which may be negative.
 
     Raises
     ------
-    ValueError
-        If a parameter, a shape or a type is wrong.
-    BudgetExceededError, BudgetClosedError
-        If the budget does not admit the release; then nothing is read.
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
-    **Guarantee.** A record changes each count by at most 1, under both relations. With groups it is
-    in one of them; what replaces it may be in another one, so that two counts change by 1.
+    **Guarantee.** A record changes each count by at most 1, under both relations. With `keys`, a
+    replaced record may change groups, and then two counts change by 1.
 
     Examples
     --------
@@ -90,29 +90,27 @@ def count(
     (272.0, 278.0)
     """
     return CountStatistic(noise, by, keys)._release(
-        condition,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
+        (condition,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
 
+@dataclass(eq=False)
 class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
-    """The parts of the transaction of `count`."""
+    """The release of `count`."""
+
+    noise: str = "auto"
+    by: VectorLike | None = None
+    keys: ArrayLike | None = None
 
     released_as = "statistics.count"
     takes_infinite_epsilon = False
 
-    def __init__(self, noise: str = "auto", by: Any = None, keys: Any = None) -> None:
-        self.noise = noise
-        self.by = by
-        self.keys = keys
-
     def _check_data(
-        self, parameters: ReleaseParameters, condition: Any, *, groups: Any = None
+        self,
+        parameters: ReleaseParameters,
+        condition: MatrixLike,
+        *,
+        groups: VectorLike | None = None,
     ) -> Records[Keys | None]:
         keys = Keys.of(condition, self.by, self.keys)
         rows = Records.of_columns(condition, "condition", by=self.by, groups=groups)
@@ -147,9 +145,9 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
         columns = records.columns
         axes = (*axes_of(records.facts), ("condition", columns.labels))
         counts = released["count"].reshape([len(labels) for _, labels in axes])
-        value: Any = counts[..., 0] if columns.single else counts
-        value = value if np.ndim(value) else float(value)
-        return NoisyNumbers(value, guarantee, _plan=plan, _axes=axes, _library=columns.library)
+        value = counts[..., 0] if columns.single else counts
+        value = value if value.ndim else float(value)
+        return NoisyNumbers(value, guarantee, _plan=plan, _labels=Labels(axes, columns.library))
 
 
 def _check(records: Records[Keys | None]) -> None:
@@ -159,7 +157,7 @@ def _check(records: Records[Keys | None]) -> None:
 
 
 def _counts(records: Records[Keys | None]) -> Sums:
-    """Return how often each column is true, or what it weighs; for each group if there are some."""
+    """Return how often each column is true, or its weight in steps; for each group with keys."""
     columns, keys, weights = records.columns, records.facts, records.steps
     if keys is None and weights is None:
         return {"count": np.array([np.count_nonzero(true) for true in columns.truth()])}

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from skdp.budget import PrivacyBudget
-from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import Sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import (
     Bounded,
+    Interval,
     Means,
+    Moments,
     MomentsStatistic,
     Part,
     largest_square,
     least_square,
     product,
 )
-from skdp.statistics._result import Statistic
+from skdp.statistics._result import Labels
+from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 from skdp.workloads import QueryPlan
 
 __all__ = ["Covariance", "covariance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Covariance(Statistic):
-    """A released covariance matrix, and the means that came with it.
+class Covariance(Moments):
+    """A released covariance matrix, with the means.
 
     Parameters
     ----------
@@ -41,16 +42,14 @@ class Covariance(Statistic):
         *Released*, together with the matrix.
     _means, _bounds : object
         *Released* and *public*: what `interval` is computed from.
-    _axes, _library : tuple and str
-        *Public.* What the numbers are of, and whose frame `to_frame` returns.
+    _labels : object
+        *Public.* The labels in `to_frame`.
     """
 
     mean: np.ndarray
-    _means: Means = field(kw_only=True)
-    _bounds: ColumnBounds = field(kw_only=True)
 
-    def _ends(self, risk: float) -> tuple[Any, Any]:
-        """Return ends for each entry: of the mean product less the product of the means."""
+    def _ends(self, risk: float) -> Interval:
+        """Return ends for each entry: the mean product minus the product of the means."""
         means = self._means
         least, most = (_linear if np.all(means.is_precise("x", risk)) else _safe)(means, risk)
         np.fill_diagonal(least, np.maximum(np.diag(least), 0.0))
@@ -58,8 +57,8 @@ class Covariance(Statistic):
         return unit * np.clip(least, -1.0, 1.0), unit * np.clip(most, -1.0, 1.0)
 
 
-def _linear(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return ends for small noise, in which every entry is linear."""
+def _linear(means: Means, risk: float) -> Interval:
+    """Return ends for small noise, in which every entry is nearly linear."""
     first, second = means.ratio("x"), means.ratio("square")
     values, widths = np.diag(second + 0.5 - first**2), np.zeros((first.size, first.size))
     alone = [("x", -2.0 * first), ("square", np.ones(first.size))]
@@ -73,8 +72,8 @@ def _linear(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
     return values - widths, values + widths
 
 
-def _safe(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return ends from those of the means, each of which may miss with a third of the risk."""
+def _safe(means: Means, risk: float) -> Interval:
+    """Return ends from intervals of the three kinds of means, each with a third of the risk."""
     low, high = means.safe_ends("x", risk / 3.0)
     pairs = np.triu_indices(low.size, 1)
     least, most = (np.empty((low.size, low.size)) for _ in range(2))
@@ -91,20 +90,20 @@ def _safe(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def covariance(
-    x: Any,
+    x: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    bounds: Any,
-    groups: Any = None,
+    bounds: Bounds,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Covariance:
     """Release the covariance matrix of the columns and their means together, privately.
 
-    Values outside of the bounds are clipped. A missing value counts as the middle of its bounds.
+    Values outside the bounds are clipped. Missing values count as the middle of the bounds.
 
     Parameters
     ----------
@@ -135,25 +134,22 @@ def covariance(
     Returns
     -------
     Covariance
-        `value` (with ``ddof=0``) is positive semidefinite: negative eigenvalues, which come from
-        the noise, are raised to 0.
+        Its `value` (``ddof=0``) is positive semidefinite: negative eigenvalues are set to 0.
 
     Raises
     ------
-    ValueError
-        If a parameter, a shape or a type is wrong.
-    BudgetExceededError, BudgetClosedError
-        If the budget does not admit the release; then nothing is read.
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
-    **Guarantee.** Released are the means of u, of u² − 1/2 and of the products of two columns,
-    where u are values mapped to [−1, 1]. Of a row that is replaced most products change where half
+    **Guarantee.** The release contains the sums of u, of u² − 1/2 and of the products of two
+    columns, where u are the values mapped to [−1, 1]. A replaced row changes most products if half
     of its values change sign: ⌊d²/4⌋ of them by 2 each, for d columns. Under ``add_remove_one`` the
     number of rows is part of the release.
 
-    **Missing values.** To leave them out, keep the rows without them under ``add_remove_one``:
-    under ``replace_one`` how many there are would be told.
+    **Missing values.** `describe` leaves them out. Otherwise pass complete rows only, and use
+    ``add_remove_one``, because the number of complete rows is private.
 
     Examples
     --------
@@ -166,18 +162,12 @@ def covariance(
     True
     """
     return CovarianceStatistic(bounds, noise)._release(
-        x,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
+        (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
 
 class CovarianceStatistic(MomentsStatistic):
-    """The parts of the transaction of `covariance`."""
+    """The release of `covariance`."""
 
     released_as = "statistics.covariance"
 
@@ -215,8 +205,7 @@ class CovarianceStatistic(MomentsStatistic):
             center,
             _means=means,
             _bounds=bounds,
-            _axes=(("column", names), ("with", names)),
-            _library=asked.columns.library,
+            _labels=Labels((("column", names), ("with", names)), asked.columns.library),
         )
 
 

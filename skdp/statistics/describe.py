@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.accounting import gdp_mu
@@ -25,17 +26,13 @@ from skdp.data.columns import Columns, column_name
 from skdp.data.exact_sums import Sums, counted, from_steps, sums_in_steps
 from skdp.data.records import Records
 from skdp.privacy import ComposedEvent, Event, GaussianCurve, PrivacyGuarantee
-from skdp.statistics._keys import Keys
+from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._loss_ranges import Neighbors
-from skdp.statistics._moments import Means, Part, variance_ends
+from skdp.statistics._moments import Interval, Means, Part, variance_ends
 from skdp.statistics._noise import half_width
-from skdp.statistics._result import Statistic, risk_of
-from skdp.statistics.quantile import (
-    QuantilePlan,
-    Ranks,
-    cell_counts,
-    choose_all,
-)
+from skdp.statistics._result import Labels, Statistic, risk_of
+from skdp.statistics.quantile import QuantilePlan, Ranks, cell_counts, choose_all
+from skdp.support.types import Bounds, Categories, Label, MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["Description", "describe"]
@@ -43,13 +40,15 @@ __all__ = ["Description", "describe"]
 _USUAL = (0.25, 0.5, 0.75)
 _NUMBERS = ("count", "mean", "std")
 
+Row = tuple[Label, ...]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Description(Statistic):
-    """What a table is like; `describe` makes it.
+    """A description of a table, made by `describe`.
 
-    ``found["age", "mean"]`` is one number, by its column and what it says of it: "count", "mean",
-    "std", "50%" and so on, or a category; in groups ``found["f", "age", "mean"]``.
+    ``found["age", "mean"]`` is one number, by its column and a name: "count", "mean", "std", "50%"
+    and so on, or a category. With `keys` it is ``found["f", "age", "mean"]``.
 
     Parameters
     ----------
@@ -57,18 +56,18 @@ class Description(Statistic):
         *Released.* In the order of the rows of `to_frame`.
     privacy : PrivacyGuarantee
         *Public.* The guarantee of all numbers together.
-    _axes, _library : tuple and str
-        *Public.* What the numbers are of, and whose frame `to_frame` returns.
+    _labels : object
+        *Public.* The labels in `to_frame`.
     _rows : tuple of tuple
-        *Public.* What each number is of: a key, if there are groups, a column, and what it says.
+        *Public.* The labels of each number.
     _parts : object
         *Released* and *public*: what `interval` is computed from.
     """
 
-    _rows: tuple[tuple[Any, ...], ...] = field(kw_only=True)
+    _rows: tuple[Row, ...] = field(kw_only=True)
     _parts: _Released = field(kw_only=True)
 
-    def __getitem__(self, row: tuple[Any, ...]) -> float:
+    def __getitem__(self, row: Row) -> float:
         return float(self.value[self._rows.index(row)])
 
     def __repr__(self) -> str:
@@ -76,37 +75,37 @@ class Description(Statistic):
         numbers = (f"{name}: {value:.6g}" for name, value in zip(names, self.value, strict=True))
         return "\n".join([*numbers, str(self.privacy)])
 
-    def _index(self) -> dict[str, list[Any]]:
-        names = (*(name for name, _ in self._axes), "column", "statistic")
+    def _index(self) -> dict[str, list[Label]]:
+        names = (*(name for name, _ in self._labels.axes), "column", "statistic")
         return {name: [row[k] for row in self._rows] for k, name in enumerate(names)}
 
-    def _ends(self, risk: float) -> tuple[Any, Any]:
-        """Return ends of intervals; those of quantiles have one level, and are nan at others."""
+    def _ends(self, risk: float) -> Interval:
+        """Return ends of intervals; those of quantiles are nan except at their level."""
         return self._parts.ends(risk)
 
 
 def describe(
-    x: Any,
+    x: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    bounds: Any = None,
-    categories: Any = None,
-    quantiles: Any = _USUAL,
+    bounds: Bounds | None = None,
+    categories: Categories | None = None,
+    quantiles: ArrayLike = _USUAL,
     level: float | None = 0.95,
-    by: Any = None,
-    keys: Any = None,
-    groups: Any = None,
+    by: VectorLike | None = None,
+    keys: ArrayLike | None = None,
+    groups: VectorLike | None = None,
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Description:
     """Describe the columns of a table by one release.
 
-    Of each column with bounds: how many values are there, their mean, standard deviation
-    (``ddof=0``) and quantiles, which leave out what is missing. Of each column with categories: how
-    many rows have which. Columns with neither are not described; bounds that are a pair, or one
-    for each column, are those of all columns without categories.
+    - A column with bounds: the count, mean, standard deviation (``ddof=0``) and quantiles of the
+      values that are not missing.
+    - A column with categories: the count of each category.
+    - Other columns are left out. Bounds that are not a dict are for all columns without categories.
 
     Parameters
     ----------
@@ -126,10 +125,10 @@ def describe(
     quantiles : array-like, default (0.25, 0.5, 0.75)
         *Public.* Probabilities in [0, 1]; empty for none.
     level : float in (0, 1) or None, default 0.95
-        *Public.* How often intervals hold what they are about, nearly, each by itself; less often
-        where values of a floating type repeat, or rows of a private number are few beside the noise
-        in their ranks (some hundreds at ε = 0.1): see ``ties`` of `quantile`. Their ends are two
-        more quantiles each, which share ε with the first: ``None`` for none.
+        *Public.* Probability that an interval contains its number, approximately; ``None`` for no
+        intervals. It is lower if values of a floating type repeat (see `ties` of `quantile`), or if
+        n is private and small (some hundreds at ε = 0.1). The ends of an interval of a quantile are
+        two more quantiles, which share ε with it.
     by : str, array-like of shape (n_rows,), default None
         *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
         in `keys` belong to no group.
@@ -150,25 +149,22 @@ def describe(
     Returns
     -------
     Description
-        One number for each column and what it says; with intervals, also as a frame. Intervals of
-        quantiles have the level of the release, and are nan at another one.
+        The numbers and their intervals. Intervals of quantiles have `level`; at other levels they
+        are nan.
 
     Raises
     ------
-    ValueError
-        If a parameter, a shape or a type is wrong.
-    BudgetExceededError, BudgetClosedError
-        If the budget does not admit the release; then nothing is read.
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
-    **Guarantee.** With u the values mapped to [−1, 1], all counts, the Σu and the Σ(u² − 1/2) over
-    values that are there, and the choices of quantiles have an equal part each of μ², or of ε where
-    δ = 0. A record that comes or goes, or of which a value is there or not, moves a sum as in
-    `variance`, by half of what a replaced value does; it moves ranks as in `quantile` where n is
-    private, for how many values there are is. A replaced record may be in two groups. The rows of a
-    person add what lies in the convex hull of what rows add. The choices of quantiles in all groups
-    are charged jointly, as in `quantile`.
+    **Guarantee.** Let u be the values mapped to [−1, 1]. All counts, the Σu and the Σ(u² − 1/2)
+    over values that are not missing, and the choices of quantiles get an equal part each of μ², or
+    of ε if δ = 0. A record changes the sums as in `variance`. The number of values that are not
+    missing is private, so that a record changes ranks as in `quantile` with a private n. A replaced
+    record may be in two groups. The rows of a person add a point in the convex hull of what rows
+    add. The choices of quantiles in all groups are charged jointly, as in `quantile`.
 
     Examples
     --------
@@ -181,37 +177,18 @@ def describe(
     (44, 26, 2500.0)
     """
     return DescribeStatistic(bounds, categories, quantiles, level, by, keys)._release(
-        x,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
+        (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Layout:
-    """What is public about the columns that are described.
+    """*Public* facts about the columns that are described, in order.
 
-    Parameters
-    ----------
-    names : list
-        *Public.* Of all columns, or their numbers.
-    numbers : list of int
-        *Public.* The columns with bounds, in order.
-    bounds : ColumnBounds
-        *Public.* Theirs.
-    categories : dict of int to ndarray
-        *Public.* Values of the columns that have them, in order.
-    keys : Keys or None
-        *Public.*
-    ranks : Ranks or None
-        *Public.* Quantiles; None for none.
+    `numbers` are the columns with `bounds`; `ranks` is None for no quantiles.
     """
 
-    names: list[Any]
+    names: list[Label]
     numbers: list[int]
     bounds: ColumnBounds
     categories: Mapping[int, np.ndarray]
@@ -220,16 +197,16 @@ class Layout:
 
     @property
     def n_groups(self) -> int:
-        """How many groups there are, 1 where rows are not grouped."""
+        """The number of groups, 1 if rows are not grouped."""
         return 1 if self.keys is None else self.keys.n_groups
 
     @property
     def n_cells(self) -> int:
-        """How many categories all columns have."""
+        """The number of categories of all columns."""
         return sum(values.size for values in self.categories.values())
 
     def check(self, records: Records[Any]) -> None:
-        """Raise if the type of a column says that it holds something else."""
+        """Raise if the type of a column rules out its bounds or categories."""
         columns = records.columns
         columns.select(self.numbers).check_numeric()
         for j, values in self.categories.items():
@@ -238,11 +215,9 @@ class Layout:
             self.keys.check(records)
 
     def queries(self, n_changed: int) -> list[Query]:
-        """Return what is asked, apart from quantiles.
-
-        A record counts once in each column; replaced, it moves one count of a column of numbers,
-        or two of the same column, of categories or in two groups.
-        """
+        """Return the queries of all but quantiles."""
+        # A record counts once in each column. A replaced record changes one count of a column of
+        # numbers, and two counts of a column of categories or of a column in two groups.
         d, moved = len(self.numbers), len(self.numbers) + len(self.categories) * n_changed
         if self.keys is not None:
             moved = n_changed * (d + len(self.categories))
@@ -281,7 +256,7 @@ class Layout:
         return found | sums | cells
 
     def _cells(self, records: Records[Any]) -> np.ndarray:
-        """Return how many rows of each group have which category."""
+        """Return the count of each category in each group."""
         groups = 0 if self.keys is None else self.keys.codes(records)
         counts = [np.zeros((self.n_groups, 0), dtype=np.int64)]
         for j, values in self.categories.items():
@@ -293,8 +268,8 @@ class Layout:
             counts.append(found.reshape(self.n_groups, -1))
         return np.hstack(counts)
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield what each number is of, in the order of the columns."""
+    def rows(self) -> Iterator[Row]:
+        """Yield the labels of each number, in the order of the columns."""
         keys = [()] if self.keys is None else [(key,) for key in self.keys.values.tolist()]
         shares = () if self.ranks is None else [f"{100.0 * q:g}%" for q in self.ranks.q]
         for key in keys:
@@ -306,8 +281,7 @@ class Layout:
     def flat(self, numbers: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Return numbers in the order of `rows`.
 
-        They are of shape (n_groups, n_columns, n_statistics), and those of categories of shape
-        (n_groups, n_cells).
+        Numbers have shape (n_groups, n_columns, n_statistics), cells (n_groups, n_cells).
         """
         ends = np.cumsum([values.size for values in self.categories.values()], dtype=int)
         parts = dict(zip(self.numbers, np.moveaxis(numbers, 1, 0), strict=True))
@@ -316,7 +290,7 @@ class Layout:
 
 
 def _present(bounds: ColumnBounds, records: Records[Any]) -> Iterator[Sums]:
-    """Yield u, u² − 1/2 and 1 for values, and 0 for missing ones, some rows at a time."""
+    """Yield u, u² − 1/2 and 1 for values, and 0 for missing values, some rows at a time."""
     for rows, _ in records.chunks():
         present, units = ~np.isnan(rows), bounds.unit(rows)
         yield {
@@ -337,39 +311,31 @@ class DescribePlan:
 
     @property
     def event(self) -> Event:
-        """What all of them together are."""
+        """The event of all parts together."""
         if self.choices is None:
             return self.queries.event
         return ComposedEvent((self.queries.event, self.choices.event))
 
 
+@dataclass(eq=False)
 class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
-    """The parts of the transaction of `describe`."""
+    """The release of `describe`."""
+
+    bounds: Bounds | None = None
+    categories: Categories | None = None
+    quantiles: ArrayLike = _USUAL
+    level: float | None = 0.95
+    by: VectorLike | None = None
+    keys: ArrayLike | None = None
 
     released_as = "statistics.describe"
     takes_infinite_epsilon = False
-
-    def __init__(
-        self,
-        bounds: Any = None,
-        categories: Any = None,
-        quantiles: Any = _USUAL,
-        level: Any = 0.95,
-        by: Any = None,
-        keys: Any = None,
-    ) -> None:
-        self.bounds = bounds
-        self.categories = categories
-        self.quantiles = quantiles
-        self.level = level
-        self.by = by
-        self.keys = keys
 
     def _is_gaussian(self) -> bool:
         return True  # all parts are counted as a Gaussian budget counts them
 
     def _check_data(
-        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
+        self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Layout]:
         keys = Keys.of(x, self.by, self.keys)
         public = parameters.neighboring.count_is_public
@@ -386,23 +352,21 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
         return records.with_facts(layout)
 
     def _numbers(
-        self, columns: Columns, categories: Mapping[int, Any]
+        self, columns: Columns, categories: Mapping[int, np.ndarray]
     ) -> tuple[list[int], ColumnBounds]:
-        """Return the columns with bounds, and theirs."""
+        """Return the columns with bounds, and their bounds."""
         bounds, names = self.bounds, columns.names
         if isinstance(bounds, Mapping):
             found = by_column("bounds", bounds, columns.n_columns, names)
             if both := [column_name(names, j) for j in found if j in categories]:
-                raise ValueError(f"columns have bounds or categories; {both} have both.")
+                raise ValueError(f"columns {both} have both bounds and categories. Choose one.")
             numbers = sorted(found)
             bounds = sides_of_pairs(found, numbers)
         else:
             free = [] if bounds is None else range(columns.n_columns)
             numbers = [j for j in free if j not in categories]
         if not (numbers or categories):
-            raise ValueError(
-                "bounds or categories must be given, of the columns that are to be described."
-            )
+            raise ValueError("bounds or categories must be given for the columns to describe.")
         empty = ColumnBounds(np.empty(0), np.empty(0))
         of_numbers = [column_name(names, j) for j in numbers]
         return numbers, ColumnBounds.of(bounds, len(numbers), of_numbers) if numbers else empty
@@ -444,13 +408,12 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
             guarantee,
             _rows=tuple(layout.rows()),
             _parts=parts,
-            _axes=() if layout.keys is None else layout.keys.axes,
-            _library=records.columns.library,
+            _labels=Labels(axes_of(layout.keys), records.columns.library),
         )
 
 
 def _part_of(parameters: ReleaseParameters, share: float) -> float:
-    """Return the ε of a release with this share of μ², or of ε where δ = 0."""
+    """Return the ε of a release with this share of μ², or of ε if δ = 0."""
     if parameters.delta == 0.0 or share == 1.0:
         return parameters.epsilon * share
     mu = gdp_mu(parameters.epsilon, parameters.delta) * math.sqrt(share)
@@ -459,7 +422,7 @@ def _part_of(parameters: ReleaseParameters, share: float) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Released:
-    """What was released of a table, with what is public about it."""
+    """The released parts of a description, and the public layout."""
 
     layout: Layout
     means: Means
@@ -481,7 +444,7 @@ class _Released:
         return cls(layout, means, counts[:, d:], quantiles)
 
     def value(self) -> np.ndarray:
-        """Return all numbers, in the order of the rows."""
+        """Return all numbers, in the order of `Layout.rows`."""
         if not self.layout.numbers:
             return self._stacked([], self.quantiles[0], self.cells)
         bounds, means = self.layout.bounds, self.means
@@ -492,8 +455,8 @@ class _Released:
             [means.sums["count"], center, deviations], self.quantiles[0], self.cells
         )
 
-    def ends(self, risk: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return ends of intervals for all numbers, in the order of the rows."""
+    def ends(self, risk: float) -> Interval:
+        """Return ends of intervals for all numbers, in the order of `Layout.rows`."""
         width = half_width(self.means.plan, "count", risk)
         low, high = ([], []) if not self.layout.numbers else self._of_numbers(risk, width)
         lower, upper = self._of_quantiles(risk)
@@ -512,7 +475,7 @@ class _Released:
         ]
         return sides[0], sides[1]
 
-    def _of_quantiles(self, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    def _of_quantiles(self, risk: float) -> Interval:
         ranks = self.layout.ranks
         level = None if ranks is None else ranks.level
         if level is not None and math.isclose(risk_of(level), risk):
@@ -522,7 +485,7 @@ class _Released:
     def _stacked(
         self, numbers: Sequence[np.ndarray], quantiles: np.ndarray, cells: np.ndarray
     ) -> np.ndarray:
-        """Return arrays of shape (n_groups, n_columns), those of quantiles and cells as one."""
+        """Return arrays of shape (n_groups, n_columns), quantiles and cells as one vector."""
         if not self.layout.numbers:
             return self.layout.flat(np.empty((self.layout.n_groups, 0, 3)), cells)
         each = np.concatenate([np.stack(numbers, axis=-1), np.moveaxis(quantiles, 1, -1)], axis=-1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
@@ -16,28 +16,29 @@ from skdp.data.columns import column_name
 from skdp.data.exact_sums import Sums, counted
 from skdp.data.records import Records, check_numeric
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._result import Axes, NoisyNumbers
+from skdp.statistics._result import Axes, Labels, NoisyNumbers
+from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["histogram"]
 
 
 def histogram(
-    x: Any,
+    x: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    edges: Any,
-    groups: Any = None,
+    edges: VectorLike | Mapping[Label, ArrayLike],
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> NoisyNumbers:
     """Count the rows in each cell between public edges, privately.
 
-    Values beyond the edges count in the first or last cell. A row in which a value is missing
-    counts in none.
+    Values beyond the edges count in the first or last cell. Rows with missing values count in no
+    cell.
 
     Parameters
     ----------
@@ -49,8 +50,8 @@ def histogram(
         *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
         or 1e-5.
     edges : array-like, one for each column, or dict
-        *Public.* Increasing ends of the cells; the last cell holds its right end. The dict is from
-        names or numbers of columns to such ends.
+        *Public.* Increasing ends of the cells, or a dict from names or positions of columns to
+        them. The last cell contains its right end.
     groups : array-like of shape (n_rows,), str or None, default None
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
@@ -68,20 +69,18 @@ def histogram(
     Returns
     -------
     NoisyNumbers
-        `value` has an axis for each column; counts may be negative, as they are unbiased.
+        Unbiased counts, which may be negative, with an axis for each column.
 
     Raises
     ------
-    ValueError
-        If a parameter, a shape or a type is wrong.
-    BudgetExceededError, BudgetClosedError
-        If the budget does not admit the release; then nothing is read.
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
     **Guarantee.** A row lies in at most one cell: one count changes by 1 under ``add_remove_one``,
-    two under ``replace_one``, however many cells there are. The rows of a person weigh 1 together:
-    any cell may change then, but all of them by as much together.
+    two under ``replace_one``. The rows of a person have total weight 1. They may change any cell,
+    but their total change is no larger.
 
     Examples
     --------
@@ -94,13 +93,7 @@ def histogram(
     True
     """
     return HistogramStatistic(edges, noise)._release(
-        x,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
+        (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
 
@@ -109,11 +102,11 @@ class Grid:
     """The public edges of the cells of each column, and the columns' labels."""
 
     edges: list[np.ndarray]
-    labels: list[Any]
+    labels: list[Label]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many cells there are between the edges of each column."""
+        """The number of cells along each column."""
         return tuple(len(ends) - 1 for ends in self.edges)
 
     @property
@@ -125,7 +118,7 @@ class Grid:
 
     @property
     def n_cells(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return int(np.prod(self.shape))
 
     def places(self, rows: np.ndarray) -> np.ndarray:
@@ -134,27 +127,18 @@ class Grid:
         return np.ravel_multi_index(tuple(inner), self.shape)
 
 
-def _counts(records: Records[Grid]) -> Sums:
-    found = np.zeros(records.facts.n_cells, dtype=np.int64)
-    for rows, weights in records.chunks():
-        whole = ~np.isnan(rows).any(axis=1)
-        cells = records.facts.places(rows[whole])
-        found += counted(cells, found.size, None if weights is None else weights[whole])
-    return {"cells": found}
-
-
+@dataclass(eq=False)
 class HistogramStatistic(PrivateFit[Records[Grid], QueryPlan, Sums]):
-    """The parts of the transaction of `histogram`."""
+    """The release of `histogram`."""
+
+    edges: VectorLike | Mapping[Label, ArrayLike]
+    noise: str = "auto"
 
     released_as = "statistics.histogram"
     takes_infinite_epsilon = False
 
-    def __init__(self, edges: Any, noise: str = "auto") -> None:
-        self.edges = edges
-        self.noise = noise
-
     def _check_data(
-        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
+        self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Grid]:
         records = Records.of_columns(x, groups=groups)
         columns = records.columns
@@ -178,24 +162,31 @@ class HistogramStatistic(PrivateFit[Records[Grid], QueryPlan, Sums]):
     def _publish(
         self, plan: QueryPlan, records: Records[Grid], released: Sums, guarantee: PrivacyGuarantee
     ) -> NoisyNumbers:
-        return NoisyNumbers(
-            released["cells"].reshape(records.facts.shape),
-            guarantee,
-            _plan=plan,
-            _axes=records.facts.axes,
-            _library=records.columns.library,
-        )
+        grid, library = records.facts, records.columns.library
+        cells, labels = released["cells"].reshape(grid.shape), Labels(grid.axes, library)
+        return NoisyNumbers(cells, guarantee, _plan=plan, _labels=labels)
 
 
-def _checked_edges(edges: Any, n_columns: int, names: Sequence[Any]) -> list[np.ndarray]:
+def _counts(records: Records[Grid]) -> Sums:
+    found = np.zeros(records.facts.n_cells, dtype=np.int64)
+    for rows, weights in records.chunks():
+        whole = ~np.isnan(rows).any(axis=1)
+        cells = records.facts.places(rows[whole])
+        found += counted(cells, found.size, None if weights is None else weights[whole])
+    return {"cells": found}
+
+
+def _checked_edges(
+    edges: VectorLike | Mapping[Label, ArrayLike], n_columns: int, names: Sequence[Label]
+) -> list[np.ndarray]:
     """Return the ends of the cells of each column."""
     if isinstance(edges, Mapping):
         given = by_column("edges", edges, n_columns, names)
         edges = [given.get(j, ()) for j in range(n_columns)]
     elif not isinstance(edges, (list, tuple)) and np.ndim(edges) == 0:
         raise ValueError(
-            f"edges must be the ends of the cells, public numbers, not how many there are; got "
-            f"{edges!r}."
+            f"edges must be the ends of the cells, not the number of cells; got {edges!r}. Choose "
+            "them without looking at the data."
         )
     elif n_columns == 1 and len(edges) and np.ndim(edges[0]) == 0:
         edges = [edges]
@@ -203,16 +194,16 @@ def _checked_edges(edges: Any, n_columns: int, names: Sequence[Any]) -> list[np.
     wrong = [j for j in range(n_columns) if j >= len(grid) or not grid[j].size]
     if wrong:
         raise ValueError(
-            "edges must be increasing finite numbers, at least two, for each column; of "
-            f"{[column_name(names, j) for j in wrong]} they are not."
+            f"edges of columns {[column_name(names, j) for j in wrong]} are missing or wrong. Pass "
+            "at least two increasing finite numbers for each column."
         )
     if len(grid) > n_columns:
         raise ValueError(f"edges are given for {len(grid)} columns, and x has {n_columns}.")
     return grid
 
 
-def _ends(ends: Any) -> np.ndarray:
-    """Return increasing ends of cells, none where they are something else."""
+def _ends(ends: ArrayLike) -> np.ndarray:
+    """Return increasing ends of cells, an empty array if `ends` are something else."""
     try:
         numbers = np.asarray(ends, dtype=float)
     except (TypeError, ValueError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 
@@ -17,38 +16,39 @@ from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._noise import half_width
 from skdp.statistics._result import framed, risk_of, view
+from skdp.support.types import Categories, Label, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_count
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["Marginals", "marginals"]
 
-Key = tuple[Any, ...]
+Key = tuple[Label, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Marginals:
-    """Released tables of counts, by the columns that they are about.
+    """Released tables of counts, by their columns.
 
     Parameters
     ----------
     value : dict
-        *Released.* A tuple of columns to an array with an axis for each, in the order of its
-        categories. Counts may be negative: they are unbiased.
+        *Released.* From tuples of columns to arrays with an axis for each column, in the order of
+        its categories. Counts may be negative: they are unbiased.
     privacy : PrivacyGuarantee
-        *Public.* What the release promises; of all tables together.
+        *Public.* The guarantee of all tables together.
     _plan : QueryPlan
-        *Public.* The noise, of which `interval` is computed.
+        *Public.* The noise.
     _categories : dict
-        *Public.* Those of the columns of each table.
+        *Public.* The categories of the columns of each table.
     _library : {"pandas", "polars"}
-        *Public.* Whose frame `to_frame` returns.
+        *Public.* The library of the frames of `to_frame`.
     """
 
     value: Mapping[Key, np.ndarray]
     privacy: PrivacyGuarantee
     _plan: QueryPlan = field(kw_only=True)
-    _categories: Mapping[Key, list[list[Any]]] = field(kw_only=True)
-    _library: str = field(default="pandas", kw_only=True)
+    _categories: Mapping[Key, list[list[Label]]] = field(kw_only=True)
+    _library: str = field(kw_only=True)
 
     def __repr__(self) -> str:
         tables = (
@@ -61,7 +61,7 @@ class Marginals:
         return self.value[columns]
 
     def interval(self, level: float = 0.95) -> dict[Key, tuple[np.ndarray, np.ndarray]]:
-        """Return, for each table, where each count of the same data lies without noise.
+        """Return intervals for the counts of the same data without noise.
 
         Parameters
         ----------
@@ -71,14 +71,14 @@ class Marginals:
         Returns
         -------
         dict
-            A tuple of columns to the pair (low, high) of arrays of the shape of its table.
+            *Released.* From tuples of columns to pairs (low, high) of arrays.
         """
         risk = risk_of(level)
         widths = {key: half_width(self._plan, str(key), risk) for key in self.value}
         return {key: (t - widths[key], t + widths[key]) for key, t in self.value.items()}
 
-    def to_frame(self, level: float = 0.95) -> Any:
-        """Return the counts of all tables and their intervals as a frame.
+    def to_frame(self, level: float = 0.95) -> MatrixLike:
+        """Return the counts of all tables and their intervals as a data frame.
 
         Parameters
         ----------
@@ -88,9 +88,9 @@ class Marginals:
         Returns
         -------
         DataFrame
-            Of polars where the table was, else of pandas: the columns estimate, lower, upper and
-            level, a row for each count, named by its columns and by their categories: tuples,
-            unless tables have one column.
+            One row per count, with the columns estimate, lower, upper and level. It is a polars
+            frame if the data were, else a pandas frame. The labels are the columns of the table and
+            their categories: tuples, unless tables have one column.
         """
         return framed(self._index(), self._columns(level), self._library)
 
@@ -101,41 +101,38 @@ class Marginals:
         }
         return view(index | self._columns(0.95), self.privacy)
 
-    def _index(self) -> dict[str, Any]:
-        """Return the names of each count: its columns and their categories."""
+    def _index(self) -> dict[str, Sequence[Label]]:
         index = [(key, cell) for key in self.value for cell in product(*self._categories[key])]
         named = [tuple(part[0] if len(part) == 1 else part for part in row) for row in index]
         return dict(zip(("columns", "categories"), zip(*named, strict=True), strict=True))
 
-    def _columns(self, level: float) -> dict[str, Any]:
-        """Return the counts and where they lie."""
+    def _columns(self, level: float) -> dict[str, Sequence[float]]:
         ends = self.interval(level)
         numbers = {
             "estimate": self.value.values(),
             "lower": [low for low, _ in ends.values()],
             "upper": [high for _, high in ends.values()],
         }
-        columns = {name: np.concatenate([*map(np.ravel, one)]) for name, one in numbers.items()}
-        return columns | {"level": np.full(columns["estimate"].size, level)}
+        columns = {n: np.concatenate([*map(np.ravel, one)]).tolist() for n, one in numbers.items()}
+        return columns | {"level": [level] * len(columns["estimate"])}
 
 
 def marginals(
-    x: Any,
+    x: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    categories: Any,
+    categories: Categories,
     n_ways: int = 1,
-    groups: Any = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Marginals:
     """Count the rows by the categories of each set of `n_ways` columns, all tables together.
 
-    A row with another value than the categories, or a missing one, counts in no table of that
-    column.
+    A row whose value is missing or not a category counts in no table of that column.
 
     Parameters
     ----------
@@ -150,7 +147,7 @@ def marginals(
         *Public.* The values that columns can have: a dict from names or numbers of columns, those
         that are asked about, or a list that holds for every column.
     n_ways : int, default 1
-        *Public.* How many columns a table has: 1 for one-way marginals.
+        *Public.* The number of columns of a table: 1 for one-way marginals.
     groups : array-like of shape (n_rows,), str or None, default None
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
@@ -168,20 +165,18 @@ def marginals(
     Returns
     -------
     Marginals
-        A table for each set of `n_ways` columns, by their names or numbers.
+        A table for each set of `n_ways` columns, by their names or positions.
 
     Raises
     ------
-    ValueError
-        If a parameter, a shape or a type is wrong.
-    BudgetExceededError, BudgetClosedError
-        If the budget does not admit the release; then nothing is read.
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
-    **Guarantee.** A row lies in at most one cell of each table. With k tables and Laplace noise of
-    pure ε/k each, the mean error of a count is at most 2k/ε; with δ > 0 Gaussian noise makes it
-    proportional to √(k·log(1/δ))/ε (Tian 2024, Proposition 1, both parts).
+    **Guarantee.** A row lies in at most one cell of each table. For k tables the mean error of a
+    count is at most 2k/ε with Laplace noise of pure ε/k each, and proportional to √(k·log(1/δ))/ε
+    with δ > 0 and Gaussian noise (Tian 2024, Proposition 1, both parts).
 
     Examples
     --------
@@ -194,33 +189,27 @@ def marginals(
     (2, 2)
     """
     return MarginalsStatistic(categories, n_ways, noise)._release(
-        x,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
+        (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The public categories of some columns, and the tables of columns that are asked for."""
+    """The public categories of some columns, the columns of each table, and all names."""
 
     values: Mapping[int, np.ndarray]
     columns: list[tuple[int, ...]]
-    names: list[Any]
+    names: list[Label]
 
     def key(self, table: tuple[int, ...]) -> Key:
-        """Return the columns of a table by name, or number."""
+        """Return the names or positions of a table's columns."""
         return tuple(self.names[j] for j in table)
 
     def shape(self, table: tuple[int, ...]) -> tuple[int, ...]:
-        """Return how many categories each column of a table has."""
+        """Return the number of categories of each column of a table."""
         return tuple(self.values[j].size for j in table)
 
-    def categories(self, table: tuple[int, ...]) -> list[list[Any]]:
+    def categories(self, table: tuple[int, ...]) -> list[list[Label]]:
         """Return the categories of each column of a table."""
         return [self.values[j].tolist() for j in table]
 
@@ -242,35 +231,35 @@ def _count(
     return counted(cells, int(np.prod(shape)), None if weights is None else weights[known])
 
 
-def _nothing(records: Records[Any]) -> None:
-    """Find nothing wrong: any type may hold categories."""
+def _any_type(records: Records[None]) -> None:
+    """Accept columns of any type: all may contain categories."""
 
 
+@dataclass(eq=False)
 class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
-    """The parts of the transaction of `marginals`."""
+    """The release of `marginals`."""
+
+    categories: Categories
+    n_ways: int = 1
+    noise: str = "auto"
 
     released_as = "statistics.marginals"
     takes_infinite_epsilon = False
 
-    def __init__(self, categories: Any, n_ways: int = 1, noise: str = "auto") -> None:
-        self.categories = categories
-        self.n_ways = n_ways
-        self.noise = noise
-
     def _check_data(
-        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
+        self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Tables]:
         records = Records.of_columns(x, groups=groups)
         columns = records.columns
         values = categories_by_column(self.categories, columns.n_columns, columns.names)
         if not values:
-            raise ValueError("categories must be given: the values of each column asked about.")
+            raise ValueError("categories must be given: the possible values of each column.")
         if check_count("n_ways", self.n_ways) > len(values):
             raise ValueError(
-                f"n_ways must be at most {len(values)}, the number of columns with categories, got "
+                f"n_ways must be at most the number of columns with categories, {len(values)}; got "
                 f"{self.n_ways}."
             )
-        records.check(_nothing)
+        records.check(_any_type)
         tables = list(combinations(values, self.n_ways))
         return records.with_facts(Tables(values, tables, columns.labels))
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.budget import PrivacyBudget
-from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import Sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import Bounded, Means, MomentsStatistic, Part
-from skdp.statistics._result import Statistic, risk_of, shown
+from skdp.statistics._moments import Bounded, Interval, Moments, MomentsStatistic, Part
+from skdp.statistics._result import Numbers, risk_of
+from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 from skdp.workloads import QueryPlan
 
 __all__ = ["Mean", "mean"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mean(Statistic):
+class Mean(Moments):
     """Released means, one for each column.
 
     Parameters
@@ -32,21 +32,18 @@ class Mean(Statistic):
         *Public.* The guarantee of all numbers together.
     _means, _bounds : object
         *Released* and *public*: what `interval` is computed from.
-    _axes, _library : tuple and str
-        *Public.* What the numbers are of, and whose frame `to_frame` returns.
+    _labels : object
+        *Public.* The labels in `to_frame`.
     """
 
-    _means: Means = field(kw_only=True)
-    _bounds: ColumnBounds = field(kw_only=True)
+    def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
+        return self._in_units(self._means.ends("x", risk))
 
-    def _ends(self, risk: float) -> tuple[Any, Any]:
-        return self._in_units(*self._means.ends("x", risk))
-
-    def population_interval(self, level: float = 0.95) -> tuple[Any, Any]:
+    def population_interval(self, level: float = 0.95) -> tuple[Numbers, Numbers]:
         """Return intervals for the means of the population, of values clipped to the bounds.
 
-        They hold for rows that are independent samples of it, whatever its distribution:
-        Hoeffding's inequality with the public bounds, and the noise, each with half of the risk.
+        They hold if the rows are independent samples, whatever the distribution. The noise gets
+        half of the risk, and Hoeffding's inequality with the public bounds the other half.
 
         Parameters
         ----------
@@ -56,38 +53,36 @@ class Mean(Statistic):
         Returns
         -------
         low, high : float or ndarray
-            Of the shape of `value`, computed from what was released and from public numbers.
+            *Released.* They have the shape of `value`.
         """
         risk = 0.5 * risk_of(level)
         low, high = self._means.ends("x", 0.5 * risk)
         least, _ = self._means.count_ends(0.5 * risk)
         spread = np.sqrt(2.0 * math.log(2.0 / risk) / least)
-        low, high = np.maximum(low - spread, -1.0), np.minimum(high + spread, 1.0)
-        return self._in_units(low, high)
+        return self._in_units((np.maximum(low - spread, -1.0), np.minimum(high + spread, 1.0)))
 
-    def _in_units(self, low: np.ndarray, high: np.ndarray) -> tuple[Any, Any]:
-        ends = (self._bounds.middle + self._bounds.half * end for end in (low, high))
-        low, high = (end.reshape(np.shape(self.value)) for end in ends)
-        return shown(low), shown(high)
+    def _in_units(self, ends: Interval) -> tuple[Numbers, Numbers]:
+        low, high = (self._bounds.middle + self._bounds.half * end for end in ends)
+        return self._shaped((low, high))
 
 
 def mean(
-    x: Any,
+    x: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    bounds: Any,
-    by: Any = None,
-    keys: Any = None,
-    groups: Any = None,
+    bounds: Bounds,
+    by: VectorLike | None = None,
+    keys: ArrayLike | None = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Mean:
     """Average the values of each column privately.
 
-    Values outside of the bounds are clipped. A missing value counts as the middle of its bounds.
+    Values outside the bounds are clipped. Missing values count as the middle of the bounds.
 
     Parameters
     ----------
@@ -123,25 +118,23 @@ def mean(
     Returns
     -------
     Mean
-        With `population_interval`, for the mean of those the rows are a sample of.
+        Its `population_interval` is for the population that the rows are a sample of.
 
     Raises
     ------
-    ValueError
-        If a parameter, a shape or a type is wrong.
-    BudgetExceededError, BudgetClosedError
-        If the budget does not admit the release; then nothing is read.
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
-    **Guarantee.** Let u be values mapped to [−1, 1]. Under ``replace_one`` Σu of each column moves
-    by at most 2 and the number of rows is public. Under ``add_remove_one`` Σu moves by at most 1,
-    and the number of rows, which moves by 1, is part of the same release. Groups have the price of
-    one: a record that comes or goes is in one group. A replaced one may move Σu by 2 in one group,
-    or by 1 in each of two, as it does numbers of rows, which are released with them.
+    **Guarantee.** Let u be the values mapped to [−1, 1]. Under ``replace_one`` a record changes
+    each Σu by at most 2, and the number of rows is public. Under ``add_remove_one`` it changes each
+    Σu by at most 1, and the number of rows, which is part of the release, by 1. An added or removed
+    record is in one group, so that all groups cost as much as one. A replaced record changes Σu by
+    2 in one group, or Σu and the released number of rows by 1 in each of two groups.
 
-    **Missing values.** `describe` leaves them out. To leave them out here, keep the rows without
-    them under ``add_remove_one``: under ``replace_one`` how many there are would be told.
+    **Missing values.** `describe` leaves them out. Otherwise pass complete rows only, and use
+    ``add_remove_one``, because the number of complete rows is private.
 
     Examples
     --------
@@ -153,19 +146,13 @@ def mean(
     >>> bool(low < ages.mean() < high), round(high - low, 2)
     (True, 0.6)
     """
-    return MeanStatistic(bounds, noise, by, keys)._release(
-        x,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
+    return MeanStatistic(bounds, noise, by=by, keys=keys)._release(
+        (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
 
 class MeanStatistic(MomentsStatistic):
-    """The parts of the transaction of `mean`."""
+    """The release of `mean`."""
 
     released_as = "statistics.mean"
 
@@ -186,4 +173,4 @@ class MeanStatistic(MomentsStatistic):
         asked = records.facts
         means, bounds = self._means(plan, asked, released), asked.bounds
         value = asked.shaped(bounds.middle + bounds.half * means.mean("x"))
-        return Mean(value, guarantee, _means=means, _bounds=bounds, **asked.labels)
+        return Mean(value, guarantee, _means=means, _bounds=bounds, _labels=asked.labels)

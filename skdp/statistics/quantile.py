@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import STEP_BITS, Sums, counted
@@ -20,9 +21,10 @@ from skdp.privacy import Event, PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._loss_ranges import Neighbors, Ranges, composed
 from skdp.statistics._margin import Margin
-from skdp.statistics._moments import Bounded, bounded_columns
+from skdp.statistics._moments import Bounded, BoundedStatistic
 from skdp.statistics._rank import Rank
-from skdp.statistics._result import Statistic, framed, risk_of
+from skdp.statistics._result import Labels, Numbers, Statistic, framed, risk_of
+from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 
 __all__ = [
     "Quantile",
@@ -44,34 +46,34 @@ class Quantile(Statistic):
     Parameters
     ----------
     value : float or ndarray
-        *Released.* Of shape (n_groups, n_probabilities, n_columns) without the axes that were not
+        *Released.* Of shape (n_groups, n_probabilities, n_columns), without the axes that were not
         asked for.
     privacy : PrivacyGuarantee
-        *Public.* What the release promises; of all quantiles together.
+        *Public.* The guarantee of all numbers together.
     _choice : ExponentialMechanism
-        *Public.* Of which `rank_error` is computed.
+        *Public.* The mechanism of each choice.
     _level : float or None
-        *Public.* Of the intervals.
+        *Public.* The level of the intervals.
     _interval : tuple of float or ndarray
         *Released*, together with the quantiles.
-    _axes, _library : tuple and str
-        *Public.* What the numbers are of, and whose frame `to_frame` returns.
+    _labels : object
+        *Public.* The labels in `to_frame`.
     """
 
     _choice: ExponentialMechanism = field(kw_only=True)
     _level: float | None = field(kw_only=True)
-    _interval: tuple[Any, Any] = field(kw_only=True)
+    _interval: tuple[Numbers, Numbers] = field(kw_only=True)
 
     def __repr__(self) -> str:
         value = np.array2string(np.asarray(self.value), precision=6)
         return f"{value}, within {self.rank_error():.3g} rows of the rank\n{self.privacy}"
 
     def rank_error(self, level: float = 0.95) -> float:
-        """Return by how many rows a released quantile may miss its rank.
+        """Return a bound of the error in rank, as a number of rows.
 
-        With probability `level`, over the noise, no more than this number of rows would have to
-        change for `value` to be a quantile of the data, rounded to the grid: the tail bound of the
-        exponential mechanism, which holds whatever the data.
+        With probability `level`, over the noise, changing that many rows makes `value` a quantile
+        of the data, rounded to the grid. This tail bound of the exponential mechanism holds for all
+        data.
 
         Parameters
         ----------
@@ -81,7 +83,7 @@ class Quantile(Statistic):
         Returns
         -------
         float
-            A number of rows, computed from public numbers.
+            *Public.*
         """
         log_tail = math.log((_CELLS + 1) / risk_of(level))
         return 2.0 * self._choice.sensitivity * log_tail / self._choice.epsilon
@@ -89,38 +91,38 @@ class Quantile(Statistic):
     def interval(  # type: ignore[override]
         self, level: float | None = None, *, simultaneous: bool = False
     ) -> tuple[Any, Any]:
-        """Return where the quantiles lie, of these rows or of those that they are a sample of.
+        """Return intervals for the quantiles of these rows, or of the population with `sampling`.
 
         Parameters
         ----------
         level : float in (0, 1), default None
-            *Public.* That of the release, which is the only one there is.
+            *Public.* The level of the release; another one raises ValueError.
         simultaneous : bool, default False
-            *Public.* Each interval was chosen for its own quantile: True is refused for several.
+            *Public.* True raises ValueError for several quantiles.
 
         Returns
         -------
         low, high : float or ndarray
-            *Released.* Of the shape of `value`.
+            *Released.* They have the shape of `value`.
 
         Raises
         ------
         ValueError
-            If no intervals were asked for, or others than these.
+            If no such intervals were released.
         """
         if self._level is None:
             raise ValueError(
-                "no intervals were released with these quantiles: ask for them by level=0.95, say."
+                "no intervals were released with these quantiles. Call quantile with level=0.95."
             )
         if level not in (None, self._level) or (simultaneous and np.size(self.value) > 1):
             raise ValueError(
-                f"the intervals were released at level {self._level:g}, each by itself: there are "
-                "no others."
+                f"intervals were released only at level {self._level:g}, for each quantile by "
+                "itself."
             )
         return self._interval
 
-    def to_frame(self, level: float | None = None, *, simultaneous: bool = False) -> Any:  # type: ignore[override]
-        """Return the quantiles, and their intervals if there are any, as a frame.
+    def to_frame(self, level: float | None = None, *, simultaneous: bool = False) -> MatrixLike:  # type: ignore[override]
+        """Return the quantiles and their intervals as a data frame.
 
         Parameters
         ----------
@@ -132,12 +134,11 @@ class Quantile(Statistic):
         Returns
         -------
         DataFrame
-            Of polars where the table was, else of pandas: the columns estimate, lower, upper and
-            level, of which the last three are nan without intervals.
+            As for the other statistics; lower, upper and level are nan without intervals.
         """
         if self._level is not None:
             self.interval(level, simultaneous=simultaneous)
-        return framed(self._index(), self._columns(math.nan), self._library)
+        return framed(self._index(), self._columns(math.nan), self._labels.library)
 
     def _columns(self, level: float, simultaneous: bool = False) -> dict[str, list[float]]:
         estimate, *ends = (np.ravel(one).tolist() for one in (self.value, *self._interval))
@@ -146,32 +147,32 @@ class Quantile(Statistic):
             zip(("estimate", "lower", "upper", "level"), (estimate, *ends, levels), strict=True)
         )
 
-    def _ends(self, risk: float) -> tuple[Any, Any]:
+    def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
         return self._interval
 
 
 def quantile(
-    x: Any,
+    x: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    q: Any,
-    bounds: Any,
+    q: ArrayLike,
+    bounds: Bounds,
     level: float | None = None,
     sampling: bool = False,
     ties: bool | str = "auto",
-    by: Any = None,
-    keys: Any = None,
-    groups: Any = None,
+    by: VectorLike | None = None,
+    keys: ArrayLike | None = None,
+    groups: VectorLike | None = None,
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Quantile:
     """Choose quantiles of each column from a public grid, privately.
 
-    The grid has 2^14 cells between the bounds. Values outside of them are clipped. A missing value
-    counts as the middle of its bounds. An interval ends at the quantiles of lower and higher ranks,
-    as far away as noise, and sampling, may have moved this one.
+    The grid has 2^14 cells between the bounds. Values outside the bounds are clipped. Missing
+    values count as the middle of the bounds. An interval ends at quantiles of a lower and a higher
+    rank: as far away as noise, and sampling, may have moved this one.
 
     Parameters
     ----------
@@ -188,18 +189,16 @@ def quantile(
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Never taken from the data: see :term:`bounds`.
     level : float in (0, 1) or None, default None
-        *Public.* How often intervals hold what they are about, nearly, each by itself; less often
-        where values of a floating type repeat, or rows of a private number are few beside the noise
-        in their ranks (some hundreds at ε = 0.1): see ``ties`` of `quantile`. Their ends are two
-        more quantiles each, which share ε with the first: ``None`` for none.
+        *Public.* Probability that an interval contains its number, approximately; ``None`` for no
+        intervals. It is lower if values of a floating type repeat (see `ties` of `quantile`), or if
+        n is private and small (some hundreds at ε = 0.1). The ends of an interval of a quantile are
+        two more quantiles, which share ε with it.
     sampling : bool, default False
-        *Public.* Whether the intervals are about the population that the rows are a sample of,
-        instead of the rows.
+        *Public.* Whether the intervals are for the population that the rows are a sample of.
     ties : bool or "auto", default "auto"
-        *Public.* Whether values may repeat, as whole numbers and rounded amounts do: then intervals
-        hold at least as often as `level` says, whatever the values, and are some four times wider.
-        ``False`` is for measurements, which hardly repeat. "auto" is False for columns of a
-        floating type of an array or frame; the type is public.
+        *Public.* Whether values may repeat, as integers and rounded amounts do. Then `level` is
+        guaranteed, and intervals are about four times wider. Use ``False`` for measurements, which
+        hardly repeat. "auto" is False for array or frame columns of a floating type.
     by : str, array-like of shape (n_rows,), default None
         *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
         in `keys` belong to no group.
@@ -220,33 +219,28 @@ def quantile(
     Returns
     -------
     Quantile
-        Several quantiles of a column are in the order of `q`.
+        Its `value` has the quantiles of a column in the order of `q`.
 
     Raises
     ------
-    ValueError
-        If a parameter, a shape or a type is wrong.
-    BudgetExceededError, BudgetClosedError
-        If the budget does not admit the release; then nothing is read.
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
-    **Guarantee.** The exponential mechanism with the utility −max(#{x < t} − r(n), r(n) − #{x ≤ t},
-    0) of a grid point t, for values that were rounded to the grid, r(n) = q·n: one record changes
-    it by at most 1 under ``replace_one``, and by max(q, 1 − q) under ``add_remove_one``, where n is
-    private (Smith 2011, on intervals in place of a grid). The ends of intervals have r(n) = q·n ±
-    m(n) with a public function m of slope s at most, which adds s where n is private; the outermost
-    grid point also stands for all ranks beyond.
+    **Guarantee.** The exponential mechanism with the utility −max(#{x < t} − q·n, q·n − #{x ≤ t},
+    0) of a grid point t, for values rounded to the grid. One record changes it by at most 1 under
+    ``replace_one``, and by max(q, 1 − q) under ``add_remove_one``, where n is private (Smith 2011,
+    for intervals instead of a grid). The ends of intervals have the rank q·n ± m(n). If n is
+    private, the largest slope of the public function m adds to the sensitivity. The outermost grid
+    point stands for all ranks beyond.
 
-    The rows of a person have weights c that add up to at most 1, and each row changes the choices
-    of one group. The changes of all utilities of one quantile, in all groups together, lie in an
-    interval of length 2·(max(q, 1 − q) + s), or at most twice that under ``replace_one``. So all
-    groups are one release of bounded range. Under ``add_remove_one`` several quantiles of a column
-    share a range as well. Columns are composed. The proofs are on the page *Quantiles* of the
-    documentation.
+    The choices in all groups are one release of bounded range, also for persons whose rows are in
+    several groups. Under ``add_remove_one`` several quantiles of a column share a range as well.
+    Columns are composed. Proofs: *Quantiles* in the documentation.
 
-    **Missing values.** `describe` leaves them out. To leave them out here, keep the rows without
-    them under ``add_remove_one``: under ``replace_one`` how many there are would be told.
+    **Missing values.** `describe` leaves them out. Otherwise pass complete rows only, and use
+    ``add_remove_one``, because the number of complete rows is private.
 
     Examples
     --------
@@ -257,30 +251,23 @@ def quantile(
     >>> abs(median.value - 44) < 3, round(median.rank_error())
     (True, 25)
     """
-    return QuantileStatistic(bounds, q, level, sampling, ties, by, keys)._release(
-        x,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
+    return QuantileStatistic(bounds, q, level, sampling, ties, by=by, keys=keys)._release(
+        (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
 
 @dataclass(frozen=True)
 class QuantilePlan:
-    """Some choices by the exponential mechanism, all with the same noise.
+    """Choices by the exponential mechanism, all with the same noise.
 
     Parameters
     ----------
     choice : ExponentialMechanism
-        *Public.*
     ranges : tuple of (float, int)
-        *Public.* Lengths of intervals, in rows, in which one record moves the utilities of choices
-        that are charged together, and how many there are of each length.
+        In rows: lengths of intervals in which one record moves the utilities of choices that are
+        charged together, and the number of intervals of each length.
     ranks : tuple of tuple of Rank
-        *Public.* Those of each column.
+        The ranks of each column.
     """
 
     choice: ExponentialMechanism
@@ -291,22 +278,14 @@ class QuantilePlan:
 
     @property
     def event(self) -> Event:
-        """What all the choices together are."""
+        """The event of all choices together."""
         farthest_apart = 2.0 * self.choice.sensitivity  # the range that one choice is charged for
         return composed(self.ranges, self.choice.event.epsilon / farthest_apart)
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """What quantiles are asked for, and with which intervals; public.
-
-    Parameters
-    ----------
-    q : tuple of float
-    level : float or None
-    sampling : bool
-    ties : bool or "auto"
-    """
+    """Public settings: probabilities, and how their intervals are chosen."""
 
     q: tuple[float, ...]
     level: float | None
@@ -314,8 +293,14 @@ class Ranks:
     ties: bool | str
 
     @classmethod
-    def check(cls, q: Any, level: Any, sampling: Any = False, ties: Any = "auto") -> Ranks:
-        """Return what was asked, checked."""
+    def check(
+        cls,
+        q: ArrayLike,
+        level: float | None,
+        sampling: bool = False,
+        ties: bool | str = "auto",
+    ) -> Ranks:
+        """Return the settings, or raise ValueError."""
         probabilities = np.atleast_1d(np.asarray(q, dtype=float))
         inside = (probabilities >= 0.0) & (probabilities <= 1.0)
         if probabilities.ndim != 1 or not probabilities.size or not inside.all():
@@ -337,9 +322,9 @@ class Ranks:
         n_rows: int | None,
         may_repeat: Sequence[bool],
     ) -> QuantilePlan:
-        """Return choices that are (ε, δ)-DP together; `n_rows` is None where it is private.
+        """Return choices that are (ε, δ)-DP together; `n_rows` is None if it is private.
 
-        `may_repeat` says for each column whether its values may be equal, unless it was asked for.
+        ``ties="auto"`` takes `may_repeat`: whether the values of each column may be equal.
         """
         ties = [one if self.ties == "auto" else bool(self.ties) for one in may_repeat]
         ranks = self._of_columns(None, n_rows, ties)
@@ -363,7 +348,7 @@ class Ranks:
     def _ranks(self, scale: float | None, n_rows: int | None, repeat: bool) -> tuple[Rank, ...]:
         """Return the ranks of all quantiles, then of the lower and the upper ends.
 
-        Without a scale of the noise they have no margins.
+        Ranks have no margins if the scale of the noise is None.
         """
         middle = [Rank(p) for p in self.q]
         if self.level is None:
@@ -375,7 +360,7 @@ class Ranks:
     def _margin(
         self, q: float, scale: float | None, n_rows: int | None, repeat: bool
     ) -> Margin | None:
-        """Return that of dense values only where it ends within a public number of rows."""
+        """Return the margin of dense values only if it ends within a public number of rows."""
         if scale is None:
             return None
         assert self.level is not None
@@ -389,8 +374,8 @@ class Ranks:
     def values(self, chosen: np.ndarray, bounds: ColumnBounds) -> np.ndarray:
         """Return values of shape (1 or 3, ..., n_probabilities, n_columns) for chosen grid points.
 
-        The larger of a column is for the larger probability; what was rounded to the grid lies
-        within half a cell more.
+        The larger value of a column is for the larger probability. Intervals are half a cell wider
+        on each side, because values were rounded to the grid.
         """
         order = np.argsort(np.argsort(self.q))
         places = chosen.reshape(*chosen.shape[:-2], -1, len(self.q), chosen.shape[-1])
@@ -403,39 +388,25 @@ class Ranks:
         return np.asarray(bounds.low + (bounds.high - bounds.low) * shares)
 
 
-class QuantileStatistic(PrivateFit[Records[Bounded], QuantilePlan, np.ndarray]):
-    """The parts of the transaction of `quantile`."""
+@dataclass(eq=False)
+class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
+    """The release of `quantile`."""
+
+    q: ArrayLike
+    level: float | None = None
+    sampling: bool = False
+    ties: bool | str = "auto"
 
     released_as = "statistics.quantile"
-    takes_infinite_epsilon = False
-
-    def __init__(
-        self,
-        bounds: Any,
-        q: Any,
-        level: Any = None,
-        sampling: Any = False,
-        ties: Any = "auto",
-        by: Any = None,
-        keys: Any = None,
-    ) -> None:
-        self.bounds = bounds
-        self.q = q
-        self.level = level
-        self.sampling = sampling
-        self.ties = ties
-        self.by = by
-        self.keys = keys
 
     def _is_gaussian(self) -> bool:
         return True  # the ε of each choice is computed as a Gaussian budget counts it
 
     def _check_data(
-        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
+        self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Bounded]:
         self._asked()
-        asked = {"by": self.by, "keys": self.keys, "groups": groups}
-        return bounded_columns(x, self.bounds, parameters, **asked)
+        return super()._check_data(parameters, x, groups=groups)
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Bounded]) -> QuantilePlan:
         asked, n_changed = records.facts, parameters.neighboring.n_changed
@@ -468,18 +439,18 @@ class QuantileStatistic(PrivateFit[Records[Bounded], QuantilePlan, np.ndarray]):
         asked, facts = self._asked(), records.facts
         values = asked.values(released, facts.bounds)
         value, *ends = (self._shaped(one, facts) for one in values)
+        low, high = ends or (value * np.nan, value * np.nan)
         groups, columns = axes_of(facts.keys), ("column", facts.columns.labels)
         return Quantile(
             value,
             guarantee,
             _choice=plan.choice,
             _level=asked.level,
-            _interval=tuple(ends) or (value * np.nan, value * np.nan),
-            _axes=(*groups, ("quantile", asked.q), columns),
-            _library=facts.columns.library,
+            _interval=(low, high),
+            _labels=Labels((*groups, ("quantile", asked.q), columns), facts.columns.library),
         )
 
-    def _shaped(self, values: np.ndarray, facts: Bounded) -> Any:
+    def _shaped(self, values: np.ndarray, facts: Bounded) -> Numbers:
         """Return values of shape (n_groups, n_probabilities, n_columns) without needless axes."""
         values = values[0] if facts.keys is None else values
         values = values if np.ndim(self.q) else values[..., 0, :]
@@ -492,7 +463,7 @@ class QuantileStatistic(PrivateFit[Records[Bounded], QuantilePlan, np.ndarray]):
 def cell_counts(
     bounds: ColumnBounds, keys: Keys | None, records: Records[Any], *, with_missing: bool = True
 ) -> Sums:
-    """Return how many *private* values round to each grid point: (n_groups, n_columns, n_points).
+    """Return *private* counts of values at each grid point: (n_groups, n_columns, n_points).
 
     A missing value is the middle of its bounds, or is not counted. Weights count in steps.
     """
@@ -515,9 +486,9 @@ def cell_counts(
 def choose_all(
     plan: QuantilePlan, counts: np.ndarray, rng: np.random.Generator, in_steps: bool
 ) -> np.ndarray:
-    """Return a grid point for each group, rank and column, for *private* numbers of values.
+    """Return a grid point for each group, rank and column, from *private* counts.
 
-    Numbers of persons are in steps, which are added up as they are.
+    Counts of persons are in steps, which are added up as they are.
     """
     unit = math.ldexp(1.0, -STEP_BITS) if in_steps else 1.0
     choices = [
@@ -537,7 +508,7 @@ def _choose(
     choice: ExponentialMechanism,
     rng: np.random.Generator,
 ) -> int:
-    """Return a grid point for the *private* numbers of values at each, in this unit."""
+    """Return a grid point, from the *private* counts at each, in this unit."""
     at_most = np.cumsum(counts)
     below, at_most = (at_most - counts) * unit, at_most * unit
     wanted = rank.of(at_most[-1])

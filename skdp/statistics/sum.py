@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.exact_sums import Sums, exact_sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import Bounded, bounded_columns
+from skdp.statistics._moments import Bounded, BoundedStatistic
 from skdp.statistics._result import NoisyNumbers
+from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import ROUNDED_ONCE
 
@@ -22,24 +24,24 @@ __all__ = ["sum"]
 
 
 def sum(
-    x: Any,
+    x: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    bounds: Any,
-    by: Any = None,
-    keys: Any = None,
-    groups: Any = None,
+    bounds: Bounds,
+    by: VectorLike | None = None,
+    keys: ArrayLike | None = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> NoisyNumbers:
     """Sum the values of each column privately.
 
-    Values outside of the bounds are clipped. A missing value counts as the middle of its bounds
-    where the number of rows is public, and as 0, clipped, where it is not, as with `keys`. Of a
-    person of several rows the mean is added: add up the rows of each before where totals matter.
+    Values outside the bounds are clipped. Missing values count as the middle of the bounds if the
+    number of rows is public, else (also with `keys`) as 0, clipped. A person with several rows adds
+    their mean: to get totals, add up the rows of each person first.
 
     Parameters
     ----------
@@ -79,20 +81,18 @@ def sum(
 
     Raises
     ------
-    ValueError
-        If a parameter, a shape or a type is wrong.
-    BudgetExceededError, BudgetClosedError
-        If the budget does not admit the release; then nothing is read.
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
     **Guarantee.** A record changes a sum by at most high − low under ``replace_one``, and by
-    max(abs(low), abs(high)) under ``add_remove_one``. With groups a record that comes or goes
-    changes the sums of one; a replaced one those of one by high − low, or those of two by
-    max(abs(low), abs(high)) each.
+    max(abs(low), abs(high)) under ``add_remove_one``. With `keys`, an added or removed record
+    changes the sums of one group. A replaced record changes those of one group by high − low, or
+    those of two groups by max(abs(low), abs(high)) each.
 
-    **Missing values.** To leave them out, keep the rows without them under ``add_remove_one``:
-    under ``replace_one`` how many there are would be told.
+    **Missing values.** `describe` leaves them out. Otherwise pass complete rows only, and use
+    ``add_remove_one``, because the number of complete rows is private.
 
     Examples
     --------
@@ -104,41 +104,21 @@ def sum(
     >>> low < 33250.0 < high, round(high - low)
     (True, 360)
     """
-    return SumStatistic(bounds, noise, by, keys)._release(
-        x,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
+    return SumStatistic(bounds, noise, by=by, keys=keys)._release(
+        (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
 
-class SumStatistic(PrivateFit[Records[Bounded], QueryPlan, Sums]):
-    """The parts of the transaction of `sum`."""
+@dataclass(eq=False)
+class SumStatistic(BoundedStatistic[QueryPlan, Sums]):
+    """The release of `sum`."""
+
+    noise: str = "auto"
 
     released_as = "statistics.sum"
-    takes_infinite_epsilon = False
-
-    def __init__(self, bounds: Any, noise: str = "auto", by: Any = None, keys: Any = None) -> None:
-        self.bounds = bounds
-        self.noise = noise
-        self.by = by
-        self.keys = keys
-
-    def _check_data(
-        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
-    ) -> Records[Bounded]:
-        asked = {"by": self.by, "keys": self.keys, "groups": groups}
-        return bounded_columns(x, self.bounds, parameters, **asked)
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Bounded]) -> QueryPlan:
-        asked, n_changed = records.facts, parameters.neighboring.n_changed
-        n = asked.n_columns
-        query = Query("sum", size=n, linf_sensitivity=n_changed * ROUNDED_ONCE, l0_sensitivity=n)
-        if asked.n_groups is not None:
-            query = _by_group(asked, n_changed)
+        query = _query(records.facts, parameters.neighboring.n_changed)
         return parameters.plan_queries([query], self.noise)
 
     def _read(self, plan: QueryPlan, records: Records[Bounded], rng: np.random.Generator) -> Sums:
@@ -157,25 +137,25 @@ class SumStatistic(PrivateFit[Records[Bounded], QueryPlan, Sums]):
         bounds = asked.bounds
         if asked.n_groups is not None:
             sums = sums.reshape(asked.n_groups, -1)
-        if asked.n_rows is None:
-            offset, unit = np.zeros(bounds.low.size), bounds.largest
-        else:
+        offset, unit = np.zeros(bounds.low.size), bounds.largest
+        if asked.n_rows is not None:
             offset, unit = asked.n_rows * bounds.middle, bounds.half
-        value, unit = asked.shaped(offset + unit * sums), asked.shaped(unit)
-        return NoisyNumbers(value, guarantee, _plan=plan, _unit=unit, **asked.labels)
+        value = asked.shaped(offset + unit * sums)
+        noise_unit = asked.shaped(unit)
+        return NoisyNumbers(value, guarantee, _plan=plan, _unit=noise_unit, _labels=asked.labels)
 
 
-def _by_group(asked: Bounded, n_changed: int) -> Query:
-    """Return what is asked of groups, in units of the largest values.
-
-    A value that is replaced moves its sum by high − low, or those of two groups by 1 each.
-    """
+def _query(asked: Bounded, n_changed: int) -> Query:
+    """Return the query: in units of `_centered` or `_whole`, and of the largest values by group."""
     n, bounds = asked.n_columns, asked.bounds
+    if asked.n_groups is None:
+        return Query("sum", size=n, linf_sensitivity=n_changed * ROUNDED_ONCE, l0_sensitivity=n)
+    # A replaced value changes its sum by high − low, or the sums of two groups by 1 each.
     within = float(((bounds.high - bounds.low) / bounds.largest).max()) if n_changed > 1 else 1.0
     farthest = max(within, 1.0) * ROUNDED_ONCE
     return Query(
         "sum",
-        size=n * (asked.n_groups or 1),
+        size=n * asked.n_groups,
         linf_sensitivity=farthest,
         l0_sensitivity=n_changed * n,
         l1_sensitivity=n_changed * n * ROUNDED_ONCE,

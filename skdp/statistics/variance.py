@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.budget import PrivacyBudget
-from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import Sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import (
     Bounded,
-    Means,
+    Moments,
     MomentsStatistic,
     Part,
     variance_ends,
     variance_half_width,
 )
-from skdp.statistics._result import Statistic, shown
+from skdp.statistics._result import Numbers
+from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 from skdp.workloads import QueryPlan
 
 __all__ = ["Variance", "variance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Variance(Statistic):
-    """Released variances, one for each column, and the means that came with them.
+class Variance(Moments):
+    """Released variances, one for each column, with the means.
 
     Parameters
     ----------
@@ -40,42 +40,38 @@ class Variance(Statistic):
         *Released*, together with the variances.
     _means, _bounds : object
         *Released* and *public*: what `interval` is computed from.
-    _axes, _library : tuple and str
-        *Public.* What the numbers are of, and whose frame `to_frame` returns.
+    _labels : object
+        *Public.* The labels in `to_frame`.
     """
 
-    mean: Any
-    _means: Means = field(kw_only=True)
-    _bounds: ColumnBounds = field(kw_only=True)
+    mean: Numbers
 
-    def _ends(self, risk: float) -> tuple[Any, Any]:
-        low, high = variance_ends(self._means, risk)
-        ends = (self._bounds.half**2 * end for end in (low, high))
-        low, high = (end.reshape(np.shape(self.value)) for end in ends)
-        return shown(low), shown(high)
+    def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
+        low, high = (self._bounds.half**2 * end for end in variance_ends(self._means, risk))
+        return self._shaped((low, high))
 
     def _half_width(self, risk: float) -> np.ndarray:
-        """Return how far noise moves each variance, but with probability `risk`; at most to h²."""
+        """Return what noise moves each variance by, except with probability `risk`; at most h²."""
         return self._bounds.half**2 * np.minimum(variance_half_width(self._means, risk), 1.0)
 
 
 def variance(
-    x: Any,
+    x: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    bounds: Any,
-    by: Any = None,
-    keys: Any = None,
-    groups: Any = None,
+    bounds: Bounds,
+    by: VectorLike | None = None,
+    keys: ArrayLike | None = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Variance:
     """Release the variance and the mean of each column together, privately.
 
-    Values outside of the bounds are clipped. A missing value counts as the middle of its bounds.
+    Values outside the bounds are clipped. Missing values count as the middle of the bounds.
 
     Parameters
     ----------
@@ -111,24 +107,22 @@ def variance(
     Returns
     -------
     Variance
-        `value` is the mean square of deviations (``ddof=0``), at least 0, and `mean` the mean.
+        The variances (``ddof=0``), at least 0, and in `mean` the means.
 
     Raises
     ------
-    ValueError
-        If a parameter, a shape or a type is wrong.
-    BudgetExceededError, BudgetClosedError
-        If the budget does not admit the release; then nothing is read.
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
-    **Guarantee.** Released are the means of u and of u² − 1/2, where u are values mapped to
-    [−1, 1]. Under ``replace_one`` their sums move by at most 2 and 1, under ``add_remove_one`` by
-    1 and 1/2, and the number of rows is the third part of the release. Groups have the price of
-    one, as in `mean`.
+    **Guarantee.** The release contains the sums of u and of u² − 1/2, where u are the values mapped
+    to [−1, 1]. A record changes them by at most 2 and 1 under ``replace_one``, and by 1 and 1/2
+    under ``add_remove_one``, where the number of rows is part of the release. All groups cost as
+    much as one, as in `mean`.
 
-    **Missing values.** `describe` leaves them out. To leave them out here, keep the rows without
-    them under ``add_remove_one``: under ``replace_one`` how many there are would be told.
+    **Missing values.** `describe` leaves them out. Otherwise pass complete rows only, and use
+    ``add_remove_one``, because the number of complete rows is private.
 
     Examples
     --------
@@ -140,19 +134,13 @@ def variance(
     >>> bool(low < ages.var() < high), round(spread.mean), round(spread.value**0.5)
     (True, 44, 26)
     """
-    return VarianceStatistic(bounds, noise, by, keys)._release(
-        x,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
+    return VarianceStatistic(bounds, noise, by=by, keys=keys)._release(
+        (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
 
 class VarianceStatistic(MomentsStatistic):
-    """The parts of the transaction of `variance`."""
+    """The release of `variance`."""
 
     released_as = "statistics.variance"
 
@@ -175,4 +163,6 @@ class VarianceStatistic(MomentsStatistic):
         first = means.mean("x")
         second = bounds.half**2 * np.maximum(means.mean("square") + 0.5 - first**2, 0.0)
         value, center = map(asked.shaped, (second, bounds.middle + bounds.half * first))
-        return Variance(value, guarantee, center, _means=means, _bounds=bounds, **asked.labels)
+        return Variance(
+            value, guarantee, center, _means=means, _bounds=bounds, _labels=asked.labels
+        )
