@@ -145,8 +145,8 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
         columns = records.columns
         axes = (*axes_of(records.facts), ("condition", columns.labels))
         counts = released["count"].reshape([len(labels) for _, labels in axes])
-        value = counts[..., 0] if columns.single else counts
-        value = value if value.ndim else float(value)
+        counts = counts[..., 0] if columns.single else counts
+        value = counts if counts.ndim else float(counts)
         return NoisyNumbers(value, guarantee, _plan=plan, _labels=Labels(axes, columns.library))
 
 
