@@ -1,4 +1,4 @@
-"""Privacy budgets and their ledgers: what is spent, and the filters that admit a release."""
+"""Privacy budgets: limits on the privacy loss of many releases, kept in a ledger."""
 
 from skdp.budget.budget import PrivacyBudget
 from skdp.budget.filters import FILTERS, Amount

@@ -1,4 +1,4 @@
-"""How the noise of a release was computed, by its entry in the ledger."""
+"""The arithmetic of the noise of a release, by its entry in the ledger."""
 
 from __future__ import annotations
 

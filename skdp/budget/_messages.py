@@ -15,7 +15,7 @@ from skdp.support.digits import at_most
 
 __all__ = ["shortfall"]
 
-_MOST_ROWS = 5_000  # a longer ledger is not added up again for the sake of a message
+_MOST_ROWS = 5_000  # a longer ledger is not added up again for a message
 _MUCH_MORE, _MOST_NAMED = 1.25, 3
 _COMPARABLE = ("gdp", "basic", "zcdp")
 
@@ -27,9 +27,9 @@ def shortfall(
     before: Totals,
     earlier: Iterable[Release],
 ) -> str:
-    """Return what was asked and what is left, and which composition would admit it.
+    """Return the cost and the rest, and a composition that would admit the release.
 
-    The release is quoted at its own δ and at the budget's; what the budget counts, it names.
+    The release is quoted at its own δ, and as the budget counts it.
     """
     owner = f"the share {account!r}" if account else "the budget"
     if rule.parts_differ(before, wanted.part):
@@ -41,36 +41,35 @@ def shortfall(
     here = "" if counted == own else f" counted here as {counted},"
     rows = [*islice(earlier, _MOST_ROWS)]
     return (
-        f"{wanted.label} costs {own},{here} but of "
-        f"epsilon={rule.epsilon:g}, delta={rule.delta:g} of {owner} only "
-        f"epsilon={at_most(left.epsilon):g} at delta={at_most(left.delta):g} is left for one more "
+        f"{wanted.label} costs {own},{here} but {owner} of "
+        f"epsilon={rule.epsilon:g}, delta={rule.delta:g} has only "
+        f"epsilon={at_most(left.epsilon):g} at delta={at_most(left.delta):g} left for one more "
         f"release ({_sides(rule, wanted, sums)})."
         f"{_counted_at_more(rule, sums, rows)}{_hint(rule, [*rows, wanted])}"
     )
 
 
 def _counted_at_more(rule: Filter, sums: Amounts, earlier: Iterable[Release]) -> str:
-    """Return which earlier releases take much more of a Gaussian budget than they asked for."""
+    """Return the earlier releases that a Gaussian budget counts at much more than their ε."""
     if rule.composition is not Composition.GDP or not rule.fits(sums):
         return ""
     asked = {(row.label, row.epsilon): row for row in earlier if row.delta <= rule.delta}
     counts = {key: rule.amount(rule.cost(row)).epsilon for key, row in asked.items()}
     more = [
-        f"{label} at epsilon={counted:.3g} for {epsilon:.3g} asked"
+        f"{label} at epsilon={counted:.3g} instead of {epsilon:.3g}"
         for (label, epsilon), counted in counts.items()
         if counted > _MUCH_MORE * epsilon
     ]
     if not more:
         return ""
-    return f" Not Gaussian, and so counted at more: {', '.join(more[:_MOST_NAMED])}."
+    return f" Releases that are not Gaussian count at more: {', '.join(more[:_MOST_NAMED])}."
 
 
 def _parts_differ(rule: Filter, owner: str, wanted: Release) -> str:
     return (
-        f"{wanted.label} reads all partitions, which {owner} no longer admits: one partition began "
-        f"with a release that composition={rule.composition!r} does not cover, so its epsilon and "
-        "delta are added up. A release on a single partition may still be admitted, and "
-        "composition='basic' has no such limit."
+        f"{wanted.label} reads all partitions, which {owner} no longer admits: the first release "
+        f"on one partition exceeded the limits of composition={rule.composition!r}, so its epsilon "
+        "and delta are added up. Use a single partition, or composition='basic'."
     )
 
 
@@ -81,13 +80,13 @@ def _asked(rule: Filter, wanted: Release, before: Amounts) -> Amount:
 
 
 def _sides(rule: Filter, wanted: Release, before: Amounts) -> str:
-    """Return what is asked and left of each limit that is too short."""
+    """Return the cost and the rest for each limit that is exceeded."""
     limits = (*rule.limits, decimal(rule.epsilon), decimal(rule.delta))
     units = (*rule.units, "epsilon", "delta")
     rows = [*zip(units, rule.costs(wanted), minus(limits, before), strict=True)]
     counted = rows[:-2] if rule.fits(before) else rows[-2:]
     return "; ".join(
-        f"{unit}: {float(asked):.6g} asked, {at_most(float(left)):g} left"
+        f"{unit}: {float(asked):.6g} needed, {at_most(float(left)):g} left"
         for unit, asked, left in counted
         if asked > left
     )
@@ -98,14 +97,18 @@ def _hint(rule: Filter, releases: list[Release]) -> str:
         return ""
     ideal, tv = event_from_dict(releases[-1].event).ideal()
     if any(isinstance(leaf, NonPrivateEvent) for leaf, _ in ideal.leaves()):
-        return " It has no privacy guarantee at all, and no finite budget admits that."
+        return " It has no privacy guarantee, so no finite budget admits it."
     if rule.strict:
         covered = not tv and math.isfinite(releases[-1].gdp_mu)
-        return "" if covered else " No Gaussian covers it, and a strict budget counts nothing else."
+        return (
+            ""
+            if covered
+            else " No Gaussian covers it, and a strict budget admits only what a Gaussian covers."
+        )
     if rule.takes_reserves and tv and not rule.tv:
         return (
-            " Its sampler is near its target and not at it: make the budget with tv=, a reserve "
-            "for such distances, or with composition='basic'."
+            " Its sampler is not exact. Make the budget with tv=, a reserve for its total "
+            "variation, or with composition='basic'."
         )
     relation = Neighboring(releases[-1].neighboring)
     if (
@@ -114,7 +117,7 @@ def _hint(rule: Filter, releases: list[Release]) -> str:
         and math.isinf(ideal.gdp_mu(relation))
     ):
         return (
-            " It is not Gaussian DP: make the budget with slack=, a part of delta for such "
+            " It is not Gaussian DP. Make the budget with slack=, a part of delta for such "
             "releases, or with composition='rdp'."
         )
     for name in _COMPARABLE:

@@ -1,4 +1,4 @@
-"""How a budget looks in a terminal and in a notebook."""
+"""Displays of a budget in a terminal and in a notebook."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["as_html", "as_text", "show"]
 _CELLS, _DIGITS = 20, 4
 
 
-def show(budget: Any, view: Callable[..., str]) -> str:
-    """Return a view of a budget, or that its ledger is closed."""
+def show(budget: Any, view: Callable[[str, float, str], str]) -> str:
+    """Return a display of a budget, or say that its ledger is closed."""
     try:
         parts = [row["part"] for row in budget.history()]
         spent = budget.spent
         account = _account(spent, budget.remaining, _releases(parts))
-        if view is as_html:  # which has room for it
+        if view is as_html:  # it has room for the head
             account += f"; head {budget.head}"
     except BudgetClosedError:
         return f"{budget!r}: the ledger is closed"
@@ -30,13 +30,13 @@ def show(budget: Any, view: Callable[..., str]) -> str:
 
 
 def as_text(name: str, filled: float, account: str) -> str:
-    """Return a bar of what is spent against the total, and the account in words."""
+    """Return a bar of the spent part, and the account."""
     cells = round(_CELLS * filled)
     return f"{name}\n[{'#' * cells}{'.' * (_CELLS - cells)}] {account}"
 
 
 def as_html(name: str, filled: float, account: str) -> str:
-    """Return the same for a notebook: two boxes and a line, no script."""
+    """Return the same for a notebook, without scripts."""
     bar = (
         '<div style="width:20em;height:.8em;border:1px solid #888;background:#eee">'
         f'<div style="width:{100.0 * filled:.4g}%;height:100%;background:#4878a8"></div></div>'
@@ -47,7 +47,6 @@ def as_html(name: str, filled: float, account: str) -> str:
 
 
 def _releases(parts: list[str | None]) -> str:
-    """Return how many releases there are, each with its part, and on how many parts."""
     releases = "1 release" if len(parts) == 1 else f"{len(parts)} releases"
     named = len({*parts} - {None})
     if not named:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from json import loads
-from typing import Any
+from os import PathLike
 
 from skdp.budget.filters import rule_of
 from skdp.budget.handle import BudgetHandle
@@ -19,66 +19,65 @@ from skdp.support.validation import check_choice, check_real
 
 __all__ = ["PrivacyBudget"]
 
-_BELOW = down(1.0, ROOT)  # of a target's μ, so that there and back over ε is not above it
+_BELOW = down(1.0, ROOT)  # lowers μ, so that converting it to ε and back does not raise it
 
 
 class PrivacyBudget(BudgetHandle):
-    """A ceiling on what everything learned from one data set may reveal.
+    """A limit on the privacy loss of everything learned from one data set.
 
-    Pass it as ``budget=`` to any number of estimators. Each fit spends before it reads its data; a
-    fit that does not fit raises `BudgetExceededError` and leaves the ledger as it was. The object
-    is a handle: copies, clones, pickles, threads and worker processes share one ledger.
+    Pass it as ``budget=`` to any number of estimators. Each fit spends before it reads its data. A
+    fit beyond the limit raises `BudgetExceededError` and leaves the ledger as it was. The object is
+    a handle: copies, clones, pickles, threads and worker processes share one ledger. See *The
+    ledger* in the user guide.
 
     Parameters
     ----------
     epsilon : float
-        *Public.* Everything admitted is, together, (`epsilon`, `delta`)-DP, even though each fit
-        may be chosen after seeing the results of those before.
+        *Public.* All releases together are (`epsilon`, `delta`)-DP, even if each is chosen after
+        seeing the results of those before.
     delta : float
-        *Public.* The δ of the same statement.
+        *Public.* The δ of this statement.
     composition : {"gdp", "basic", "zcdp", "rdp", "pure"}
-        *Public.* ``"gdp"`` adds Gaussian-DP parameters in squares, which admits many more fits;
-        ``"basic"`` adds ε and δ; ``"zcdp"`` adds ρ; ``"rdp"`` adds Rényi divergences; ``"pure"``,
-        for ``delta=0``, admits pure releases only.
+        *Public.* What adds up: squared Gaussian-DP parameters, which admits many more fits; ε and
+        δ; ρ; Rényi divergences; or ε with ``delta=0``, for pure releases only.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Relation of all fits; a fit under the other one is refused.
+        *Public.* Relation of all fits. A fit under the other relation raises ValueError.
     unit : {"record", "person"}
-        *Public.* Whose contribution is covered as a whole: that of one record, or of all records
-        of one person. A fit with ``groups=`` is of a person, any other one of a record, and each
-        is refused by a budget of the other unit.
+        *Public.* Privacy unit of all fits: a person with ``groups=``, otherwise a record. A fit
+        with the other unit raises ValueError.
     path : path-like, str or None
-        *Public.* Where the ledger lives. ``None`` makes a temporary one, removed with this object.
-        The files beside it whose names go on with ``-wal`` and ``-shm`` belong to it: copy all or
-        none, and use it from one machine. For many machines, the address of a PostgreSQL server,
-        ``"postgresql://user@host/database?ledger=name"`` (extra ``server``).
+        *Public.* File of the ledger, used from one machine, with its companions ``-wal`` and
+        ``-shm``: copy all or none. Or the address of a PostgreSQL server,
+        ``"postgresql://user@host/database?ledger=name"`` (extra ``server``). ``None``: a temporary
+        file, removed with this object.
     slack : float or None
-        *Public.* Under ``"gdp"``, the part of `delta` set aside for releases that no Gaussian
-        covers exactly, such as those of ``solver="dp_sgd"``; each takes between 1/32 and 1/16 of
-        what is left of it. None: a twentieth of `delta`, which costs the others 0.3 % of ε. 0
-        refuses such releases.
+        *Public.* With ``"gdp"``, the part of `delta` reserved for releases that are not Gaussian
+        DP, such as those of ``solver="dp_sgd"``; each takes between 1/32 and 1/16 of the rest.
+        ``None``: a twentieth of `delta`, which costs the others 0.3 % of ε. 0 rejects such
+        releases.
     tv : float
-        *Public.* Under ``"gdp"``, the total variation set aside for samplers that are not exact;
-        it costs (1 + e^ε)·`tv` of `delta`.
+        *Public.* With ``"gdp"``, the total variation reserved for samplers that are not exact. It
+        costs (1 + e^ε)·`tv` of `delta`.
     strict : bool
-        *Public.* Under ``"gdp"`` with no reserves, whether the first release is held to the
-        Gaussian limit as well. What is promised then is the whole trade-off function of one
-        Gaussian release, as `from_risk` does, and not (`epsilon`, `delta`) alone.
+        *Public.* With ``"gdp"`` and no reserves, whether the Gaussian limit also holds for the
+        first release. The guarantee is then the trade-off function of one Gaussian release, as in
+        `from_risk`.
 
     Raises
     ------
     ValueError
         If a parameter is out of range, or `path` holds a ledger made with other parameters.
     BudgetClosedError
-        If `path` holds no ledger but another file, or one that is damaged; or if file locks have
-        no effect there. Nothing is written then.
+        If `path` holds another file or a damaged ledger, or file locks have no effect there.
+        Nothing is written.
 
     Notes
     -----
     **Guarantee.** Gaussian filter: Koskela, Tobaben and Honkela 2022; basic and pure filters:
     Rogers, Roth, Ullman and Vadhan 2016; zCDP and Rényi filters: Feldman and Zrnic 2021. All
-    limits are fixed when the budget is made. Where the very first release is (`epsilon`,
-    `delta`)-DP but outside of the filter's limits, it is admitted unless the budget is `strict`,
-    and ε and δ are added up from then on. Nothing is ever refunded.
+    limits are fixed when the budget is made. A first release outside of these limits is admitted if
+    it is (`epsilon`, `delta`)-DP, unless the budget is `strict`; ε and δ add up from then on.
+    Nothing is ever refunded.
 
     Examples
     --------
@@ -99,7 +98,7 @@ class PrivacyBudget(BudgetHandle):
         composition: str = "gdp",
         neighboring: str = "replace_one",
         unit: str = "record",
-        path: Any = None,
+        path: str | PathLike[str] | None = None,
         slack: float | None = None,
         tv: float = 0.0,
         strict: bool = False,
@@ -107,7 +106,7 @@ class PrivacyBudget(BudgetHandle):
         rule = rule_of(composition, epsilon, delta, slack=slack, tv=tv, strict=strict)
         self._neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
         self._unit = Unit(check_choice("unit", unit, Unit))
-        self._folder = TemporaryFolder() if path is None else None  # which lives as long as this
+        self._folder = TemporaryFolder() if path is None else None  # lives as long as self
         place = self._folder.ledger if self._folder else path
         terms = rule.stored_terms(self._neighboring, self._unit)
         self._ledger = Ledger(place_of(place), terms, rule.costs, rule.nothing)
@@ -130,22 +129,22 @@ class PrivacyBudget(BudgetHandle):
         delta: float = 1e-5,
         neighboring: str = "replace_one",
         unit: str = "record",
-        path: Any = None,
+        path: str | PathLike[str] | None = None,
     ) -> PrivacyBudget:
-        """Make a budget under which no attack on anybody gains more than one target says.
+        """Make a budget from a bound on the success of attacks; pass exactly one bound.
 
         Parameters
         ----------
-        advantage : float in (0, 1), optional
-            *Public.* True less false positives of a test of membership.
-        true_positive_rate : (float, float), optional
-            *Public.* Members found, at a rate of false positives.
-        accuracy : (float, float), optional
-            *Public.* Right guesses of membership, at a prior probability of it.
-        reconstruction : (float, float), optional
-            *Public.* Right guesses of a value, at their rate without the releases.
+        advantage : float in (0, 1) or None
+            *Public.* True minus false positive rate of a membership test.
+        true_positive_rate : (float, float) or None
+            *Public.* Share of members found, at a false positive rate.
+        accuracy : (float, float) or None
+            *Public.* Accuracy of guesses of membership, at a prior probability.
+        reconstruction : (float, float) or None
+            *Public.* Success rate of guesses of a value, at the rate without releases.
         delta : float in (0, 1), default 1e-5
-            *Public.* Where ε is quoted; the promise does not depend on it.
+            *Public.* Where ε is quoted; the guarantee does not depend on it.
         neighboring : {"replace_one", "add_remove_one"}
             *Public.* As in `PrivacyBudget`.
         unit : {"record", "person"}
@@ -156,21 +155,20 @@ class PrivacyBudget(BudgetHandle):
         Returns
         -------
         PrivacyBudget
-            A `strict` one, of composition ``"gdp"``. Releases that are not Gaussian DP count at the
-            least μ that covers them, and those that have none, as of ``solver="dp_sgd"`` or a
-            ``subsample``, are refused.
+            A `strict` budget with composition ``"gdp"``. A release that is not Gaussian DP counts
+            at the least μ that covers it. If none does, as for ``solver="dp_sgd"`` or `subsample`,
+            it is rejected.
 
         Raises
         ------
         ValueError
-            If not just one target is given, it asks for less than an attacker has without a
-            release, or it is met by ε = 0 at this `delta`.
+            If not exactly one bound is given, no release can reach it, or ε is 0 at this `delta`.
 
         Notes
         -----
-        **Guarantee.** With μ of the target, all releases together have a trade-off function that is
-        nowhere below that of N(μ, 1) against N(0, 1), however each was chosen (*A strict budget* in
-        the documentation).
+        **Guarantee.** With μ of the bound, the trade-off function of all releases together is
+        nowhere below that of N(μ, 1) against N(0, 1), even if each release is chosen after seeing
+        the results of those before (*A strict budget* in the documentation).
 
         Examples
         --------
@@ -186,22 +184,26 @@ class PrivacyBudget(BudgetHandle):
         )
         epsilon = GaussianCurve(mu).epsilon(check_real("delta", delta, low=0.0, high=1.0))
         if epsilon == 0.0:
-            raise ValueError(
-                f"The target is so low that delta={delta:g} meets it: take a lower one."
-            )
-        terms = {"neighboring": neighboring, "unit": unit, "path": path}
-        return cls(epsilon=epsilon, delta=delta, strict=True, **terms)
+            raise ValueError(f"delta={delta:g} alone reaches the bound. Pass a smaller delta.")
+        return cls(
+            epsilon=epsilon,
+            delta=delta,
+            neighboring=neighboring,
+            unit=unit,
+            path=path,
+            strict=True,
+        )
 
     @classmethod
-    def from_json(cls, text: str, *, path: Any = None) -> PrivacyBudget:
-        """Make a new ledger from `to_json`; the two are not linked, so go on with one of them only.
+    def from_json(cls, text: str, *, path: str | PathLike[str] | None = None) -> PrivacyBudget:
+        """Make a new ledger from `to_json`. The two are not linked: use only one of them.
 
         Parameters
         ----------
         text : str
-            *Public.* What `to_json` has returned.
+            *Public.* The result of `to_json`.
         path : path-like, str or None
-            *Public.* Where the new ledger lives, as in `PrivacyBudget`; None: in a temporary file.
+            *Public.* Place of the new ledger, as in `PrivacyBudget`.
 
         Returns
         -------
@@ -211,7 +213,7 @@ class PrivacyBudget(BudgetHandle):
         Raises
         ------
         ValueError
-            If the text is no export, holds more than its own terms admit, or `path` exists.
+            If the text is not an export or violates its own terms, or `path` exists.
         """
         export = import_json(text)
         folder = TemporaryFolder() if path is None else None

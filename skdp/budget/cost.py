@@ -1,4 +1,4 @@
-"""What one release costs: its ε at a δ, its Gaussian cover, its Rényi divergences."""
+"""Cost of one release: its ε at a δ, its Gaussian cover, its Rényi divergences."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ __all__ = [
     "renyi_cost",
 ]
 
-_COVER_PRECISION = 1e-5  # relative, upwards; no guarantee rests on it
+_COVER_PRECISION = 1e-5  # relative, rounded up; no guarantee rests on it
 _KNOTS = 41  # of a numerical curve; no guarantee rests on it
 _LARGEST_EPSILON = 700.0  # e^ε is a float up to here
 
 
 def quote(guarantee: PrivacyGuarantee, delta: float, epsilon: float | None = None) -> float:
-    """Return an ε for which the release is (ε, `delta`)-DP; `epsilon` itself if it is one."""
+    """Return an ε for which the release is (ε, `delta`)-DP: `epsilon` itself if it is valid."""
     try:
         if epsilon is not None:
             known = epsilon >= (guarantee.epsilon(0.0) if delta == 0.0 else 0.0)
@@ -64,24 +64,9 @@ def priced_release(
     epsilon: float | None = None,
     **more: Any,
 ) -> Release:
-    """Return the ledger's row for a release with this guarantee, quoted at `delta`.
+    """Return the ledger's row for a release, quoted at `delta`; `more` are other fields.
 
-    Parameters
-    ----------
-    guarantee : PrivacyGuarantee
-        *Public.* What the release satisfies.
-    delta : float
-        *Public.* Where to quote it.
-    label : str
-        *Public.* Name of the release.
-    epsilon : float or None
-        *Public.* The ε at `delta`, checked with one look at the curve; None: it is searched.
-    **more : dict
-        *Public.* Other fields of the row.
-
-    Returns
-    -------
-    Release
+    An `epsilon` at `delta` is checked, which saves the search for it.
     """
     event, relation = guarantee.event, guarantee.neighboring
     facts = {
@@ -102,9 +87,9 @@ def priced_release(
 
 
 def epsilon_of_plan(event: Event, neighboring: Neighboring, delta: float) -> float:
-    """Return the least ε that any accountant finds for an event whose parameters are fixed.
+    """Return the least ε of all accountants for an event with fixed parameters.
 
-    Every accountant's answer is a bound for such an event, so the least is one too.
+    Each of them is a bound for such an event, so the least is a bound too.
     """
     return min(_answers(event, neighboring, delta), default=math.inf)
 
@@ -120,14 +105,12 @@ def _answers(event: Event, neighboring: Neighboring, delta: float) -> Iterator[f
 def gaussian_cost(
     event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
 ) -> dict[str, float]:
-    """Return how the event enters the Gaussian filter: `gdp_mu`, `slack` and `tv`.
+    """Return the `gdp_mu`, `slack` and `tv` of an event in the Gaussian filter.
 
-    It is covered by the curve of `gdp_mu` plus `slack`, for an output within `tv` of the released.
-
-    An event that is Gaussian DP enters with its own μ. Any other one enters with the least μ whose
-    curve covers its curve up to `slack_left()`: that of the numerical accountant for a composition
-    (its parameters are fixed beforehand), or else leaf by leaf, with an equal part of the slack
-    each. Errors in total variation are kept apart.
+    The curve of `gdp_mu` plus `slack` covers the event, for an output within `tv` of the released
+    one. A Gaussian DP event has its own μ. Another event has the least μ whose curve covers it up
+    to `slack_left()`: as a whole if the numerical accountant has its curve (the parameters of a
+    composition are fixed in advance), else leaf by leaf, with equal parts of the slack.
     """
     ideal, tv = event.ideal()
     ideals = list(ideal.leaves())
@@ -143,7 +126,7 @@ def _is_private(ideals: list[tuple[Event, int]]) -> bool:
 
 
 def _covering(ideals: list[tuple[Event, int]], neighboring: Neighboring, slack: float) -> float:
-    """Cover the ideal releases together where a curve of them is known, else one by one."""
+    """Cover the ideal releases together if their curve is known, else one by one."""
     together = ComposedEvent(tuple(SelfComposedEvent(leaf, count) for leaf, count in ideals))
     try:
         return _covering_together(together, neighboring, slack)
@@ -156,7 +139,7 @@ def _covering(ideals: list[tuple[Event, int]], neighboring: Neighboring, slack: 
 
 @lru_cache(maxsize=256)
 def _covering_together(event: Event, neighboring: Neighboring, slack: float) -> float:
-    """Cover an event as a whole; a search over a grid asks for the same one many times."""
+    """Cover an event as a whole; cached, because a grid search repeats its events."""
     return covering_mu(_curve(event, neighboring, slack), slack, precision=_COVER_PRECISION)
 
 
@@ -170,21 +153,18 @@ def _curve(event: Event, neighboring: Neighboring, slack: float) -> PrivacyCurve
 @lru_cache(maxsize=256)
 def _covering_one(leaf: Event, neighboring: Neighboring, slack: float) -> float:
     mu = leaf.gdp_mu(neighboring)
-    return (
-        mu
-        if math.isfinite(mu)
-        else covering_mu(leaf.curve(neighboring), slack, precision=_COVER_PRECISION)
-    )
+    if math.isfinite(mu):
+        return mu
+    return covering_mu(leaf.curve(neighboring), slack, precision=_COVER_PRECISION)
 
 
 def renyi_cost(event: Event, neighboring: Neighboring, order: float) -> float:
-    """Return a bound on the Rényi divergence of `order` > 1, in both orders of the neighbors.
+    """Bound the Rényi divergence of `order` > 1, for both orders of the neighbors.
 
     Leaves add up (Mironov 2017, Proposition 1); a leaf that is ρ-zCDP has at most ρ·`order` (Bun
     and Steinke 2016, Definition 1.1).
     """
-    total = math.fsum(k * _of_leaf(leaf, neighboring, order) for leaf, k in event.leaves())
-    return float(total)
+    return math.fsum(k * _of_leaf(leaf, neighboring, order) for leaf, k in event.leaves())
 
 
 def _of_leaf(leaf: Event, neighboring: Neighboring, order: float) -> float:
@@ -197,9 +177,9 @@ def _of_leaf(leaf: Event, neighboring: Neighboring, order: float) -> float:
 
 @dataclass(frozen=True)
 class KnottedCurve(SymmetricCurve):
-    """Chords, in e^ε, through upper bounds of δ at `knots`; constant after the last one.
+    """Chords, in e^ε, through upper bounds of δ at `knots`; constant after the last knot.
 
-    H_c is convex and nonincreasing in c = e^ε, so the chords of upper bounds lie above it.
+    δ is convex and nonincreasing in e^ε, so the chords of upper bounds lie above it.
     """
 
     knots: tuple[float, ...]
@@ -211,12 +191,10 @@ class KnottedCurve(SymmetricCurve):
 
 
 def numerical_curve(event: Event, neighboring: Neighboring, slack: float) -> KnottedCurve:
-    """Return a curve above that of the event, in both orders, fine wherever δ is above `slack`.
+    """Return a curve above that of the event, in both orders, fine where δ is above `slack`.
 
-    Raises
-    ------
-    NoClosedCurveError
-        If `slack` is 0, the accountant has no curve for a leaf, or e^ε is no float at the end.
+    Raise NoClosedCurveError if `slack` is 0, the accountant has no curve for a leaf, or e^ε
+    overflows.
     """
     accountant = ACCOUNTANTS["pld"](neighboring)
     if slack == 0.0:
@@ -236,7 +214,7 @@ def numerical_curve(event: Event, neighboring: Neighboring, slack: float) -> Kno
 class CoveredCurve(SymmetricCurve):
     """δ_m(ε) + `slack` + (1 + e^ε)·`tv` (*Reserves* in the documentation).
 
-    A curve does not rise: from its least value on it is constant.
+    The sum rises for large ε, but a privacy curve does not: it is constant from the minimum on.
     """
 
     mu: float
@@ -251,7 +229,7 @@ class CoveredCurve(SymmetricCurve):
 
     @cached_property
     def _lowest(self) -> float:
-        """The ε of the least value; any ε gives a valid curve, so a rough one will do."""
+        """The ε of the minimum; any ε gives a valid curve, so a rough value is enough."""
         if not self.tv:
             return _LARGEST_EPSILON
         grid = np.linspace(0.0, 100.0, 4001)
@@ -266,7 +244,7 @@ class CoveredCurve(SymmetricCurve):
 
 @dataclass(frozen=True)
 class ConvertedCurve(SymmetricCurve):
-    """δ from Rényi divergences at `orders`, each of which was bounded."""
+    """δ from bounds of the Rényi divergences at `orders`."""
 
     orders: tuple[float, ...]
     divergences: tuple[float, ...]

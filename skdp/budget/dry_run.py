@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from skdp.ledger.release import Release
 from skdp.ledger.store import Ledger, SpendRequest
 from skdp.ledger.totals import Totals, accounts_of, all_totals
+from skdp.privacy import Neighboring
 
-__all__ = ["DryRun", "StandIns"]
+__all__ = ["DryRun", "Spender", "StandIns"]
+
+
+class Spender(Protocol):
+    """A budget or a share."""
+
+    _ledger: Ledger
+
+    @property
+    def _parent(self) -> Spender | None: ...
+
+    @property
+    def delta(self) -> float: ...
+
+    @property
+    def neighboring(self) -> Neighboring: ...
+
+
+Handle = TypeVar("Handle", bound=Spender)
 
 
 class DryRun(Ledger):
     """A ledger that checks and remembers releases, but writes nothing.
 
-    It has no connection to the original ledger, so a copy of it never spends from there, in any
-    thread or process.
-
-    Parameters
-    ----------
-    like : Ledger
-        The original. Its terms are copied, and its releases unless `begun` is False.
-    reads : bool, default False
-        Whether a fit goes on after its spend and reads its rows, which must be synthetic.
-    begun : bool, default True
-        Whether the releases so far count.
+    It copies the terms of `like`, and its releases if they have `begun`. It has no connection to
+    that ledger, so no copy ever spends from there. If it `reads`, a fit goes on after its spend and
+    reads its rows, which must be synthetic.
     """
 
     def __init__(self, like: Ledger, *, reads: bool = False, begun: bool = True) -> None:
@@ -45,7 +56,7 @@ class DryRun(Ledger):
         """The releases that would have been spent."""
         return self._releases[self._n_before :]
 
-    def handle(self, budget: Any, **changed: Any) -> Any:
+    def handle(self, budget: Handle, **changed: object) -> Handle:
         """Return a copy of a budget or a share that spends from this ledger."""
         parent = None if budget._parent is None else self.handle(budget._parent, **changed)
         made = object.__new__(type(budget))
@@ -68,34 +79,27 @@ class DryRun(Ledger):
             self._sums.setdefault(account, Totals()).add(release.part, self.cost(release))
 
     def releases(self, collect: Callable[[Iterator[Release]], Any] = list) -> Any:
-        """Return `collect` of the releases so far, including planned ones."""
         return collect(iter(self._releases))
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
-        """Return the sums of an account."""
         return self._sums.get(account, Totals())
 
     def open_account(self, name: str, epsilon: float, delta: float) -> None:
         """Accept every share."""
 
 
-class StandIns(dict[int, Any]):
+class StandIns(dict[int, object]):
     """A memo for `copy.deepcopy` that replaces each budget, however deep, by a dry run.
 
-    Parameters
-    ----------
-    dry_run : callable
-        Returns the dry run of a ledger.
-    **changed : dict
-        Attributes in which a replacement differs from the budget.
+    Replacements differ from the budget in the attributes `changed`.
     """
 
-    def __init__(self, dry_run: Callable[[Ledger], DryRun] = DryRun, **changed: Any) -> None:
+    def __init__(self, dry_run: Callable[[Ledger], DryRun] = DryRun, **changed: object) -> None:
         super().__init__()
         self.runs: dict[str | None, DryRun] = {}
         self._dry_run, self._changed = dry_run, changed
 
-    def stand_in(self, budget: Any) -> Any:
+    def stand_in(self, budget: Handle) -> Handle:
         """Return the replacement of a budget; all handles on one ledger share one dry run."""
         ledger = budget._ledger
         if ledger.identity not in self.runs:

@@ -1,14 +1,14 @@
-"""What a budget and its shares have in common: a ceiling, and a ledger to spend from."""
+"""Base class of a budget and its shares: a limit, and a ledger to spend from."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 from skdp.accounting import gdp_mu
 from skdp.budget._messages import shortfall
@@ -24,6 +24,7 @@ from skdp.ledger.release import Release
 from skdp.ledger.store import SpendRequest
 from skdp.privacy import Event, PrivacyGuarantee
 from skdp.support.rounding import ROOT, down
+from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import (
     check_count,
     check_delta,
@@ -32,9 +33,12 @@ from skdp.support.validation import (
     check_release_name,
 )
 
+if TYPE_CHECKING:  # skdp.budget does not import scikit-learn
+    from sklearn.base import BaseEstimator
+
 __all__ = ["BudgetHandle"]
 
-_BELOW = down(1.0, ROOT)  # no guarantee rests on it: the budget checks what is asked for
+_BELOW = down(1.0, ROOT)  # no guarantee rests on it: the budget checks each release
 
 
 class _RefusedError(BudgetExceededError):
@@ -45,7 +49,6 @@ class _RefusedError(BudgetExceededError):
         self.handle, self.request = handle, request
 
     def message(self) -> str:
-        """Return what was asked and what is left."""
         return str(self.handle._ledger.releases(self._message_after))
 
     def _message_after(self, releases: Iterable[Release]) -> str:
@@ -56,7 +59,7 @@ class _RefusedError(BudgetExceededError):
 
 
 class BudgetHandle(LedgerReader):
-    """A handle on a ledger, with a ceiling: a `PrivacyBudget` or one of its shares.
+    """A handle on a ledger, with a limit: a `PrivacyBudget` or one of its shares.
 
     Copies, clones, pickles, threads and worker processes share the ledger.
     """
@@ -65,28 +68,28 @@ class BudgetHandle(LedgerReader):
 
     @property
     def is_rehearsal(self) -> bool:
-        """Whether a fit ends when it has spent from here, before it reads a row."""
+        """Whether a fit ends after it has spent, before it reads a row."""
         return isinstance(self._ledger, DryRun) and not self._ledger.reads
 
     @abstractmethod
     def share(
         self, *, epsilon: float, delta: float | None = None, name: str = "share"
     ) -> BudgetHandle:
-        """Return a handle on the same ledger with a ceiling of its own.
+        """Return a handle on the same ledger with its own limit.
 
         Parameters
         ----------
         epsilon : float
-            *Public.* The ε of its ceiling, at most that of the budget.
+            *Public.* The ε of the share, at most that of the budget.
         delta : float or None
-            *Public.* The δ of its ceiling, at most that of the budget, which None stands for.
+            *Public.* The δ of the share, at most that of the budget. ``None``: that of the budget.
         name : str
-            *Public.* The same name and ceiling is the same share, in every process.
+            *Public.* Name of the share. Equal names are one share, in every process.
 
         Returns
         -------
         BudgetShare
-            Nothing is reserved for it: each release has to fit into the budget as well.
+            Nothing is reserved for it: each release must also fit into the budget.
         """
 
     def at(self, *, name: str | None = None, partition: str | int | None = None) -> Self:
@@ -97,14 +100,14 @@ class BudgetHandle(LedgerReader):
         Parameters
         ----------
         name : str or None
-            *Public.* Name of the releases in the history. None: as before, by default that of the
-            class or function that spends.
+            *Public.* Name of the releases in the history. ``None``: the earlier one, by default the
+            name of the class or function that spends.
         partition : str, int or None
-            *Public.* The releases read records of this partition only, and releases on different
-            partitions do not add up. Every record lies in one partition, the same for all
-            releases. Which one must not depend on other records, nor, under ``replace_one``, on
-            the record's own values: the record that replaces it lies in the same partition. An
-            integer is the string that it prints as. None: as before, by default all partitions.
+            *Public.* Partition that the releases read. Releases on different partitions do not add
+            up. Each record is in one partition, the same for all releases. The partition must not
+            depend on other records, nor, under ``replace_one``, on the values of the record: its
+            replacement is in the same partition. An integer is converted to a string. ``None``: the
+            earlier one, by default all partitions.
 
         Returns
         -------
@@ -144,39 +147,38 @@ class BudgetHandle(LedgerReader):
     ) -> None:
         """Write one release into the ledger, before its data are read.
 
-        The check and the entry are one transaction. After an error that comes before the commit
-        the ledger is as it was. After one that comes later (the disk fails, the files are gone
-        when they are looked at again, an interrupt) the release may be recorded: count it as spent.
+        The check and the entry are one transaction. After an error before the commit the ledger is
+        as it was. After a later error, such as a failing disk or an interrupt, the release may be
+        recorded: count it as spent.
 
         Parameters
         ----------
         guarantee : PrivacyGuarantee
-            *Public.* What the release will satisfy.
+            *Public.* The guarantee of the release.
         delta : float
             *Public.* The δ at which basic composition and the history quote the release.
         name : str or None
-            *Public.* Name of the release in the history. None: that given by `at`, or "release".
+            *Public.* Name of the release in the history. ``None``: the name from `at`, or
+            "release".
         epsilon : float or None
-            *Public.* The ε at `delta`, where the caller knows it; it is checked, and saves a
-            search.
+            *Public.* The ε at `delta`, if known; it is checked, and saves a search.
         tag : str
-            *Public.* The caller's own note, for the history.
+            *Public.* A note for the history.
         partition : str, int or None
             *Public.* As in `at`, which it overrides.
         before_commit : callable or None
-            *Public.* Called without arguments just before the commit; after an error, who was not
-            called knows that nothing was recorded. What it raises refuses the release.
+            *Public.* Called without arguments just before the commit. If it was not called, nothing
+            was recorded. If it raises, the release is not recorded.
 
         Raises
         ------
         BudgetExceededError
-            If the budget does not admit the release; it says what was asked and what is left.
-            Nothing is recorded.
+            If the budget does not admit the release. Nothing is recorded.
         BudgetClosedError
             If the ledger is gone, replaced, read-only, full or damaged, before or after the commit.
         ValueError
-            If the release is private under another neighboring relation than the budget, or for
-            another unit, or a parameter is out of range. Nothing is recorded.
+            If a parameter is out of range, or the release has another neighboring relation or unit
+            than the budget. Nothing is recorded.
         """
         name = name or self._release_name or "release"
         self._check_relation(guarantee, name)
@@ -187,7 +189,9 @@ class BudgetHandle(LedgerReader):
             self._ledger.append(release, self._check, before_commit)
         except _RefusedError as error:
             refused = error
-        if refused is not None:  # the ledger is free again while the message is written
+        if (
+            refused is not None
+        ):  # raised here: the ledger is not locked while the message is written
             raise BudgetExceededError(refused.message())
 
     def plan(
@@ -197,18 +201,18 @@ class BudgetHandle(LedgerReader):
         n_folds: int | None = None,
         delta: float | None = None,
     ) -> PlanCost:
-        """Return the cost of a fixed list of releases; nothing is read and nothing is written.
+        """Return the cost of a fixed list of releases, without reading or spending anything.
 
         Parameters
         ----------
         releases : iterable of Event, PrivacyGuarantee or PlannedRelease
-            *Public.* What would be released; a `PlannedRelease` says which fold it leaves out and
-            which partition it reads.
+            *Public.* The planned releases. A `PlannedRelease` may leave out one fold or read one
+            partition.
         n_folds : int or None
-            *Public.* The number of folds, where releases leave one out. A record lies in one of
-            them, the same throughout the plan.
+            *Public.* The number of folds, if releases leave one out. Each record is in one fold,
+            the same for the whole plan.
         delta : float or None
-            *Public.* Where to quote; the budget's own by default.
+            *Public.* Where to quote ε. ``None``: the δ of the budget.
 
         Returns
         -------
@@ -231,7 +235,7 @@ class BudgetHandle(LedgerReader):
             if isinstance(release.event, PrivacyGuarantee):
                 self._check_relation(release.event, "A planned release")
         delta = self.delta if delta is None else check_delta(delta)
-        n_folds = n_folds if n_folds is None else check_count("n_folds", n_folds)
+        n_folds = None if n_folds is None else check_count("n_folds", n_folds)
         return PlanCost(
             epsilon=cost_of_plan(planned, self.neighboring, delta, n_folds),
             delta=delta,
@@ -239,37 +243,45 @@ class BudgetHandle(LedgerReader):
             n_releases=len(planned),
         )
 
-    def check(self, releases: Iterable[Sequence[Any]]) -> None:
-        """Raise unless the ledger would now admit all of these, one after the other.
+    def check(
+        self,
+        releases: Iterable[
+            tuple[str, PrivacyGuarantee] | tuple[str, PrivacyGuarantee, str | int | None]
+        ],
+    ) -> None:
+        """Raise unless the ledger would now admit all of these releases, one after the other.
 
-        Nothing is read and nothing is written or set aside: what is spent in the meantime may
-        still leave too little.
+        Nothing is reserved: spends in the meantime may leave too little.
 
         Parameters
         ----------
         releases : iterable of (name, PrivacyGuarantee) or (name, PrivacyGuarantee, partition)
-            *Public.* What would be spent, at the (ε, δ) that each was asked for.
+            *Public.* The releases, each at its own (ε, δ).
 
         Raises
         ------
         BudgetExceededError
-            As `spend` would for the first that is not admitted.
+            As in `spend`, for the first release that is not admitted.
         ValueError
-            If one is private under another neighboring relation than the budget, or for another
-            unit.
+            If a release has another neighboring relation or unit than the budget.
         """
         dry = DryRun(self._ledger).handle(self)
         for name, guarantee, *place in releases:
             planned = PlannedRelease(guarantee, partition=place[0] if place else None)
             dry._spend(planned, name, self.delta)
 
-    def price(self, estimator: Any, X: Any, y: Any = None, **fit_params: Any) -> PlanCost:
-        """Return what a fit, a pipeline or a search would cost here, before it is made.
+    def price(
+        self,
+        estimator: BaseEstimator,
+        X: tuple[int, int] | MatrixLike,
+        y: VectorLike = None,
+        **fit_params: object,
+    ) -> PlanCost:
+        """Return the cost of a fit, a pipeline or a search, without spending or private data.
 
-        Nothing is spent, and no private data are read. A copy is fitted to synthetic rows in this
-        process, and its budgets are replaced by a dry run, which counts what would be spent. The
-        replacement reaches budgets in parameters, however deep. A copy that spends from this budget
-        in another way, such as by a global variable, raises ValueError.
+        A copy is fitted to synthetic rows in this process. Its budgets are replaced by a dry run,
+        wherever they are in its parameters. A copy that spends from this budget in another way,
+        such as by a global variable, raises ValueError.
 
         Parameters
         ----------
@@ -281,7 +293,7 @@ class BudgetHandle(LedgerReader):
         X : (int, int) or array-like of shape (n_samples, n_features)
             *Public.* The numbers of rows and columns. Pass synthetic rows, such as a frame of
             made-up values, if an estimator needs columns of certain names or types.
-        y : array-like of shape (n_samples,) or None, default None
+        y : array-like of shape (n_samples,) or None
             *Public.* Synthetic targets. ``None``: the `classes` of the estimator in turn, two
             classes if it has none, or zeros for a regressor.
         **fit_params : dict
@@ -298,9 +310,8 @@ class BudgetHandle(LedgerReader):
         Raises
         ------
         ValueError
-            If the copy spends nothing, has another budget, refers to this budget otherwise than by
-            a parameter, spends in another process, or is rejected for another reason than its
-            cost.
+            If the copy spends nothing or from another budget, refers to this budget otherwise than
+            by a parameter, spends in another process, or fails for another reason than its cost.
 
         Examples
         --------
@@ -313,29 +324,27 @@ class BudgetHandle(LedgerReader):
         >>> cost.n_releases, round(cost.epsilon, 2), cost.admitted
         (11, 1.11, True)
         """
-
         price = Price(self, reads=not hasattr(estimator, "_fit_privately"))
         return price.of(estimator, X, y, **fit_params)
 
     def epsilon_each(
         self, n_releases: int, *, epsilon: float | None = None, delta: float | None = None
     ) -> Amount:
-        """Return the (ε, δ) of each of several releases that together cost so much here.
+        """Return the (ε, δ) of each of several equal releases that share a total.
 
         Parameters
         ----------
         n_releases : int
-            *Public.* How many; Gaussian DP ones, unless the budget adds ε and δ, as it does where
-            its first release was none.
-        epsilon : float or None, default None
-            *Public.* The ε of all of them together. None: all that is left.
-        delta : float or None, default None
-            *Public.* The δ of the same statement. None: all that is left.
+            *Public.* Number of releases. They must be Gaussian DP, unless the budget adds ε and δ.
+        epsilon : float or None
+            *Public.* Total ε. ``None``: all that is left.
+        delta : float or None
+            *Public.* Total δ. ``None``: all that is left.
 
         Returns
         -------
         Amount
-            What each may ask for.
+            The (ε, δ) of one release.
 
         Examples
         --------
@@ -356,21 +365,19 @@ class BudgetHandle(LedgerReader):
         return Allowance(*largest_gaussian(mu / math.sqrt(k) * _BELOW, delta))
 
     def gaussian_mu(self, *, epsilon: float, delta: float) -> float:
-        """Return the μ of the Gaussian releases that (ε, δ) admits, counted as here.
-
-        What the budget sets aside of δ for releases that no Gaussian covers is not among it.
+        """Return the total μ of Gaussian releases within (ε, δ), after the reserves of the budget.
 
         Parameters
         ----------
         epsilon : float
-            *Public.* The ε of all of them together.
+            *Public.* Total ε of the releases.
         delta : float
-            *Public.* The δ of the same statement.
+            *Public.* Total δ of the releases.
 
         Returns
         -------
         float
-            The μ of all of them together; 0 where nothing fits.
+            The total μ, 0 if nothing fits.
         """
         of_delta = delta / self.delta if self.delta else 0.0
         reserves = {name: of_delta * self._filter.terms[name] for name in ("slack", "tv")}
@@ -379,19 +386,28 @@ class BudgetHandle(LedgerReader):
         return gdp_mu(*largest) if largest.epsilon else 0.0
 
     def _priced(
-        self, guarantee: PrivacyGuarantee, delta: float, label: str, part: str | None, **more: Any
+        self,
+        guarantee: PrivacyGuarantee,
+        delta: float,
+        label: str,
+        part: str | None,
+        *,
+        epsilon: float | None,
+        tag: str,
     ) -> Release:
-        """Return the row of a release, as the ledger is now."""
+        """Return the ledger's row for a release."""
         left = partial(self._slack_left, part)
-        more |= {"account": self._account, "part": part}
-        more |= self._filter.facts(guarantee.event, self.neighboring, left)
-        return priced_release(guarantee, check_delta(delta), label, **more)
+        facts = self._filter.facts(guarantee.event, self.neighboring, left)
+        where = {"account": self._account, "part": part, "tag": tag}
+        return priced_release(
+            guarantee, check_delta(delta), label, epsilon=epsilon, **where, **facts
+        )
 
     def _slack_left(self, part: str | None) -> float:
         return min(handle._filter.slack_left(handle._totals(part)) for handle in self._chain())
 
     def _check(self, request: SpendRequest) -> None:
-        """Raise _RefusedError unless this handle and all that it is a share of admit it."""
+        """Raise _RefusedError unless this handle and its parents admit the release."""
         wanted = request.release
         for handle in self._chain():
             rule, before = handle._filter, request.before[handle._account]
@@ -408,12 +424,12 @@ class BudgetHandle(LedgerReader):
         return True
 
     def _placed(self, release: PlannedRelease) -> PlannedRelease:
-        """Return the release in the partition of this handle unless it names its own."""
+        """Place a release in the partition of this handle, unless it names its own."""
         known = release.partition is not None
         return release if known else replace(release, partition=self._partition)
 
     def _spend(self, planned: PlannedRelease, name: str, delta: float) -> None:
-        """Spend on a planned release, at what it was asked for or at `delta`."""
+        """Spend a planned release at its own (ε, δ), or at `delta`."""
         guarantee, place = planned.event, planned.partition
         if not isinstance(guarantee, PrivacyGuarantee):
             guarantee = PrivacyGuarantee(guarantee, self.neighboring, "plan", unit=self.unit)
@@ -422,15 +438,14 @@ class BudgetHandle(LedgerReader):
 
     def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:
         if not isinstance(guarantee, PrivacyGuarantee):
-            raise ValueError(f"A release is a PrivacyGuarantee, got {guarantee!r}.")
+            raise ValueError(f"guarantee must be a PrivacyGuarantee, got {guarantee!r}.")
         if guarantee.neighboring != self.neighboring:
             raise ValueError(
-                f"This budget counts releases under neighboring={str(self.neighboring)!r}; "
-                f"{label} asks under {str(guarantee.neighboring)!r}."
+                f"{label} has neighboring={str(guarantee.neighboring)!r}, but this budget has "
+                f"neighboring={str(self.neighboring)!r}."
             )
         if guarantee.unit != self.unit:
             raise ValueError(
-                f"This budget counts releases by unit={str(self.unit)!r}; {label} protects one "
-                f"{guarantee.unit}. A fit protects a person, with all rows of theirs, where "
-                "groups= says whose each row is, and a record where it does not."
+                f"{label} protects one {guarantee.unit}, but this budget has "
+                f"unit={str(self.unit)!r}. A fit protects persons with groups=, otherwise records."
             )

@@ -1,4 +1,4 @@
-"""A ledger as JSON, to keep, to read elsewhere, or to go on with."""
+"""Export and import of a ledger as JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from skdp.privacy import Neighboring, Unit
 
 __all__ = ["Export", "export_json", "import_json"]
 
-_READ = (1, FORMAT)  # the first had no head
+_READ = (1, FORMAT)  # format 1 has no head
 
 
 class Export(NamedTuple):
-    """What an export holds."""
+    """The content of an export."""
 
     rule: Filter
     neighboring: Neighboring
@@ -34,7 +34,7 @@ def export_json(
     accounts: Sequence[tuple[str, float, float]],
     releases: Sequence[Release],
 ) -> str:
-    """Return the ledger as strict JSON; infinities are written as the text "inf"."""
+    """Return the ledger as strict JSON; infinities are the string "inf"."""
     data = {
         "format": "skdp ledger",
         "version": FORMAT,
@@ -47,13 +47,7 @@ def export_json(
 
 
 def import_json(text: str) -> Export:
-    """Return what a text holds that `export_json` wrote.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a ledger, is one of another version, or breaks its own terms.
-    """
+    """Read an export; raise ValueError if it has another version or violates its own terms."""
     data = json.loads(text)
     if not isinstance(data, dict) or data.get("format") != "skdp ledger":
         raise ValueError("This is not an exported ledger of skdp.")
@@ -66,7 +60,6 @@ def import_json(text: str) -> Export:
 
 
 def _checked(data: dict[str, Any]) -> Export:
-    """Raise ValueError unless the terms admit the shares and the releases, one by one."""
     terms = dict(data["terms"])
     neighboring = Neighboring(terms.pop("neighboring"))
     unit = Unit(terms.pop("unit", Unit.RECORD))
@@ -87,7 +80,7 @@ def _checked(data: dict[str, Any]) -> Export:
             raise ValueError("The export holds more than its own terms admit.")
     head = head_of(rules[""].stored_terms(neighboring, unit), releases)
     if data.get("head", str(head) if data["version"] == 1 else None) != str(head):
-        raise ValueError("The export does not end in its own head, so somebody has edited it.")
+        raise ValueError("The export was edited: its releases do not match its head.")
     return Export(rules[""], neighboring, unit, shares, releases)
 
 

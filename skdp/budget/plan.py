@@ -1,10 +1,9 @@
-"""What a fixed list of releases would cost, before any of it touches data."""
+"""The cost of a fixed list of releases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from skdp.budget.cost import epsilon_of_plan
 from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee
@@ -22,35 +21,36 @@ class PlannedRelease:
     Parameters
     ----------
     event : Event or PrivacyGuarantee
-        *Public.* What it would release.
+        *Public.* The release.
     fold : int or None
-        *Public.* The fold that it does *not* read, as a fit of cross-validation; None: it reads
-        every fold. A record's fold must not depend on other records, nor, under
-        ``replace_one``, on the record itself.
+        *Public.* The fold that it does *not* read, as in cross-validation. ``None``: it reads every
+        fold. A record's fold must not depend on other records, nor, under ``replace_one``, on the
+        record itself.
     partition : str, int or None
-        *Public.* The one partition whose records it reads, as in `spend`. None: that of the budget
-        handle that plans, or all partitions.
+        *Public.* Partition that it reads, as in `spend`. ``None``: that of the budget handle, or
+        all partitions.
     """
 
     event: Event | PrivacyGuarantee
     fold: int | None = field(default=None, kw_only=True)
-    partition: Any = field(default=None, kw_only=True)
+    partition: str | int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "partition", check_partition(self.partition))
 
     @classmethod
     def of(cls, release: PlannedRelease | PrivacyGuarantee | Event) -> PlannedRelease:
-        """Return the release, one that reads everything unless it says otherwise.
+        """Convert a release that reads everything.
 
         Parameters
         ----------
         release : Event, PrivacyGuarantee or PlannedRelease
-            *Public.* What would be released.
+            *Public.* The release.
 
         Returns
         -------
         PlannedRelease
+            A `PlannedRelease` is returned as it is.
         """
         return release if isinstance(release, PlannedRelease) else cls(release)
 
@@ -64,18 +64,18 @@ class PlannedRelease:
 class PlanCost:
     """The (`epsilon`, `delta`) of a whole plan, and whether the budget would admit it now.
 
-    It is printed in six digits, rounded up.
+    Printed numbers have six digits and are rounded up.
 
     Parameters
     ----------
     epsilon : float
-        *Public.* A bound for the plan alone, its releases fixed beforehand.
+        *Public.* A bound for the releases of the plan alone, fixed in advance.
     delta : float
-        *Public.* The δ of the same statement.
+        *Public.* The δ of this bound.
     admitted : bool
-        *Public.* Whether the ledger, which counts release by release, would admit all of it.
+        *Public.* Whether the ledger, which counts release by release, would admit the plan.
     n_releases : int
-        *Public.* How many releases the plan has.
+        *Public.* Number of releases.
     """
 
     epsilon: float
@@ -101,12 +101,7 @@ def cost_of_plan(
     delta: float,
     n_folds: int | None = None,
 ) -> float:
-    """Return the largest ε, over folds and partitions, of the releases that read a record there.
-
-    A record of fold j is read by the releases that do not leave fold j out, and by
-    those on its own partition or on all. Every composition below is a valid bound for releases
-    that are fixed beforehand, so the least of them is.
-    """
+    """Return the largest ε, over folds and partitions, of the releases that read a record there."""
     folds: Iterable[int | None] = (None,) if n_folds is None else range(n_folds)
     _check_folds(releases, n_folds)
     partitions = {release.partition for release in releases} | {None}
@@ -115,7 +110,6 @@ def cost_of_plan(
 
 
 def _check_folds(releases: Sequence[PlannedRelease], n_folds: int | None) -> None:
-    """Every record lies in one of the folds; so their number has to be known, and not guessed."""
     for release in releases:
         if release.fold is not None and release.fold not in range(n_folds or 0):
             raise ValueError(
@@ -124,9 +118,9 @@ def _check_folds(releases: Sequence[PlannedRelease], n_folds: int | None) -> Non
 
 
 def _readers(
-    releases: Iterable[PlannedRelease], fold: int | None, partition: str | None
+    releases: Iterable[PlannedRelease], fold: int | None, partition: str | int | None
 ) -> tuple[Event, ...]:
-    """Return the events that depend on a record in this fold (if any) and partition (if any)."""
+    """Return the events that depend on a record in this fold and partition, if any."""
     return tuple(
         release.as_event
         for release in releases

@@ -1,44 +1,51 @@
-"""Price of a fit, a pipeline or a search, found by fitting a copy to synthetic rows."""
+"""Price of a fit, a pipeline or a search, found with a copy and synthetic rows."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from threading import Lock
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 
-from skdp.budget.dry_run import DryRun, StandIns
+from skdp.budget.dry_run import DryRun, Spender, StandIns
 from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
 from skdp.exceptions import BudgetExceededError
 from skdp.ledger.release import Release
-from skdp.ledger.store import Ledger, no_spends
+from skdp.ledger.store import Ledger, SpendRequest, no_spends
 from skdp.privacy import event_from_dict
+from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_count
 
+if TYPE_CHECKING:  # skdp.budget does not import scikit-learn
+    from sklearn.base import BaseEstimator
+
 __all__ = ["Price"]
+
+Rows: TypeAlias = tuple[int, int] | MatrixLike
+"""The numbers of rows and columns, or synthetic rows."""
 
 
 class Price(DryRun):
     """A dry run in one process that also counts releases that the budget would reject.
 
-    Parameters
-    ----------
-    budget : BudgetHandle
-        The budget that is asked for the price.
-    reads : bool, default False
-        Whether fits go on after their spends, because other estimators use their results.
+    If it `reads`, fits go on after their spends, because other estimators use their results.
     """
 
-    def __init__(self, budget: Any, *, reads: bool = False) -> None:
+    def __init__(self, budget: Spender, *, reads: bool = False) -> None:
         super().__init__(budget._ledger, reads=reads)
         self._budget, self._process, self._lock = budget, os.getpid(), Lock()
         self.admitted = True
 
-    def append(self, release: Release, check: Any, before_commit: Any = None) -> None:
+    def append(
+        self,
+        release: Release,
+        check: Callable[[SpendRequest], None],
+        before_commit: Callable[[], None] | None = None,
+    ) -> None:
         """Remember a release, and whether all so far are admitted."""
         if release.process != self._process:
             self.__getstate__()
@@ -52,12 +59,10 @@ class Price(DryRun):
     def __getstate__(self) -> NoReturn:
         raise ValueError("A price is found in one process, but the copy spends in another one.")
 
-    def of(self, estimator: Any, X: Any, y: Any, **params: Any) -> PlanCost:
-        """Return the cost of a fit, found with a copy of it.
+    def of(self, estimator: BaseEstimator, X: Rows, y: VectorLike, **params: object) -> PlanCost:
+        """Return the cost of a fit, found with a copy of the estimator.
 
-        The fit of a private estimator ends before it reads a row. Inside of other estimators it
-        goes on and reads the synthetic rows. A search with `refit` is assumed to choose the most
-        expensive candidate.
+        A search with `refit` is assumed to choose the most expensive candidate.
         """
         self._fit(estimator, X, y, params)
         if not self.planned:
@@ -69,7 +74,9 @@ class Price(DryRun):
             n_releases=len(self.planned),
         )
 
-    def _fit(self, estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> None:
+    def _fit(
+        self, estimator: BaseEstimator, X: Rows, y: VectorLike, params: dict[str, object]
+    ) -> None:
         from joblib import parallel_backend
         from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
@@ -91,12 +98,12 @@ class Price(DryRun):
         finally:
             self.end()
 
-    def _prepared(self, estimator: Any) -> Any:
-        """Return a copy that spends from here, in this process."""
+    def _prepared(self, estimator: BaseEstimator) -> BaseEstimator:
+        """Return a copy that spends from this dry run, in this process."""
         from sklearn.base import clone
 
         copy = clone(estimator)
-        given: dict[str, Any] = {}
+        given: dict[str, object] = {}
         for name, value in (params := copy.get_params()).items():
             last = name.split("__")[-1]
             if last in ("n_jobs", "error_score"):
@@ -105,7 +112,7 @@ class Price(DryRun):
                 given[name] = self._budget if value is None else self._checked(name, value)
         return deepcopy(copy.set_params(**given), StandIns(self._run_of))
 
-    def _checked(self, name: str, budget: Any) -> Any:
+    def _checked(self, name: str, budget: object) -> object:
         if getattr(getattr(budget, "_ledger", None), "identity", None) != self.identity:
             raise ValueError(
                 f"{name} is another budget. Call estimator.get_params()[{name!r}].price(...), or "
@@ -119,18 +126,22 @@ class Price(DryRun):
         return self
 
     def _epsilon(self, releases: Iterable[Release]) -> float:
-        """Return the ε of a list of releases that is fixed in advance."""
         planned = [PlannedRelease(event_from_dict(r.event), partition=r.part) for r in releases]
         return cost_of_plan(planned, self._budget.neighboring, self._budget.delta)
 
     def _dearest(
-        self, estimator: Any, candidates: Any, X: Any, y: Any, params: dict[str, Any]
+        self,
+        estimator: BaseEstimator,
+        candidates: Iterable[dict[str, object]],
+        X: Rows,
+        y: VectorLike,
+        params: dict[str, object],
     ) -> int:
-        """Return the number of the candidate whose fit costs most, by a dry run of each."""
+        """Return the index of the most expensive candidate, by a dry run of each."""
         from sklearn import get_config
         from sklearn.base import clone
 
-        if not get_config()["enable_metadata_routing"]:  # then groups are for the splitter alone
+        if not get_config()["enable_metadata_routing"]:  # then only the splitter gets groups
             params = {name: value for name, value in params.items() if name != "groups"}
         costs = []
         for settings in candidates:
@@ -141,13 +152,13 @@ class Price(DryRun):
         return int(np.argmax(costs))
 
 
-def _is_outermost(name: str, params: dict[str, Any]) -> bool:
-    """Return whether a budget is not inside of an estimator that spends from its own."""
+def _is_outermost(name: str, params: Mapping[str, object]) -> bool:
+    """Return whether no outer estimator has a budget of its own."""
     path = name.split("__")[:-1]
     return not any("__".join([*path[:k], "budget"]) in params for k in range(len(path)))
 
 
-def _check_rows(X: Any) -> None:
+def _check_rows(X: Rows) -> None:
     sizes = isinstance(X, tuple) and all(np.ndim(size) == 0 for size in X)
     if (np.ndim(X) == 0 and not hasattr(X, "shape")) or (sizes and len(X) != 2):
         raise ValueError(
@@ -159,14 +170,14 @@ def _check_rows(X: Any) -> None:
             check_count(name, size)
 
 
-def _is_shape(X: Any) -> bool:
+def _is_shape(X: Rows) -> bool:
     return isinstance(X, tuple) and len(X) == 2 and all(np.ndim(size) == 0 for size in X)
 
 
-def _targets(estimator: Any, X: Any) -> Any:
+def _targets(estimator: BaseEstimator, X: Rows) -> np.ndarray | None:
     """Return the public classes in turn, two classes if there are none, or zeros.
 
-    Return None for rows of an estimator that does not predict.
+    Return None for synthetic rows of an estimator that does not predict.
     """
     from sklearn.base import is_classifier, is_regressor
 

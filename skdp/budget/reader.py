@@ -1,4 +1,4 @@
-"""What a handle on a ledger tells: its terms, what is spent and left, the history, a report."""
+"""The views of a ledger: terms, spent and remaining amounts, history, report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["LedgerReader"]
 
 
 class LedgerReader(ABC):
-    """What a budget and its shares say of their ledger; nothing here writes into it."""
+    """The read-only part of a budget or a share."""
 
     _filter: Filter
     _neighboring: Neighboring
@@ -35,21 +35,21 @@ class LedgerReader(ABC):
     _partition: str | None = None
     _parent: Any = None
 
-    epsilon = property(attrgetter("_filter.epsilon"), doc="The ε of the ceiling. Read-only.")
-    delta = property(attrgetter("_filter.delta"), doc="The δ of the ceiling. Read-only.")
-    slack = property(attrgetter("_filter.slack"), doc="What of δ is set aside. Read-only.")
-    composition = property(attrgetter("_filter.composition"), doc="How it adds up. Read-only.")
-    neighboring = property(attrgetter("_neighboring"), doc="The relation of all. Read-only.")
-    unit = property(attrgetter("_unit"), doc="The unit of all. Read-only.")
+    epsilon = property(attrgetter("_filter.epsilon"), doc="The ε of the limit. Read-only.")
+    delta = property(attrgetter("_filter.delta"), doc="The δ of the limit. Read-only.")
+    slack = property(attrgetter("_filter.slack"), doc="The reserved part of δ. Read-only.")
+    composition = property(attrgetter("_filter.composition"), doc="What adds up. Read-only.")
+    neighboring = property(attrgetter("_neighboring"), doc="Relation of all releases. Read-only.")
+    unit = property(attrgetter("_unit"), doc="Unit of all releases. Read-only.")
 
-    release_name = property(attrgetter("_release_name"), doc="Given by `at`, or None. Read-only.")
-    partition = property(attrgetter("_partition"), doc="Given by `at`, or None. Read-only.")
+    release_name = property(attrgetter("_release_name"), doc="Set by `at`, or None. Read-only.")
+    partition = property(attrgetter("_partition"), doc="Set by `at`, or None. Read-only.")
 
     @property
     def spent(self) -> Amount:
-        """The (ε, δ) that all releases so far satisfy together, had their list been fixed before.
+        """The (ε, δ) of all releases so far, as if their list had been fixed in advance.
 
-        It is a meter: what is guaranteed, however the releases were chosen, is the ceiling.
+        This is for information. The guarantee for adaptively chosen releases is the limit.
         """
         return self._filter.spent_at(self._totals())
 
@@ -57,23 +57,22 @@ class LedgerReader(ABC):
     def remaining(self) -> Amount:
         """The largest single release, as (ε, δ), that this handle still admits.
 
-        It reads the `partition` of the handle, or all of them. Under ``composition="gdp"`` it is
-        more than `epsilon` minus the ε spent.
+        With ``composition="gdp"`` it is larger than `epsilon` minus the ε spent.
         """
         return self.remaining_in(self._partition)
 
     def remaining_in(self, partition: str | int | None) -> Amount:
-        """Return the largest single release on one partition, as (ε, δ), that is still admissible.
+        """Return the largest single release, as (ε, δ), that is still admitted on a partition.
 
         Parameters
         ----------
         partition : str, int or None
-            *Public.* As in `at`; None is all partitions.
+            *Public.* As in `at`. ``None``: all partitions.
 
         Returns
         -------
         Amount
-            At least that of all partitions.
+            At least the amount for all partitions.
         """
         partition = check_partition(partition)
         return min(
@@ -82,20 +81,20 @@ class LedgerReader(ABC):
         )
 
     def spent_curve(self) -> PrivacyCurve:
-        """Return δ(ε) of everything spent so far, in the budget's composition.
+        """Return δ(ε) of all releases so far, in the budget's composition.
 
         Returns
         -------
         PrivacyCurve
-            A meter. As a *guarantee* it holds at a time fixed beforehand; where one stops because
-            of what one has seen, what holds is the budget's own (`epsilon`, `delta`), or the
-            smallest of a public list of shares, one inside of the other, that the run has kept
-            within. Under ``composition="pure"`` and ``"basic"`` it holds at every time.
+            A guarantee at a time that was fixed in advance, and at any time with
+            ``composition="pure"`` or ``"basic"``. If the results decide when to stop, the limit of
+            the budget is the guarantee, or that of the smallest of nested shares, listed in
+            advance, that holds all releases.
         """
         return self._filter.curve_at(self._totals())
 
     def history(self, *, as_frame: bool = False) -> Any:
-        """Return what was released, oldest first.
+        """Return the releases, oldest first.
 
         Parameters
         ----------
@@ -105,7 +104,7 @@ class LedgerReader(ABC):
         Returns
         -------
         list of dict, or DataFrame
-            One row a release, with the fields of `Release`.
+            One row per release, with the fields of `Release`.
         """
         rows = [release.as_row() for release in self._ledger.releases() if self._owns(release)]
         if not as_frame:
@@ -116,24 +115,24 @@ class LedgerReader(ABC):
 
     @property
     def head(self) -> str:
-        """The number of releases in the ledger, and a hash of its terms and of all of them.
+        """The number of releases in the ledger, and a hash of its terms and all releases.
 
-        Each release's hash covers the one before, and the first that of the terms. Who has kept a
-        head can ask `extends` later whether anything before it was changed or removed.
+        Keep a head to ask `extends` later whether an earlier release was changed or removed.
         """
         return str(self._ledger.head())
 
     def extends(self, head: str) -> bool:
-        """Return whether the ledger goes on from an earlier `head`, with nothing of it changed.
+        """Return whether the ledger still holds everything that an earlier `head` covers.
 
         Parameters
         ----------
         head : str
-            *Public.* What `head` was, of this ledger or of one that was exported to it.
+            *Public.* An earlier `head` of this ledger, or of the one that it was imported from.
 
         Returns
         -------
         bool
+            False if a release or the terms were changed or removed.
         """
         releases = self._ledger.releases()
         number = head.partition("-")[0]
@@ -146,32 +145,32 @@ class LedgerReader(ABC):
         format: str = "markdown",
         *,
         audience: str = "public",
-        about: Mapping[str, Any] | None = None,
-        checked: Iterable[Any] | None = None,
+        about: Mapping[str, object] | None = None,
+        checked: Iterable[object] | None = None,
     ) -> str:
-        """Return what the ledger says, for those who have to decide about it.
+        """Return a report on the ledger, for example for a privacy officer.
 
-        What is protected and how much may be learned, with what an attacker gains at the ceiling
-        and so far; every release; what is not protected; hazards; fields for a register of
-        deployments. Nothing is read from data, and nothing is spent.
+        It states what is protected, how much an attacker may gain, every release, what is not
+        protected, hazards, and fields for a register of deployments. It reads no data and spends
+        nothing. See *Reporting* in the user guide.
 
         Parameters
         ----------
         format : {"markdown", "html", "json"}, default "markdown"
-            *Public.* The same data in each; no text in it is markup.
+            *Public.* The format. Texts of users are escaped.
         audience : {"public", "internal"}, default "public"
-            *Public.* Tags, names of shares, process numbers and the head, a hash of all of them, by
-            which a guess could be confirmed, are for the second only.
+            *Public.* "internal" adds tags, names of shares, process numbers and the head. The head
+            hashes the other three, so it could confirm guesses of them.
         about : dict or None
             *Public.* Text for the fields "deployment", "curator", "subjects", "use", "period",
-            "artifacts" and "contact"; any other one is "not stated".
+            "artifacts" and "contact". A missing one is "not stated".
         checked : iterable or None
-            *Public.* What `skdp.pipeline.check_pipeline` has found, if it was asked.
+            *Public.* The result of `skdp.pipeline.check_pipeline`.
 
         Returns
         -------
         str
-            Every number in it is a function of the ledger.
+            The report. All its numbers are functions of the ledger.
 
         Raises
         ------
@@ -202,16 +201,19 @@ class LedgerReader(ABC):
         Returns
         -------
         str
-            Terms, shares, every release and the head, with the number of the format.
+            Format number, terms, shares, releases and head.
         """
-        ledger, releases = self._ledger, self._ledger.releases()  # a share is older than its rows
+        ledger, releases = (
+            self._ledger,
+            self._ledger.releases(),
+        )  # before accounts(): then no release has an unknown share
         return export_json(ledger.terms, ledger.accounts(), releases)
 
     def _totals(self, part: str | None = None) -> Any:
         return self._ledger.totals(self._account, part).worst(self._filter.nothing, part)
 
     def _chain(self) -> list[Any]:
-        """Return this handle and all that it is a share of."""
+        """Return this handle and its parents."""
         return [self, *(self._parent._chain() if self._parent is not None else [])]
 
     def _owns(self, release: Release) -> bool:

@@ -1,4 +1,4 @@
-"""A share of a privacy budget: a handle on the same ledger with a ceiling of its own."""
+"""A share of a privacy budget: a handle on the same ledger with its own limit."""
 
 from __future__ import annotations
 
@@ -9,31 +9,30 @@ __all__ = ["BudgetShare"]
 
 
 class BudgetShare(BudgetHandle):
-    """A handle on the ledger of a budget, with a ceiling of its own; made by `share`.
+    """A handle on the ledger of a budget with its own limit, made by `share`.
 
     Parameters
     ----------
     parent : PrivacyBudget or BudgetShare
-        *Public.* What it is a share of.
+        *Public.* The budget or share that it is a share of.
     epsilon : float
-        *Public.* The ε of its ceiling, at most that of `parent`.
+        *Public.* The ε of the share, at most that of `parent`.
     delta : float or None
-        *Public.* The δ of its ceiling, at most that of `parent`, which None stands for.
+        *Public.* The δ of the share, at most that of `parent`. ``None``: that of `parent`.
     name : str
-        *Public.* The same name and ceiling is the same share, in every process.
+        *Public.* Name of the share. Equal names are one share, in every process.
 
     Raises
     ------
     ValueError
-        If the ceiling is above that of `parent`, the name has a ``/`` in it, or a share of that
-        name has another ceiling.
+        If the limit is above that of `parent`, the name contains ``/``, or a share of that name has
+        another limit.
 
     Notes
     -----
-    **Guarantee.** The budget's filter counts every share's releases one by one, so all shares
-    together keep its (ε, δ); this is never worse than adding the shares' ceilings. The ceiling of
-    a share is a guarantee of its own for releases that are not chosen by what other shares have
-    released.
+    **Guarantee.** The budget counts the releases of all shares one by one, so all shares together
+    keep its (ε, δ); this is never worse than adding up their limits. The limit of a share is a
+    guarantee for releases that are not chosen after seeing the releases of other shares.
 
     Examples
     --------

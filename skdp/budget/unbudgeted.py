@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 from skdp.budget.filters import rule_of
 from skdp.budget.handle import BudgetHandle
@@ -15,9 +15,9 @@ DEFAULT_DELTA = 1e-5
 
 
 class Unbudgeted(BudgetHandle):
-    """A handle that remembers all releases and refuses none; fits end before they read.
+    """A handle that admits and remembers all releases; fits end before they read.
 
-    Noise is planned as without a budget, for the requested ε and δ.
+    Noise is planned as without a budget.
     """
 
     is_rehearsal = True
@@ -26,9 +26,9 @@ class Unbudgeted(BudgetHandle):
         self._filter = rule_of("basic", 1.0, DEFAULT_DELTA)
         self.promised: list[PrivacyGuarantee] = []
 
-    def share(self, *, epsilon: float, delta: float | None = None, name: str = "share") -> Any:
+    def share(self, *, epsilon: float, delta: float | None = None, name: str = "share") -> Self:
         return self
 
-    def spend(self, guarantee: PrivacyGuarantee, **terms: Any) -> None:
+    def spend(self, guarantee: PrivacyGuarantee, **terms: object) -> None:
         """Remember a release."""
         self.promised.append(guarantee)

@@ -98,9 +98,11 @@ def test_the_terms_of_a_budget_cannot_be_assigned(budget, name):
 
 @pytest.mark.parametrize("ceiling", [(1.0001, 1e-5), (0.5, 1.1e-5)])
 def test_a_share_is_never_above_what_it_is_a_share_of(budget, ceiling):
-    with pytest.raises(ValueError, match=r"is above the epsilon=1, delta=1e-05"):
+    with pytest.raises(
+        ValueError, match=r"exceeds the limit of its parent, epsilon=1, delta=1e-05"
+    ):
         budget.share(epsilon=ceiling[0], delta=ceiling[1])
-    with pytest.raises(ValueError, match=r"above the epsilon=0\.5"):
+    with pytest.raises(ValueError, match=r"its parent, epsilon=0\.5"):
         budget.share(epsilon=0.5, name="outer").share(epsilon=0.6)
 
 

@@ -117,7 +117,7 @@ def test_an_edited_export_is_refused(budget):
     data = json.loads(budget.to_json())
     data["releases"][1]["label"] = "another"
     for edited in (data, {name: value for name, value in data.items() if name != "head"}):
-        with pytest.raises(ValueError, match="does not end in its own head"):
+        with pytest.raises(ValueError, match="do not match its head"):
             PrivacyBudget.from_json(json.dumps(edited))
 
 

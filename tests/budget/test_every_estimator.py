@@ -150,14 +150,16 @@ def test_a_refusal_names_what_a_gaussian_budget_counts_at_more():
     skdp.DPLogisticRegression(epsilon=0.1, budget=budget.at(name="a Gaussian")).fit(X, y)
     with pytest.raises(BudgetExceededError) as refusal:
         skdp.DPLogisticRegression(epsilon=2.9, budget=budget).fit(X, y)
-    said = "counted at more: DPHuberRegressor at epsilon=2.14 for 1 asked."
+    said = "not Gaussian count at more: DPHuberRegressor at epsilon=2.14 instead of 1."
     assert said in str(refusal.value)
     assert "a Gaussian" not in str(refusal.value)
 
 
 def test_a_share_is_named_in_plain_words():
     share = PrivacyBudget(epsilon=3.0, delta=1e-5).share(epsilon=0.5, name="explore")
-    with pytest.raises(BudgetExceededError, match=r"delta=1e-05 of the share 'explore' only"):
+    with pytest.raises(
+        BudgetExceededError, match=r"the share 'explore' of epsilon=0.5, delta=1e-05 has only"
+    ):
         skdp.DPLogisticRegression(epsilon=1.0, budget=share).fit(
             *make_classification(random_state=0)
         )

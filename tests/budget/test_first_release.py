@@ -45,9 +45,9 @@ def test_a_first_release_that_no_gaussian_covers_leaves_the_rest_to_basic_compos
     assert budget.remaining == pytest.approx((3.0 - first, 9e-6))
     spend(budget, PureDPEvent(0.5), 0.0)
     assert budget.spent.epsilon == pytest.approx(first + 0.5)
-    with pytest.raises(BudgetExceededError, match=r"\(epsilon: .* asked, .* left\)"):
+    with pytest.raises(BudgetExceededError, match=r"\(epsilon: .* needed, .* left\)"):
         spend(budget, PureDPEvent(2.5), 0.0)
-    with pytest.raises(BudgetExceededError, match=r"\(delta: 1e-05 asked, 9e-06 left\)"):
+    with pytest.raises(BudgetExceededError, match=r"\(delta: 1e-05 needed, 9e-06 left\)"):
         spend(budget, GDPEvent(0.01), 1e-5)
     again = PrivacyBudget.from_json(budget.to_json())
     assert again.spent == budget.spent
@@ -93,7 +93,7 @@ def test_what_is_left_is_not_more_than_what_is_admitted_after_releases_on_parts(
         spend(handle, PureDPEvent(0.1))
     assert "()" not in str(error.value)
     assert f"composition={composition!r}" in str(error.value)
-    with pytest.raises(BudgetExceededError, match=r"only epsilon=0.5 .*\(epsilon: 0.6 asked"):
+    with pytest.raises(BudgetExceededError, match=r"only epsilon=0.5 .*\(epsilon: 0.6 needed"):
         spend(handle, PureDPEvent(0.6), 0.0, partition="north")
     spend(handle, PureDPEvent(0.5), 0.0, partition="north")
     spend(handle, GDPEvent(0.1), partition="south")

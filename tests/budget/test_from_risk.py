@@ -161,7 +161,7 @@ def test_an_export_keeps_the_promise_and_who_edits_it_is_found_out():
         spend(again, PureDPEvent(0.9))
     data = json.loads(budget.to_json())
     data["terms"]["strict"] = False
-    with pytest.raises(ValueError, match="its own head"):
+    with pytest.raises(ValueError, match="do not match its head"):
         PrivacyBudget.from_json(json.dumps(data))
 
 
@@ -191,7 +191,7 @@ def test_a_strict_budget_has_no_reserves(terms, message):
     [
         ({}, "exactly one of"),
         ({"advantage": 0.1, "accuracy": (0.7, 0.5)}, "exactly one of"),
-        ({"advantage": 1e-6}, "take a lower one"),
+        ({"advantage": 1e-6}, "Pass a smaller delta"),
         ({"advantage": 0.1, "delta": 0.0}, "delta"),
         ({"reconstruction": (0.1, 0.2)}, "without a release"),
     ],

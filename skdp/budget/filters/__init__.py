@@ -1,6 +1,6 @@
-"""Privacy filters: which releases a budget admits, each chosen after seeing those before."""
+"""Privacy filters: the rules by which a budget admits adaptively chosen releases."""
 
-from typing import Any
+from collections.abc import Iterable
 
 from skdp.budget.filters.base import Amount, Filter
 from skdp.budget.filters.basic import BasicFilter, PureFilter
@@ -35,10 +35,10 @@ def rule_of(
     *,
     slack: float | None = None,
     tv: float = 0.0,
-    orders: Any = (),
+    orders: Iterable[float] = (),
     strict: bool = False,
 ) -> Filter:
-    """Return the filter of a budget with these terms, which may come from anywhere."""
+    """Check the terms of a budget and return its filter."""
     kind = FILTERS[check_choice("composition", composition, FILTERS)]
     epsilon, delta = check_real("epsilon", epsilon, low=0.0), check_delta(delta)
     if slack is None:

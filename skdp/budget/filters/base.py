@@ -1,4 +1,4 @@
-"""Privacy filters: what every composition answers."""
+"""Base class of privacy filters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Allowance", "Amount", "Filter", "largest_gaussian"]
 
 
 class Amount(NamedTuple):
-    """A pair (ε, δ), printed in six digits: what is spent rounded up, what may be spent down.
+    """A pair (ε, δ), printed in six digits: spent amounts rounded up, remaining ones down.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Amount(NamedTuple):
 
 
 class Allowance(Amount):
-    """A pair (ε, δ) that may still be spent: what is printed is no more than that."""
+    """A remaining pair (ε, δ): printed digits are rounded down."""
 
     __slots__ = ()
 
@@ -49,7 +49,7 @@ class Allowance(Amount):
 
 
 def largest_gaussian(mu: float, delta: float) -> Amount:
-    """Return the pair of a `mu`-Gaussian DP release, at `delta` or, where ε is 0, its own δ."""
+    """Return the (ε, δ) of a `mu`-Gaussian DP release, at `delta` or, if ε is 0, its own δ."""
     curve = GaussianCurve(mu)
     epsilon = curve.epsilon(delta)
     return Amount(epsilon, delta if epsilon else min(delta, float(curve.delta(0.0))))
@@ -57,7 +57,7 @@ def largest_gaussian(mu: float, delta: float) -> Amount:
 
 @dataclass(frozen=True)
 class Filter(ABC):
-    r"""A rule that keeps everything it has admitted, together, (`epsilon`, `delta`)-DP.
+    r"""A rule that keeps all admitted releases together (`epsilon`, `delta`)-DP.
 
     Every rule is a box fixed when the budget is made: a release has a `cost`, a short list of
     numbers; costs add up; and the sums stay at or below the `limits`. The rule holds under fully
@@ -65,29 +65,28 @@ class Filter(ABC):
     all earlier ones. (Trading one limit against another on the way would not be valid.)
 
     **The first release decides.** A first release outside of the box is admitted if it is
-    (`epsilon`, `delta`)-DP; from then on, ε and δ are added up as in basic composition. It is
-    chosen before any output is seen, so this is not a trade on the way. The sums are outside of
-    the box then, and so say which of the two rules holds. A `strict` rule has no such exception:
-    what it promises is the whole curve of the box.
+    (`epsilon`, `delta`)-DP; from then on, ε and δ add up as in basic composition. It is chosen
+    before any output is seen, so this is no trade on the way. The sums then lie outside of the box,
+    which tells the two rules apart. A `strict` rule has no such exception: it guarantees the whole
+    curve of the box.
 
-    **Disjoint parts.** A release that reads one part only leaves the distribution of the others'
-    releases as it is, so the rule has to hold for each part's releases with those that read every
-    part. Since a box looks at each number alone, that is the largest sum of each over the parts.
+    **Disjoint parts.** A release that reads one part leaves the distribution of other parts'
+    releases as it is. So the rule must hold for the releases of each part together with those that
+    read every part. A box compares each number alone, so the largest sum of each number over the
+    parts decides.
 
     Parameters
     ----------
-    epsilon : float
-        *Public.* The ε of the ceiling.
-    delta : float
-        *Public.* The δ of the ceiling.
+    epsilon, delta : float
+        *Public.* The limit.
     slack : float
-        *Public.* What ``"gdp"`` sets aside of δ for releases that no Gaussian covers exactly.
+        *Public.* The part of δ that ``"gdp"`` reserves for releases that are not Gaussian DP.
     tv : float
-        *Public.* What ``"gdp"`` sets aside for total-variation errors.
+        *Public.* The total variation that ``"gdp"`` reserves.
     orders : tuple of float
-        *Public.* The Rényi orders of ``"rdp"``; the empty tuple selects its default.
+        *Public.* The Rényi orders of ``"rdp"``. The empty tuple selects its default.
     strict : bool
-        *Public.* Whether the first release has to stay inside of the box as well.
+        *Public.* Whether the first release must stay inside of the box as well.
     """
 
     epsilon: float
@@ -104,7 +103,7 @@ class Filter(ABC):
 
     def __post_init__(self) -> None:
         if (self.slack or self.tv) and not self.takes_reserves:
-            raise ValueError("slack and tv belong to composition='gdp'; leave them at 0 here.")
+            raise ValueError("slack and tv need composition='gdp'. Set them to 0.")
         if self.strict and (self.slack or self.tv or not self.takes_reserves):
             raise ValueError("strict=True needs composition='gdp', with slack and tv at 0.")
         if not (self.slack >= 0.0 and self.tv >= 0.0):
@@ -113,11 +112,11 @@ class Filter(ABC):
     @property
     @abstractmethod
     def limits(self) -> Amounts:
-        """The sides of the box, public and fixed."""
+        """The sides of the box."""
 
     @abstractmethod
     def cost(self, release: Release) -> Amounts:
-        """Return what the release adds to each sum."""
+        """Return the numbers that the release adds to the sums."""
 
     @abstractmethod
     def amount(self, totals: Amounts) -> Amount:
@@ -125,41 +124,38 @@ class Filter(ABC):
 
     @abstractmethod
     def left(self, totals: Amounts) -> Amount:
-        """Return the largest single release that would fit, a Gaussian one where possible.
-
-        It is quoted at the budget's own δ, as everything that a budget says.
-        """
+        """Return the largest single release that fits, Gaussian if possible, at the budget's δ."""
 
     @abstractmethod
     def curve(self, totals: Amounts) -> PrivacyCurve:
-        """Return a curve that lies above that of any releases with these sums."""
+        """Return a curve above that of any releases with these sums."""
 
     def facts(
         self, event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
     ) -> dict[str, Any]:
-        """Return what a release has to carry for this rule beyond what each one carries."""
+        """Return the fields of `Release` that only this rule needs."""
         return {}
 
     @classmethod
     def default_slack(cls, delta: float) -> float:
-        """Return the part of `delta` set aside where nobody says how much."""
+        """Return the default of `slack`."""
         return 0.0
 
     @property
     def terms(self) -> dict[str, Any]:
-        """What a budget is made with."""
+        """The arguments of `rule_of`."""
         names = ("epsilon", "delta", "composition", "slack", "tv", "strict")
         return {name: getattr(self, name) for name in names}
 
     @property
     def shown_terms(self) -> dict[str, Any]:
-        """The terms without those that are as by default."""
+        """The terms without defaults."""
         slack = 0.0 if self.strict else self.default_slack(self.delta)
         defaults = {"slack": slack, "tv": 0.0, "strict": False}
         return {k: v for k, v in self.terms.items() if k not in defaults or v != defaults[k]}
 
     def stored_terms(self, neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
-        """Return the terms as a ledger keeps them."""
+        """Return the terms as a ledger stores them."""
         relation = {"neighboring": str(neighboring), "unit": str(unit)}
         return self.terms | relation | {"orders": dumps(self.orders)}
 
@@ -169,34 +165,34 @@ class Filter(ABC):
         return (Fraction(0),) * (len(self.limits) + 2)
 
     def costs(self, release: Release) -> Amounts:
-        """Return what a ledger adds up: the `cost`, then the ε and δ of basic composition."""
+        """Return the numbers that a ledger adds up: the `cost`, then ε and δ."""
         return (*self.cost(release), decimal(release.epsilon), decimal(release.delta))
 
     def share(self, name: str, epsilon: float, delta: float | None) -> Self:
-        """Return the same rule for a share's ceiling, its reserves in proportion to δ."""
+        """Return the same rule for a share, with reserves in proportion to δ."""
         if not (isinstance(name, str) and name and "/" not in name):
-            raise ValueError(f"name must be a text without '/', got {name!r}.")
+            raise ValueError(f"name must be a string without '/', got {name!r}.")
         epsilon = check_real("epsilon", epsilon, low=0.0)
         delta = self.delta if delta is None else check_delta(delta)
         if epsilon > self.epsilon or delta > self.delta:
             raise ValueError(
-                f"A share of epsilon={epsilon:g}, delta={delta:g} is above the epsilon="
-                f"{self.epsilon:g}, delta={self.delta:g} of what it is a share of."
+                f"A share of epsilon={epsilon:g}, delta={delta:g} exceeds the limit of its parent, "
+                f"epsilon={self.epsilon:g}, delta={self.delta:g}."
             )
         ratio = delta / self.delta if self.delta else 0.0
         slack, tv = self.slack * ratio, self.tv * ratio
         return replace(self, epsilon=epsilon, delta=delta, slack=slack, tv=tv)
 
     def slack_left(self, sums: Amounts) -> float:
-        """Return the slack η that the next release may take."""
+        """Return the slack that the next release may take."""
         return 0.0
 
     def fits(self, sums: Amounts) -> bool:
-        """Return whether the sums stay inside of the box."""
+        """Return whether the sums are inside of the box."""
         return all(total <= limit for total, limit in zip(sums, self.limits, strict=False))
 
     def admits_next(self, before: Totals, release: Release) -> bool:
-        """Return whether a release is admitted after others with the sums `before`."""
+        """Return whether a release is admitted after the sums `before`."""
         sums = before.worst(self.nothing, release.part)
         together = add(sums, self.costs(release))
         if (any(sums) or self.strict) and self.fits(sums):
@@ -208,40 +204,40 @@ class Filter(ABC):
         return together[-2] <= decimal(self.epsilon) and together[-1] <= decimal(self.delta)
 
     def parts_differ(self, before: Totals, part: str | None = None) -> bool:
-        """Return whether one part adds up in one way and another one in the other.
+        """Return whether some parts keep to the box and others add up ε and δ.
 
-        No release on all parts is admitted then; one on a single `part` may be.
+        Then no release on all parts is admitted, but one on a single `part` may be.
         """
         worst, every = before.worst(self.nothing), before.of_every(self.nothing)
         return part is None and any(worst) and self.fits(every) and not self.fits(worst)
 
     def spent_at(self, sums: Amounts) -> Amount:
-        """Return an (ε, δ) that admitted releases with these sums satisfy together."""
+        """Return the (ε, δ) of admitted releases with these sums."""
         if self.fits(sums):
             return self.amount(sums[:-2])
         return Amount(down(sums[-2], math.inf), down(sums[-1], math.inf))
 
     def curve_at(self, sums: Amounts) -> PrivacyCurve:
-        """Return a curve that lies above that of admitted releases with these sums."""
+        """Return a curve above that of admitted releases with these sums."""
         return self.curve(sums[:-2]) if self.fits(sums) else ApproxDPCurve(*self.spent_at(sums))
 
     def promise_after(self, before: Totals) -> PrivacyCurve:
-        """Return a curve above that of everything that will have been admitted, from now on too.
+        """Return a curve above that of all releases, including future ones.
 
-        Which rule holds is open until the first release on all parts; before it, what is certain
-        is (`epsilon`, `delta`) alone.
+        Before the first release on all parts either rule may hold, so only (`epsilon`, `delta`) is
+        certain.
         """
         if self.keeps_to_box(before):
             return self.curve(self.limits)
         return ApproxDPCurve(self.epsilon, self.delta)
 
     def keeps_to_box(self, before: Totals) -> bool:
-        """Return whether it is certain, from the releases so far, that the box holds to the end."""
+        """Return whether the releases so far make it certain that the box always holds."""
         began = any(before.of_every(self.nothing)) and self.fits(before.worst(self.nothing))
         return self.strict or began
 
     def left_at(self, before: Totals, part: str | None = None) -> Allowance:
-        """Return the largest single release that is still admissible; all, if it is the first."""
+        """Return the largest single release that is still admitted; the limit, if it is first."""
         sums = before.worst(self.nothing, part)
         if (any(sums) or self.strict) and self.fits(sums):
             return Allowance(*self.left(sums[:-2]))
@@ -258,11 +254,11 @@ class Filter(ABC):
         return totals
 
     def totals(self, releases: Iterable[Release]) -> Amounts:
-        """Return the largest sums over the parts, with those that read every part."""
+        """Return the largest sums over the parts."""
         return self.summed(releases).worst(self.nothing)
 
     def admits(self, releases: Iterable[Release]) -> bool:
-        """Return whether all of these are admitted, in their order."""
+        """Return whether all releases are admitted in this order."""
         totals = Totals()
         for release in releases:
             if not self.admits_next(totals, release):
@@ -271,7 +267,7 @@ class Filter(ABC):
         return True
 
     def spent(self, releases: Iterable[Release]) -> Amount:
-        """Return an (ε, δ) that the admitted releases so far satisfy together."""
+        """Return the (ε, δ) of admitted releases."""
         return self.spent_at(self.totals(releases))
 
     def remaining(self, releases: Iterable[Release]) -> Amount:

@@ -19,7 +19,7 @@ __all__ = ["BasicFilter", "PureFilter"]
 class BasicFilter(Filter):
     """Stop when Σ ε_i > ε or Σ δ_i > δ (Rogers, Roth, Ullman and Vadhan 2016).
 
-    Sums are exact in the decimal digits that the numbers print with: three times 0.1 is 0.3.
+    Sums are exact in printed decimal digits: three times 0.1 is 0.3.
     """
 
     composition: ClassVar[Composition] = Composition.BASIC
@@ -27,7 +27,6 @@ class BasicFilter(Filter):
 
     @property
     def limits(self) -> Amounts:
-        """The exact ε and δ."""
         return decimal(self.epsilon), decimal(self.delta)
 
     def cost(self, release: Release) -> Amounts:
@@ -47,7 +46,7 @@ class BasicFilter(Filter):
 class PureFilter(Filter):
     """Stop when Σ ε_i > ε; every release is ε_i-DP and δ = 0 (Rogers et al. 2016).
 
-    Pure ε add up exactly, and their sum is a guarantee whenever one stops to look at it.
+    The sum of pure ε is a guarantee at every stopping time.
     """
 
     composition: ClassVar[Composition] = Composition.PURE
@@ -57,12 +56,11 @@ class PureFilter(Filter):
         super().__post_init__()
         if self.delta != 0.0:
             raise ValueError(
-                f"composition='pure' needs delta=0, got {self.delta:g}; use composition='basic'."
+                f"composition='pure' needs delta=0, got {self.delta:g}. Use composition='basic'."
             )
 
     @property
     def limits(self) -> Amounts:
-        """The exact ε."""
         return (decimal(self.epsilon),)
 
     def cost(self, release: Release) -> Amounts:

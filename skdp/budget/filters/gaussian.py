@@ -1,4 +1,4 @@
-"""Gaussian composition: squares of μ add up, slacks and total variations each by themselves."""
+"""Gaussian composition: squares of μ, slacks and total variations add up separately."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from skdp.support.rounding import CURVE, FORMULA, down, margin, up
 
 __all__ = ["GaussianFilter"]
 
-# None of the three is what a guarantee rests on: the slacks have a limit of their own.
+# No guarantee rests on these: the slacks have a limit of their own.
 _DEFAULT_SLACK = 0.05  # of δ
-_SLACK_SHARE = 1.0 / 16.0  # of what is left of the slack, at most, for one release
-_LEAST_SLACK = 1e-20  # of δ: with less no useful Gaussian covers anything, and looking takes long
+_SLACK_SHARE = 1.0 / 16.0  # of the remaining slack, at most, for one release
+_LEAST_SLACK = 1e-20  # of δ: with less no useful Gaussian covers anything, and the search is slow
 
 
 @dataclass(frozen=True)
 class GaussianFilter(Filter):
     r"""Stop when Σ m_i² > B², Σ η_i > `slack` or Σ τ_i > `tv`.
 
-    Release i is, for an output within total variation τ_i of the one released, below the curve of
-    m_i-Gaussian DP plus η_i; B solves δ_B(ε) + `slack` + (1 + e^ε)·`tv` = δ. All three limits are
-    fixed beforehand: the sum δ_m(ε) + Σ η_i alone, with what is left of one side used for the
-    other as the analyst goes, is a moving frontier and exceeds δ.
+    For an output within total variation τ_i of the released one, release i is below the curve of
+    m_i-Gaussian DP plus η_i. B solves δ_B(ε) + `slack` + (1 + e^ε)·`tv` = δ. All three limits are
+    fixed in advance: an analyst who uses the rest of one limit for another moves the frontier and
+    exceeds δ.
 
     Source: Koskela, Tobaben and Honkela 2022; Smith and Thakurta 2022; with slacks and total
     variations: *Reserves* in the documentation.
@@ -45,7 +45,7 @@ class GaussianFilter(Filter):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.delta == 0.0:
-            raise ValueError("composition='gdp' needs delta > 0; use composition='basic'.")
+            raise ValueError("composition='gdp' needs delta > 0. Use composition='basic'.")
         if self._for_gaussians <= 0.0:
             raise ValueError(
                 f"slack={self.slack:g} and (1 + e^epsilon)*tv, tv={self.tv:g}, leave nothing of "
@@ -61,12 +61,12 @@ class GaussianFilter(Filter):
 
     @property
     def limit(self) -> float:
-        """The m of the whole budget; `gdp_mu` rounds down by more than what is added here."""
+        """The m of the whole budget."""
         return math.sqrt(float(self.limits[0]))
 
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
-        """The squares of the m, the slacks and the total variations that fit."""
+        # `gdp_mu` rounds down by more than the margin that is added here.
         widest = gdp_mu(self.epsilon, self._for_gaussians) * (1.0 + 0.5 * margin(CURVE))
         return Fraction(widest) ** 2, decimal(self.slack), decimal(self.tv)
 
@@ -83,7 +83,7 @@ class GaussianFilter(Filter):
         return _DEFAULT_SLACK * delta
 
     def slack_left(self, sums: Amounts) -> float:
-        """Return a power of two, so that equal releases are covered once and not each anew."""
+        """Return a power of two, so that equal releases share one cached cover."""
         share = _SLACK_SHARE * max(0.0, float(self.limits[1] - sums[1]))
         if share <= _LEAST_SLACK * self.delta:
             return 0.0

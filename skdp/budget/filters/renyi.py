@@ -1,4 +1,4 @@
-"""Rényi composition at orders that are fixed when the budget is made."""
+"""Rényi composition at fixed orders."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ __all__ = ["ORDERS", "RenyiFilter"]
 
 ORDERS = (1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0,
           48.0, 64.0, 96.0, 128.0, 192.0, 256.0, 512.0, 1024.0, 4096.0, 16384.0)  # fmt: skip
-"""The grid of orders; a budget's ε and δ select from it, before anything is released."""
+"""The grid of orders; the ε and δ of a budget select from it."""
 
-_LARGEST_ORDER = 1e15  # looked at for tiny budgets; no guarantee rests on it
+_LARGEST_ORDER = 1e15  # for tiny budgets; no guarantee rests on it
 
 
 @dataclass(frozen=True)
 class RenyiFilter(Filter):
     """Stop when Σ r_i(α) > R(α) for any of the `orders` (Feldman and Zrnic 2021).
 
-    A release must fit at all of the orders: R(α) is the largest divergence that implies (ε, δ)-DP
-    by the tight conversion, so one order alone is the guarantee and each further one only refuses
-    more. The default is therefore one order: that of the grid `ORDERS` at which most Gaussian
-    noise fits, or the best one off the grid. It is chosen when the ledger is made and stands in
-    its terms; whoever opens it counts at that order, whatever a later default. ("Some order still
-    has room" would admit more, and is not proved: which one is left depends on the outputs.)
+    R(α) is the largest divergence that implies (ε, δ)-DP by the tight conversion. A release must
+    fit at all orders, so each further order only rejects more. The default is therefore one order,
+    from the grid `ORDERS` or off it, that admits most Gaussian noise. It is chosen when the ledger
+    is made and stored in its terms. ("Some order still has room" would admit more, but is not
+    proved: the order that is left depends on the outputs.)
     """
 
     composition: ClassVar[Composition] = Composition.RDP
@@ -43,20 +42,19 @@ class RenyiFilter(Filter):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.delta == 0.0:
-            raise ValueError("composition='rdp' needs delta > 0; use composition='pure'.")
+            raise ValueError("composition='rdp' needs delta > 0. Use composition='pure'.")
         if not self.orders:
             object.__setattr__(self, "orders", _default_orders(self.epsilon, self.delta))
         if not all(1.0 < order < math.inf for order in self.orders):
             raise ValueError(f"orders must be above 1, got {self.orders!r}.")
         if min(self._budgets()) <= 0.0:
             raise ValueError(
-                f"epsilon={self.epsilon:g}, delta={self.delta:g} is too little for any release at "
-                f"the Rényi orders {self.orders}."
+                f"epsilon={self.epsilon:g}, delta={self.delta:g} admits no release at the Rényi "
+                f"orders {self.orders}."
             )
 
     @property
     def units(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What each limit counts."""
         return tuple(f"Rényi divergence of order {order:g}" for order in self.orders)
 
     def _budgets(self) -> tuple[float, ...]:
@@ -65,7 +63,6 @@ class RenyiFilter(Filter):
 
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
-        """R(α) of each order."""
         return tuple(fractions.up(down(budget, SERIES)) for budget in self._budgets())
 
     def cost(self, release: Release) -> Amounts:

@@ -1,4 +1,4 @@
-"""Composition of zero-concentrated DP: ρ adds up."""
+"""Zero-concentrated DP composition: ρ adds up."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ class ZCDPFilter(Filter):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.delta == 0.0:
-            raise ValueError("composition='zcdp' needs delta > 0; use composition='pure'.")
+            raise ValueError("composition='zcdp' needs delta > 0. Use composition='pure'.")
 
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
-        """The largest ρ."""
         return (fractions.up(down(rho_budget(self.epsilon, self.delta)[0], SERIES)),)
 
     def cost(self, release: Release) -> Amounts:
