@@ -96,8 +96,8 @@ def possible_sums(linear: float, square: float, n: float, low: float) -> tuple[f
 
 def _checked_bounds(bounds: object) -> tuple[float, float]:
     if not (isinstance(bounds, tuple | list) and len(bounds) == 2):
-        raise ValueError(f"target_bounds must be a pair of public numbers, got {bounds!r}.")
+        raise ValueError(f"target_bounds must be a pair (low, high) of numbers, got {bounds!r}.")
     low, high = (check_real("target_bounds", x, low=-1e100, high=1e100) for x in bounds)
     if not low < high:
-        raise ValueError(f"target_bounds must be a pair (low, high), low < high, got {bounds!r}.")
+        raise ValueError(f"target_bounds must have low < high, got low={low:g}, high={high:g}.")
     return low, high

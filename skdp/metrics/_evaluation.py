@@ -141,5 +141,5 @@ def evaluate(
 def _present(pairs: Records[None]) -> Records[None]:
     X, y = present(pairs.parameter, pairs.X), present("y_true", pairs.y)
     if np.shape(X)[:1] != np.shape(y)[:1]:
-        raise ValueError("there must be as many predictions as true values.")
+        raise ValueError(f"{pairs.parameter} must have as many rows as y_true.")
     return replace(pairs, X=X, y=y)

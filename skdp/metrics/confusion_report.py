@@ -212,7 +212,7 @@ class _LabelCounts(Counts[ConfusionReport]):
 
     def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
         if self.classes is None or np.ndim(self.classes) != 1:
-            raise ValueError("classes must be a list of all labels, which is public.")
+            raise ValueError("Pass classes=, a public list of all labels.")
         known = np.unique(np.asarray(self.classes))
         pairs, classes = with_codes(pairs, self.name, known, partial(_check_labels, known))
         return pairs.with_facts(replace(self, classes=classes))

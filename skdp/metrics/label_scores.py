@@ -235,8 +235,8 @@ class _OfProbabilities(RowMean):
         n_columns = 1 if pairs.X.ndim == 1 else pairs.X.shape[1]
         if n_columns != classes.size and (n_columns, classes.size) != (1, 2):
             raise ValueError(
-                "y_prob must have one column for each class, or, for two classes, that of the "
-                f"second; got {n_columns} for {classes.size} classes."
+                "y_prob must have one column for each class, or, for two classes, one column for "
+                f"the second class. It has {n_columns} for {classes.size} classes."
             )
         return pairs.with_facts(replace(self, classes=classes))
 
@@ -280,7 +280,7 @@ def _check_labels(known: np.ndarray | None, pairs: Records[None]) -> None:
         if np.ndim(labels) != 1:
             raise ValueError(f"{name} must be one column of labels.")
         if labels.dtype == object and any(np.ndim(label) for label in labels):
-            raise ValueError(f"{name} must hold labels, and it has lists or arrays.")
+            raise ValueError(f"{name} has lists or arrays instead of labels.")
     try:
         _are_equal(pairs.y, pairs.X)
     except TypeError:  # of units of time without a common one

@@ -189,7 +189,7 @@ class OneVsRestCounts(Counts[OneVsRestReport]):
 
     def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
         if self.classes is None or np.ndim(self.classes) != 1:
-            raise ValueError("classes must be a list of all labels, which is public.")
+            raise ValueError("Pass classes=, a public list of all labels.")
         check_order(self.classes)
         known = np.unique(np.asarray(self.classes))
         edges = checked_edges(self.edges)

@@ -381,7 +381,7 @@ class BinnedScores(Counts[ResultT]):
         pairs, classes = with_codes(pairs, self.name, self.classes, check)
         if classes.size != 2:
             raise ValueError(
-                f"score_report needs two classes, got {classes.size}. Use one_vs_rest_report for "
+                f"{self.name} needs two classes, got {classes.size}. Use one_vs_rest_report for "
                 "scores of more classes, or confusion_report for predicted labels."
             )
         edges = edges_for(parameters, pairs.n_records) if edges is None else edges

@@ -355,6 +355,7 @@ def test_a_report_is_paid_for_or_not_made(name):
         (lambda b: score_report([0, 1], [0.5], epsilon=1.0, budget=b), "as many"),
         (lambda b: score_report([], [], epsilon=1.0, budget=b), "at least"),
         (lambda b: score_report([0, 1], [0.5, 0.6], epsilon=1.0, edges=[1, 0], budget=b), "edges"),
+        (lambda b: score_report([0, 1], [0.5, 0.6], epsilon=1.0, edges="all", budget=b), "edges"),
         (
             lambda b: confusion_report([0, 1], [0, 2], epsilon=1.0, classes=(0, 1), budget=b),
             "y_pred",
