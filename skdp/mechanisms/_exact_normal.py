@@ -34,7 +34,7 @@ def discrete_normal(
     """Return integers with probability ∝ e^(−m²/2s²), s = `numerator`/`denominator`.
 
     As above, but among the points k + x only those with (k + x)·s an integer: j-th of at most
-    ⌈s⌉ integers from ⌈k·s⌉ on. Zero would come with either sign, so −0 is refused.
+    ⌈s⌉ integers from ⌈k·s⌉ on. Zero would come with either sign, so −0 is rejected.
     """
     window = -(-numerator // denominator)
 

@@ -1,13 +1,13 @@
-"""A public grid, and exact samples of distributions on it: integers in and out, no floats."""
+"""A public grid, and exact samples of distributions on it, by integers alone."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 __all__ = [
     "bernoulli_exp",
@@ -31,13 +31,13 @@ def grid_step(sensitivity: float) -> float:
     return 2.0 ** (math.floor(math.log2(sensitivity)) - _BITS)
 
 
-def to_steps(values: Any, step: float) -> np.ndarray:
+def to_steps(values: ArrayLike, step: float) -> np.ndarray:
     """Return values on the grid, ⌊v/step + 1/2⌋, as integers of at most ±2^61.
 
     The map is monotone, and adding whole steps to v adds them to the result (`step` is a power of
     two, so nothing is rounded on the way). Numbers that lie at most D steps apart, D an integer,
-    are therefore at most D apart on the grid. No value is refused, for that would tell about it:
-    ``nan`` counts as 0, and what lies beyond the grid as its end.
+    are therefore at most D apart on the grid. No value raises, because an error would reveal it:
+    ``nan`` counts as 0, and values beyond the grid as its end.
     """
     finite = np.nan_to_num(np.asarray(values, dtype=float))
     halves = np.ldexp(np.clip(finite, -_END * step, _END * step), 2 - math.frexp(step)[1])
@@ -45,7 +45,7 @@ def to_steps(values: Any, step: float) -> np.ndarray:
 
 
 def from_steps(steps: np.ndarray, step: float) -> np.ndarray:
-    """Return integers on the grid as floats; what lies beyond its end becomes the end."""
+    """Return integers on the grid as floats, clipped to its ends."""
     return np.clip(steps, -_END, _END) * step
 
 
@@ -95,7 +95,7 @@ def _series(numerator: np.ndarray, denominator: int, rng: np.random.Generator) -
 
 
 def _units(size: int, rng: np.random.Generator) -> np.ndarray:
-    """Return how many trials of probability 1/e succeed before the first that does not."""
+    """Return how many trials of probability 1/e succeed before the first failure."""
     counts, running = np.zeros(size, dtype=np.int64), np.arange(size)
     while running.size:
         running = running[_series(np.ones(running.size, dtype=np.int64), 1, rng)]

@@ -1,13 +1,14 @@
-"""What private choices from a list share."""
+"""The base of private choices from a list."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.mechanisms._grid import grid_step, to_steps
 from skdp.mechanisms.base import Mechanism, least
@@ -18,16 +19,14 @@ from skdp.support.validation import check_real, check_size
 __all__ = ["Selection"]
 
 _EPSILONS = 2.0**-20, 2.0**20
-_Choice = TypeVar("_Choice", bound="Selection")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection(Mechanism):
     """A choice of one of finitely many candidates that depends on gaps between utilities only.
 
-    Neighbors change a gap by at most 2Δ. If they change all utilities in one direction it is Δ,
-    which is what `monotonic` says. Utilities are rounded to the grid, which keeps both: equal
-    bounds in whole steps, and one direction.
+    Neighbors change a gap by at most 2Δ, or by Δ if they change all utilities in one direction
+    (`monotonic`). Rounding to the grid keeps both bounds, in whole steps.
     """
 
     sensitivity: float
@@ -43,21 +42,16 @@ class Selection(Mechanism):
 
     @classmethod
     def calibrate(
-        cls: type[_Choice],
-        epsilon: float,
-        delta: float,
-        sensitivity: float,
-        *,
-        monotonic: bool = False,
-    ) -> _Choice:
-        """Return the most accurate choice of which one release is (ε, δ)-DP.
+        cls, epsilon: float, delta: float, sensitivity: float, *, monotonic: bool = False
+    ) -> Self:
+        """Return the most accurate choice for which one release is (ε, δ)-DP.
 
         Parameters
         ----------
         epsilon, delta : float
             *Public.* The guarantee of one choice; δ = 0 is allowed.
         sensitivity : float
-            *Public.* The farthest that any one candidate's utility differs between neighbors.
+            *Public.* The most that the utility of one candidate differs between neighbors.
         monotonic : bool, default False
             *Public.* Whether all utilities differ in the same direction, for every pair of
             neighbors.
@@ -65,7 +59,6 @@ class Selection(Mechanism):
         Returns
         -------
         Mechanism
-            Of the class that was asked.
 
         Raises
         ------
@@ -73,10 +66,12 @@ class Selection(Mechanism):
             If no choice of this kind has the guarantee.
         """
 
-        def make(x: float) -> _Choice:
-            return cls(sensitivity=sensitivity, epsilon=1.0 / x, monotonic=monotonic)
-
-        return least(make, (1.0 / _EPSILONS[1], 1.0 / _EPSILONS[0]), epsilon, delta)
+        return least(
+            lambda x: cls(sensitivity=sensitivity, epsilon=1.0 / x, monotonic=monotonic),
+            (1.0 / _EPSILONS[1], 1.0 / _EPSILONS[0]),
+            epsilon,
+            delta,
+        )
 
     @property
     def event(self) -> Event:
@@ -84,31 +79,31 @@ class Selection(Mechanism):
 
     @property
     def _loss(self) -> float:
-        """The farthest that the logarithm of a chance moves, rounded upwards."""
+        """Largest change of the logarithm of a probability, rounded upwards."""
         return up(self._gap / self._scale, SUM)
 
     @property
     def _gap(self) -> int:
-        """By how many steps neighbors change a gap."""
+        """Largest change of a gap between neighbors, in steps."""
         steps = math.ceil(self.sensitivity / grid_step(self.sensitivity))
         return steps if self.monotonic else 2 * steps
 
     @property
     def _scale(self) -> int:
-        """By how many steps a gap has to grow for a chance to fall by e; rounded up."""
+        """Growth of a gap, in steps, that divides a probability by e; rounded up."""
         return math.ceil(self._gap / self.epsilon)
 
     @abstractmethod
     def _choose(self, gaps: np.ndarray, rng: np.random.Generator) -> int:
-        """Return a candidate, given how many steps each lies below the best."""
+        """Return a candidate, given the gap of each to the best, in steps."""
 
-    def release(self, value: Any, rng: np.random.Generator) -> int:
+    def release(self, value: ArrayLike, rng: np.random.Generator) -> int:
         """Return the index of the chosen candidate.
 
         Parameters
         ----------
         value : array-like of shape (n_candidates,)
-            *Private.* Utilities, more is better. ``nan`` counts as 0. Their number is public.
+            *Private.* Utilities; larger is better. ``nan`` counts as 0. Their number is public.
         rng : numpy.random.Generator
             *Secret.*
 
@@ -119,7 +114,7 @@ class Selection(Mechanism):
         utilities = np.asarray(value, dtype=float)
         if utilities.ndim != 1 or not utilities.size:
             raise ValueError(
-                "value must hold one utility for each of at least one candidate, got the shape "
+                "value must have shape (n_candidates,) with at least one candidate, got the shape "
                 f"{utilities.shape}."
             )
         steps = to_steps(utilities, grid_step(self.sensitivity))

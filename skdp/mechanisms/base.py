@@ -1,21 +1,24 @@
-"""What every mechanism answers, and what those with noise on the reals or on the integers share."""
+"""The interface of mechanisms, and bases for noise on the reals and on the integers."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
+from numpy.typing import ArrayLike
 
 from skdp.exceptions import OutOfRangeError
 from skdp.mechanisms._grid import from_steps, grid_step, to_steps
 from skdp.privacy import Event, Neighboring
 from skdp.support.root_search import bisect
 from skdp.support.rounding import CURVE, SERIES, margin, up
+from skdp.support.types import Number
 from skdp.support.validation import (
     check_choice,
     check_count,
@@ -26,8 +29,10 @@ from skdp.support.validation import (
 )
 
 __all__ = [
+    "LOSSES",
     "AdditiveMechanism",
     "IntegerMechanism",
+    "Loss",
     "Mechanism",
     "RealMechanism",
     "ScaledMechanism",
@@ -37,6 +42,11 @@ __all__ = [
     "real_scales",
 ]
 
+Loss = Callable[[np.ndarray], ArrayLike]
+
+LOSSES: dict[str, Loss] = {"l1": np.abs, "l2": np.square}
+"""Mean absolute error and mean squared error."""
+
 # What a curve in closed form may be off by: a few roundings of the losses, such as ε − Δ/b, which
 # are compared with ε, and of the probabilities (measured in tests/privacy/test_exact_curves.py).
 _LOSS_ERROR = 2.0**-50
@@ -45,27 +55,26 @@ _BISECTION_ENDS = up(1.0, SERIES)  # between the two ends; no guarantee rests on
 _WIDEST = 2.0**20  # of the scale of noise on the reals, in sensitivities
 _INTEGER_SCALES = 2.0**-7, 1e5
 _INTEGER_UNIT = 2**20  # of the scale of noise on the integers
-_LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {"l1": np.abs, "l2": np.square}
 _Noise = TypeVar("_Noise", bound="Mechanism")
 
 
 class Mechanism(ABC):
-    """How one answer is released: a frozen dataclass of public numbers.
+    """A way to release one answer: a frozen dataclass of public numbers.
 
-    A sensitivity is the farthest that the answers of two **neighbors** are apart, under the
-    relation of the ledger in which `event` is booked.
+    A sensitivity is the largest distance between the answers of two **neighbors**, under the
+    relation of the ledger that records `event`.
     """
 
     @property
     @abstractmethod
     def event(self) -> Event:
-        """What one release is, its rounding included; the same under both relations."""
+        """Event of one release, its rounding included; the same under both relations."""
 
     @abstractmethod
     def release(self, value: Any, rng: np.random.Generator) -> Any:
-        """Return the private `value`, made safe to publish.
+        """Return `value`, made safe to publish.
 
-        Nothing is spent here: book `event` in a budget first. No private number is refused.
+        This spends nothing: spend `event` from a budget first. No private number is rejected.
 
         Parameters
         ----------
@@ -86,10 +95,10 @@ class AdditiveMechanism(Mechanism):
     """A mechanism that adds noise which does not depend on the value, on a public grid."""
 
     sensitivity_norm: ClassVar[str]
-    """The norm in which values of neighbors are compared: "l1", "l2" or "linf"."""
+    """Norm of the sensitivity: "l1", "l2" or "linf"."""
 
     dimension: int
-    """How many numbers are released together; they share one sensitivity."""
+    """Number of values that are released together and share one sensitivity."""
 
     @property
     @abstractmethod
@@ -98,7 +107,7 @@ class AdditiveMechanism(Mechanism):
 
     @abstractmethod
     def _quantile(self, p: np.ndarray) -> np.ndarray:
-        """Return the noise's quantiles at p in (0, 1)."""
+        """Return quantiles of the noise at p in (0, 1)."""
 
     @abstractmethod
     def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -112,10 +121,8 @@ class AdditiveMechanism(Mechanism):
     @abstractmethod
     def calibrate(
         cls, epsilon: float, delta: float, sensitivity: float, *, dimension: int = 1
-    ) -> AdditiveMechanism:
-        """Return the mechanism with the least noise of which one release is (ε, δ)-DP.
-
-        It is found on the event's own privacy curve and rounded to the safe side.
+    ) -> Self:
+        """Return the least noise for which one release is (ε, δ)-DP by the event's own curve.
 
         Parameters
         ----------
@@ -136,7 +143,7 @@ class AdditiveMechanism(Mechanism):
             If no noise of this kind has the guarantee.
         """
 
-    def quantile(self, p: Any) -> Any:
+    def quantile(self, p: Number) -> Number:
         """Return quantiles of one number's noise.
 
         Parameters
@@ -153,23 +160,23 @@ class AdditiveMechanism(Mechanism):
         if not np.all((levels > 0.0) & (levels < 1.0)):
             raise ValueError(f"p must lie in (0, 1), got {p!r}.")
         values = self._quantile(levels)
-        return values if levels.ndim else float(values)
+        return values if levels.ndim else float(values)  # type: ignore[return-value]
 
-    def expected_loss(self, loss: str | Callable[[np.ndarray], np.ndarray]) -> float:
-        """Return E c(X) for the noise X of one number, by quadrature, or a sum over integers.
+    def expected_loss(self, loss: str | Loss) -> float:
+        """Return E c(X) for the noise X of one number.
 
         Parameters
         ----------
         loss : {"l1", "l2"} or callable
-            c(x) = \\|x\\|, c(x) = x², or a function of an array. Only if c is smooth on both sides
-            of 0 is the answer exact to rounding.
+            c(x) = \\|x\\|, c(x) = x², or a function of an array. The answer is exact to rounding
+            if c is smooth on both sides of 0.
 
         Returns
         -------
         float
         """
         points, weights = self._nodes()
-        cost = loss if callable(loss) else _LOSSES[check_choice("loss", loss, _LOSSES)]
+        cost = loss if callable(loss) else LOSSES[check_choice("loss", loss, LOSSES)]
         return float(np.dot(weights, cost(points)))
 
     def release(self, value: Any, rng: np.random.Generator) -> Any:
@@ -178,9 +185,8 @@ class AdditiveMechanism(Mechanism):
         Parameters
         ----------
         value : float or array-like with `dimension` entries
-            *Private*, but its shape is public. It is the float64 numbers that have to keep the
-            sensitivity. ``nan`` counts as 0; what lies beyond the end of the grid, 2^61 steps,
-            counts as the end.
+            *Private*, but its shape is public. The sensitivity must hold for the float64 numbers.
+            ``nan`` counts as 0, and values beyond the end of the grid, 2^61 steps, as the end.
         rng : numpy.random.Generator
             *Secret.*
 
@@ -192,8 +198,8 @@ class AdditiveMechanism(Mechanism):
         values = np.asarray(value, dtype=float)
         if values.size != self.dimension:
             raise ValueError(
-                f"value must have {self.dimension} entries, the dimension of {self!r}; got the "
-                f"shape {values.shape}."
+                f"value must have {self.dimension} entries, the dimension of {self!r}. Its shape "
+                f"is {values.shape}."
             )
         steps = to_steps(values, self.step) + self._draw(values.size, rng).reshape(values.shape)
         released = from_steps(steps, self.step)
@@ -204,9 +210,8 @@ class RealMechanism(AdditiveMechanism):
     """Symmetric noise Y with a density, of which ⌊v + Y⌋ in steps of the grid is released.
 
     The value is rounded to the grid first, to an integer v. ⌊v + Y⌋ = v + ⌊Y⌋ is a function of
-    v + Y, so it is as private as the real mechanism, for the sensitivity that v has in steps:
-    ⌈Δ/step⌉ for one number. ⌊Y⌋ is drawn exactly: a fair sign, and for a size whose whole part is
-    m, ⌊Y⌋ is m or −m − 1.
+    v + Y, so it is as private as the real mechanism, for the sensitivity of v in steps: ⌈Δ/step⌉
+    for one number. ⌊Y⌋ is drawn exactly: for ⌊|Y|⌋ = m and a fair sign it is m or −m − 1.
     """
 
     sensitivity: float
@@ -224,23 +229,35 @@ class RealMechanism(AdditiveMechanism):
         return np.where(rng.integers(2, size=size) == 0, sizes, ~sizes)
 
     def _on_grid(self, length: float) -> float:
-        """Return `length`, rounded up to whole steps."""
         return math.ceil(length / self.step) * self.step
 
 
+@dataclass(frozen=True, kw_only=True)
 class ScaledMechanism(RealMechanism):
     """Noise of one family, times a scale."""
 
+    sensitivity: float
     scale: float
     """Rounded up to whole steps of the grid, about 1e-9 of the sensitivity."""
+    dimension: int = 1
 
-    def _check(self) -> None:
-        """Check the fields that all of these share; for `__post_init__`."""
+    def __post_init__(self) -> None:
         low, high = real_scales(self.sensitivity)
         scale = check_real("scale", self.scale, low=0.999 * low, high=1.001 * high)
         dimension = check_count("dimension", self.dimension)
         self._set(sensitivity=float(self.sensitivity), dimension=dimension)
         self._set(scale=self._on_grid(scale))
+
+    @classmethod
+    def calibrate(
+        cls, epsilon: float, delta: float, sensitivity: float, *, dimension: int = 1
+    ) -> Self:
+        return least(
+            lambda scale: cls(sensitivity=sensitivity, scale=scale, dimension=dimension),
+            real_scales(sensitivity),
+            epsilon,
+            delta,
+        )
 
     @property
     def _scale_in_steps(self) -> int:
@@ -248,28 +265,41 @@ class ScaledMechanism(RealMechanism):
 
     @property
     def _l1_in_steps(self) -> int:
-        """Return the l1 sensitivity of a rounded vector: Σ ⌈dᵢ⌉ < Σ dᵢ + `dimension`."""
+        """The l1 sensitivity of a rounded vector: Σ ⌈dᵢ⌉ < Σ dᵢ + `dimension`."""
         return math.ceil(self.sensitivity / self.step) + self.dimension - 1
 
 
+@dataclass(frozen=True, kw_only=True)
 class IntegerMechanism(AdditiveMechanism):
-    """Symmetric noise on the integers, added to integers: nothing is rounded, nothing is lost.
+    """Symmetric noise on the integers.
 
     A value that is not an integer is rounded; the sensitivity must be that of rounded values.
     """
 
+    sensitivity: float
     scale: float
     """Rounded up to a multiple of 2^−20."""
+    dimension: int = 1
 
     scales: ClassVar[tuple[float, float]] = _INTEGER_SCALES
     """The least and the largest scale."""
 
-    def _check(self) -> None:
-        """Check the fields that all of these share, for `__post_init__`; round the scale up."""
+    def __post_init__(self) -> None:
         low, high = self.scales
         scale = check_real("scale", self.scale, low=low, high=high, closed="[]")
         dimension = check_count("dimension", self.dimension)
         self._set(scale=math.ceil(scale * _INTEGER_UNIT) / _INTEGER_UNIT, dimension=dimension)
+
+    @classmethod
+    def calibrate(
+        cls, epsilon: float, delta: float, sensitivity: float, *, dimension: int = 1
+    ) -> Self:
+        return least(
+            lambda scale: cls(sensitivity=sensitivity, scale=scale, dimension=dimension),
+            cls.scales,
+            epsilon,
+            delta,
+        )
 
     @property
     def step(self) -> float:
@@ -277,7 +307,7 @@ class IntegerMechanism(AdditiveMechanism):
 
     @property
     def _ratio(self) -> tuple[int, int]:
-        """Return the scale as a fraction."""
+        """The scale as a fraction."""
         return round(self.scale * _INTEGER_UNIT), _INTEGER_UNIT
 
     @abstractmethod
@@ -296,7 +326,7 @@ class IntegerMechanism(AdditiveMechanism):
 
 
 def real_scales(sensitivity: float) -> tuple[float, float]:
-    """Return the least and the largest scale of noise on the reals: 2^±20 sensitivities."""
+    """Return the least and the largest scale of noise on the reals."""
     sensitivity = check_size("sensitivity", sensitivity)
     return sensitivity / _WIDEST, sensitivity * _WIDEST
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp.mechanisms._exact_normal import discrete_normal
-from skdp.mechanisms.base import IntegerMechanism, least
+from skdp.mechanisms.base import IntegerMechanism
 from skdp.privacy import BetweenNeighborsEvent, DiscreteGaussianEvent, Event, ZCDPEvent
 from skdp.support.rounding import SUM, up
 from skdp.support.validation import check_count, check_size
@@ -19,7 +19,7 @@ __all__ = ["DiscreteGaussian"]
 
 @dataclass(frozen=True, kw_only=True)
 class DiscreteGaussian(IntegerMechanism):
-    """Integers as noise, with P(m) ∝ e^(−m²/2s²) in every coordinate.
+    """Discrete Gaussian noise on the integers, with P(m) ∝ e^(−m²/2s²) in every coordinate.
 
     **Guarantee**: (Δ²/2s²)-zCDP (Canonne, Kamath and Steinke 2020, Theorem 14). For one integer the
     event has the exact curve (Theorem 7); for several it is zCDP, all that is proved. It is not
@@ -44,25 +44,10 @@ class DiscreteGaussian(IntegerMechanism):
 
     sensitivity_norm: ClassVar[str] = "l2"
 
-    sensitivity: float
-    scale: float
-    dimension: int = 1
-
     def __post_init__(self) -> None:
-        self._check()
+        super().__post_init__()
         check = check_count if self.dimension == 1 else check_size
         self._set(sensitivity=check("sensitivity", self.sensitivity))
-
-    @classmethod
-    def calibrate(
-        cls, epsilon: float, delta: float, sensitivity: float, *, dimension: int = 1
-    ) -> DiscreteGaussian:
-        return least(
-            lambda scale: cls(sensitivity=sensitivity, scale=scale, dimension=dimension),
-            cls.scales,
-            epsilon,
-            delta,
-        )
 
     @property
     def event(self) -> Event:

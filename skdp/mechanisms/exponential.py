@@ -24,9 +24,9 @@ class ExponentialMechanism(Selection):
     Parameters
     ----------
     sensitivity : float
-        *Public.* Δ, the farthest that any one candidate's utility differs between neighbors.
+        *Public.* Δ, the most that the utility of one candidate differs between neighbors.
     epsilon : float in [2^−20, 2^20]
-        *Public.* What one choice costs.
+        *Public.* Privacy loss of one choice, in nats.
     monotonic : bool, default False
         *Public.* Whether all utilities differ in the same direction, for every pair of neighbors.
         Counts do under add/remove. Under replace-one they **do not**: one rises, another falls.

@@ -22,10 +22,10 @@ _METHODS = ("analytic", "classic", "zcdp")
 
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(ScaledMechanism):
-    """Noise N(0, σ²) in every coordinate.
+    """Gaussian noise N(0, σ²) in every coordinate.
 
     **Guarantee**: μ-Gaussian DP with μ = Δ/σ, Δ the l2 sensitivity of the rounded value (Dong,
-    Roth and Su 2022, Theorem 2.7). It is that of the continuous distribution, for what is released
+    Roth and Su 2022, Theorem 2.7). It is that of the continuous distribution, because the release
     is a function of a sample of it.
 
     Parameters
@@ -47,13 +47,6 @@ class Gaussian(ScaledMechanism):
 
     sensitivity_norm: ClassVar[str] = "l2"
 
-    sensitivity: float
-    scale: float
-    dimension: int = 1
-
-    def __post_init__(self) -> None:
-        self._check()
-
     @classmethod
     def calibrate(
         cls,
@@ -64,7 +57,7 @@ class Gaussian(ScaledMechanism):
         dimension: int = 1,
         method: str = "analytic",
     ) -> Gaussian:
-        """Return the least noise of which one release is (ε, δ)-DP, δ > 0, by one of three proofs.
+        """Return the least noise for which one release is (ε, δ)-DP, δ > 0, by one of three proofs.
 
         Parameters
         ----------
@@ -75,9 +68,9 @@ class Gaussian(ScaledMechanism):
         dimension : int, default 1
             *Public.* How many numbers are released together.
         method : {"analytic", "classic", "zcdp"}
-            The exact curve (Balle and Wang 2018, Theorem 8); σ = Δ·√(2·log(1.25/δ))/ε, for ε ≤ 1
-            only (Dwork and Roth 2014, Theorem A.1); or whatever is as concentrated as the noise,
-            by its ρ alone. The last two are for comparison and always noisier.
+            *Public.* The exact curve (Balle and Wang 2018, Theorem 8); σ = Δ·√(2·log(1.25/δ))/ε,
+            for ε ≤ 1 only (Dwork and Roth 2014, Theorem A.1); or the curve of zCDP. The last two
+            are for comparison and always noisier.
 
         Returns
         -------
@@ -99,7 +92,7 @@ class Gaussian(ScaledMechanism):
             return make(_classic(epsilon, delta) * make(sensitivity).event.mu * sensitivity)
         if method == "zcdp":
             return least(make, real_scales(sensitivity), epsilon, delta, by_rho)
-        return least(make, real_scales(sensitivity), epsilon, delta)
+        return super().calibrate(epsilon, delta, sensitivity, dimension=dimension)
 
     @property
     def event(self) -> GDPEvent:
@@ -107,7 +100,7 @@ class Gaussian(ScaledMechanism):
 
     @property
     def _l2_in_steps(self) -> float:
-        """Return the l2 sensitivity of a rounded vector: each coordinate is less than 1 longer."""
+        """The l2 sensitivity of a rounded vector: each coordinate is less than 1 longer."""
         if self.dimension == 1:
             return math.ceil(self.sensitivity / self.step)
         return self.sensitivity / self.step + math.sqrt(self.dimension)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp.mechanisms._grid import geometric, rejection
-from skdp.mechanisms.base import IntegerMechanism, least
+from skdp.mechanisms.base import IntegerMechanism
 from skdp.privacy import BetweenNeighborsEvent, DiscreteLaplaceEvent
 from skdp.support.validation import check_count
 
@@ -18,11 +18,10 @@ __all__ = ["Geometric"]
 
 @dataclass(frozen=True, kw_only=True)
 class Geometric(IntegerMechanism):
-    """Integers as noise, with P(m) ∝ e^(−\\|m\\|/t) in every coordinate: two-sided geometric.
+    """Two-sided geometric noise on the integers, with P(m) ∝ e^(−\\|m\\|/t) in every coordinate.
 
-    **Guarantee**: pure ε-DP with ε = Δ/t; for one count no other noise of this ε serves any user
-    better (Ghosh, Roughgarden and Sundararajan 2012). The whole curve is that of
-    `DiscreteLaplaceEvent`.
+    **Guarantee**: pure ε-DP with ε = Δ/t; for one count no other noise of this ε is better (Ghosh,
+    Roughgarden and Sundararajan 2012). The whole curve is that of `DiscreteLaplaceEvent`.
 
     Parameters
     ----------
@@ -42,29 +41,13 @@ class Geometric(IntegerMechanism):
 
     sensitivity_norm: ClassVar[str] = "l1"
 
-    sensitivity: int
-    scale: float
-    dimension: int = 1
-
     def __post_init__(self) -> None:
         self._set(sensitivity=check_count("sensitivity", self.sensitivity))
-        self._check()
-
-    @classmethod
-    def calibrate(
-        cls, epsilon: float, delta: float, sensitivity: float, *, dimension: int = 1
-    ) -> Geometric:
-        moved = check_count("sensitivity", sensitivity)
-        return least(
-            lambda scale: cls(sensitivity=moved, scale=scale, dimension=dimension),
-            cls.scales,
-            epsilon,
-            delta,
-        )
+        super().__post_init__()
 
     @property
     def event(self) -> BetweenNeighborsEvent:
-        return BetweenNeighborsEvent(DiscreteLaplaceEvent(self.scale, self.sensitivity))
+        return BetweenNeighborsEvent(DiscreteLaplaceEvent(self.scale, int(self.sensitivity)))
 
     def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
         numerator, denominator = self._ratio

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp.mechanisms._grid import geometric, ratio_below
-from skdp.mechanisms.base import ScaledMechanism, gauss_nodes, least, real_scales
+from skdp.mechanisms.base import ScaledMechanism, gauss_nodes
 from skdp.privacy import BetweenNeighborsEvent, LaplaceEvent
 
 __all__ = ["Laplace"]
@@ -38,24 +38,6 @@ class Laplace(ScaledMechanism):
     """
 
     sensitivity_norm: ClassVar[str] = "l1"
-
-    sensitivity: float
-    scale: float
-    dimension: int = 1
-
-    def __post_init__(self) -> None:
-        self._check()
-
-    @classmethod
-    def calibrate(
-        cls, epsilon: float, delta: float, sensitivity: float, *, dimension: int = 1
-    ) -> Laplace:
-        return least(
-            lambda scale: cls(sensitivity=sensitivity, scale=scale, dimension=dimension),
-            real_scales(sensitivity),
-            epsilon,
-            delta,
-        )
 
     @property
     def event(self) -> BetweenNeighborsEvent:

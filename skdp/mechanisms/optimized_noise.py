@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from skdp.mechanisms._grid import grid_step
-from skdp.mechanisms.base import AdditiveMechanism
+from skdp.mechanisms.base import AdditiveMechanism, Loss
 from skdp.mechanisms.optimized.additive import AdditiveDesign, check_rows, reach
 from skdp.mechanisms.optimized.certified_distribution import CellDistribution, cell_steps
 from skdp.mechanisms.optimized.costs import DEGREES, ScaledLoss, cell_nodes
@@ -20,7 +19,7 @@ from skdp.support.validation import check_choice, check_count, check_real, check
 
 __all__ = ["OptimizedNoise"]
 
-_ROWS = 8000  # about, of the program that is solved if no number of cells is given: a tuning
+_ROWS = 8000  # about, of the program if `cells` is None; no guarantee rests on it
 
 
 @dataclass(frozen=True)
@@ -28,11 +27,10 @@ class OptimizedNoise(AdditiveMechanism):
     """The (ε, δ)-private noise with the least expected loss, among mixtures of uniform ones.
 
     The density is constant on cells of width Δ/`cells`, and a linear program finds its values: see
-    *Optimized noise* in the documentation. Most is gained for large ε and δ, and on integers.
+    *Optimized noise* in the user guide. The gain is largest for large ε and δ, and on integers.
 
-    **Guarantee**: (ε, δ)-DP, checked with exact arithmetic, whatever the solver did; the whole
-    curve is that of `PiecewiseConstantNoiseEvent` (Selvi, Liu and Wiesemann 2024, Section 2). A
-    shift by a fraction of a cell is a mixture of two whole ones.
+    **Guarantee**: (ε, δ)-DP, checked with exact arithmetic, whatever the solver did. The whole
+    curve is that of `PiecewiseConstantNoiseEvent` (Selvi, Liu and Wiesemann 2024, Section 2).
 
     Parameters
     ----------
@@ -41,18 +39,18 @@ class OptimizedNoise(AdditiveMechanism):
     sensitivity : float, default 1.0
         *Public.* Distance of the values of two neighbors; a whole number for integers.
     loss : {"l1", "l2"} or callable
-        *Public.* \\|x\\|, x², or c(x) of an array of noise x in the units of the value, which grows
-        on both sides. Results are remembered by their loss, so it has to be hashable.
+        *Public.* \\|x\\|, x², or a hashable function of an array of noise, in the units of the
+        value, which grows on both sides.
     support : {"real", "integer"}
-        *Public.* Noise on the integers is for counts, and much smaller.
+        *Public.* Use ``"integer"`` for counts: the noise is much smaller.
     cells : int or None
-        *Public.* How many cells a sensitivity has. ``None`` takes up to 20, or what resolves
-        the steps of a large ε, if the program stays small.
+        *Public.* Number of cells of a sensitivity. ``None``: up to 20, or enough for the steps of a
+        large ε, if the program stays small.
     symmetric, monotone : bool, default False
-        *Public.* Whether to ask for a symmetric density, and for one that falls on both sides
-        of 0. If the loss is symmetric so is the noise.
+        *Public.* Whether the density must be symmetric, and must fall on both sides of 0. If the
+        loss is symmetric so is the noise.
     atom : bool, default False
-        *Public.* Whether the value itself may be released, with a probability that is at most δ.
+        *Public.* Whether the value itself may be released, with a probability of at most δ.
 
     Examples
     --------
@@ -66,7 +64,7 @@ class OptimizedNoise(AdditiveMechanism):
     delta: float
     _: KW_ONLY
     sensitivity: float = 1.0
-    loss: str | Callable[[np.ndarray], Any] = "l1"
+    loss: str | Loss = "l1"
     support: str = "real"
     cells: int | None = None
     symmetric: bool = False
@@ -93,16 +91,15 @@ class OptimizedNoise(AdditiveMechanism):
     def _check_integers(self) -> None:
         if self.sensitivity != int(self.sensitivity) or self.cells is not None or self.atom:
             raise ValueError(
-                "On the integers a sensitivity is a whole number, and neither cells nor an atom "
-                f"can be chosen; got {self.sensitivity!r}, cells={self.cells!r} and "
-                f"atom={self.atom!r}."
+                "support='integer' needs a whole sensitivity, cells=None and atom=False; got "
+                f"{self.sensitivity!r}, {self.cells!r} and {self.atom!r}."
             )
 
     @classmethod
     def calibrate(
         cls, epsilon: float, delta: float, sensitivity: float, **options: Any
     ) -> OptimizedNoise:
-        """Return the noise of which one release is (ε, δ)-DP: the constructor.
+        """Return the noise for which one release is (ε, δ)-DP: the constructor.
 
         Parameters
         ----------
@@ -131,11 +128,11 @@ class OptimizedNoise(AdditiveMechanism):
 
     @property
     def bracket(self) -> tuple[float, float]:
-        """Numbers below and above the least expected loss: no noise has less than the first.
+        """Bounds on the least expected loss: no noise has less than the first.
 
         The second is the loss of this noise. The first holds for all (ε, δ)-private noise with
-        this `support`, if it is asked for symmetric or monotone among those, for a convex loss
-        and a query whose neighbors are any distance up to the sensitivity apart.
+        this `support` (and symmetric or monotone, if requested), for a convex loss and a query
+        whose neighbors may be any distance up to the sensitivity apart.
         """
         scale = 1.0 if callable(self.loss) else self.sensitivity ** DEGREES[self.loss]
         lower = self._design.lower_bound() * scale

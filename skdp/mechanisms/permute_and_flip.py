@@ -1,4 +1,4 @@
-"""Permute and flip: a private choice that is never worse than the exponential mechanism."""
+"""Permute and flip."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ __all__ = ["PermuteAndFlip"]
 
 @dataclass(frozen=True, kw_only=True)
 class PermuteAndFlip(Selection):
-    """The first candidate in random order accepted, with probability e^(−ε·gap/2Δ).
+    """The first of the candidates, in random order, that is accepted.
+
+    A candidate is accepted with probability e^(−ε·gap/2Δ), or e^(−ε·gap/Δ) if `monotonic`.
 
     **Guarantee**: pure ε-DP (McKenna and Sheldon 2020), with expected utility at least that of
-    `ExponentialMechanism` (the same source). If `monotonic` the probabilities are e^(−ε·gap/Δ).
-    The choice is distributed as the largest utility plus exponential noise (Ding, Kifer and others
-    2021): the winner's noise, moved by as much as gaps change, wins for the neighbor too.
+    `ExponentialMechanism` (the same source). Proof: *Choices* under *Mechanisms* in the user guide,
+    after Ding, Kifer and others 2021.
 
     Parameters
     ----------
     sensitivity : float
-        *Public.* Δ, the farthest that any one candidate's utility differs between neighbors.
+        *Public.* Δ, the most that the utility of one candidate differs between neighbors.
     epsilon : float in [2^−20, 2^20]
-        *Public.* What one choice costs.
+        *Public.* Privacy loss of one choice, in nats.
     monotonic : bool, default False
         *Public.* Whether all utilities differ in the same direction, for every pair of neighbors.
         Counts do under add/remove. Under replace-one they **do not**: one rises, another falls.

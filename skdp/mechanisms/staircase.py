@@ -23,18 +23,17 @@ _UNIT = 2**40  # of ε
 class Staircase(RealMechanism):
     """Noise whose density falls by e^−ε at γΔ, Δ + γΔ, 2Δ + γΔ, ... on both sides.
 
-    **Guarantee**: pure ε-DP for each number, for every γ; with the best γ no other noise for one
-    number has a smaller E\\|X\\| or E X² (Geng and Viswanath 2016). The noise
-    is not log-concave, and many small moves cost more than a large one: so a vector costs ε for
-    each entry that may differ between neighbors.
+    **Guarantee**: pure ε-DP for each number, for every γ. With the best γ no other noise for one
+    number has a smaller E\\|X\\| or E X² (Geng and Viswanath 2016). A vector costs ε for each entry
+    that may differ between neighbors: see *Vectors* under *Mechanisms* in the user guide.
 
     Parameters
     ----------
     sensitivity : float
         *Public.* Δ, the most that any **one** number differs between neighbors.
     epsilon : float in [2^−10, 12]
-        *Public.* For each number; rounded down to a multiple of 2^−40. Below, use `Laplace`: its
-        expected size is less than 1e-7 above.
+        *Public.* ε of each number, rounded down to a multiple of 2^−40. For smaller ε use
+        `Laplace`: its expected size is less than 1e-7 larger.
     gamma : float in [0.001, 1) or None
         *Public.* Width of the central step; None for 1/(1 + e^(ε/2)), best for E\\|X\\|.
     dimension : int, default 1
@@ -82,7 +81,7 @@ class Staircase(RealMechanism):
         l0_sensitivity: int = 1,
         loss: str = "l1",
     ) -> Staircase:
-        """Return the least noise of which one release is (ε, δ)-DP; δ = 0 is allowed.
+        """Return the least noise for which one release is (ε, δ)-DP; δ = 0 is allowed.
 
         Parameters
         ----------
@@ -95,7 +94,7 @@ class Staircase(RealMechanism):
         l0_sensitivity : int, default 1
             *Public.* How many of them may differ between neighbors.
         loss : {"l1", "l2"}
-            *Public.* What γ makes least: E abs(X) or E X².
+            *Public.* Loss that γ minimizes: E abs(X) or E X².
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Laplace noise cut off at a public bound."""
+"""Truncated Laplace noise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CUTS = 2e-6, 499.0  # in scales
 
 @dataclass(frozen=True, kw_only=True)
 class TruncatedLaplace(ScaledMechanism):
-    """Noise with density ∝ e^(−\\|x\\|/b) on [−A, A] in every coordinate: never farther off.
+    """Truncated Laplace noise: density ∝ e^(−\\|x\\|/b) on [−A, A] in every coordinate.
 
     **Guarantee**: (ε, δ)-DP for ε = Δ/b and A = b·log(1 + (e^ε − 1)/(2δ)), δ ≤ 1/2, Δ the l1
     sensitivity of the rounded value (Geng, Ding, Guo and Kumar 2020, Theorem 1); the whole curve is
@@ -48,13 +48,10 @@ class TruncatedLaplace(ScaledMechanism):
 
     sensitivity_norm: ClassVar[str] = "l1"
 
-    sensitivity: float
-    scale: float
     cut: float
-    dimension: int = 1
 
     def __post_init__(self) -> None:
-        self._check()
+        super().__post_init__()
         low, high = (factor * self.scale for factor in _CUTS)
         self._set(
             cut=self._on_grid(check_real("cut", self.cut, low=0.999 * low, high=1.001 * high))

@@ -413,11 +413,11 @@ REFUSED = [
     ({"loss": np.exp}, "loss must grow without bound"),
     ({"loss": np.poly1d([1.0, 0.0, 0.0])}, "loss must be hashable"),
     ({"support": "complex"}, "support must be one of"),
-    ({"support": "integer", "sensitivity": 1.5}, "On the integers a sensitivity is a whole"),
-    ({"support": "integer", "cells": 4}, "neither cells nor an atom can be chosen"),
+    ({"support": "integer", "sensitivity": 1.5}, "a whole sensitivity"),
+    ({"support": "integer", "cells": 4}, "cells=None and atom=False"),
     ({"cells": 0}, "cells must be a positive integer"),
-    ({"cells": 400}, "at most 50000 are solved"),
-    ({"epsilon": 0.01, "delta": 1e-9, "cells": 20}, "at most 50000 are solved"),
+    ({"cells": 400}, "more than 50000"),
+    ({"epsilon": 0.01, "delta": 1e-9, "cells": 20}, "more than 50000"),
 ]
 
 

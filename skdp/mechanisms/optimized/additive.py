@@ -1,4 +1,4 @@
-"""From a privacy target and a loss to certified noise, and to a bound that none is better."""
+"""Certified noise for a privacy target and a loss, and a lower bound on the loss of any noise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEMORY = 256
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveDesign:
-    """What noise is optimized for; lengths in units of the sensitivity, which is `cells` cells."""
+    """A privacy target and a loss; the unit of length is the sensitivity, `cells` cells."""
 
     epsilon: float
     delta: float
@@ -39,25 +39,25 @@ class AdditiveDesign:
     atom: bool = False
 
     def distribution(self) -> CellDistribution:
-        """Return the better of those on cells with an edge, and with a middle, at 0."""
+        """Return the better distribution of two: on cells with an edge, and with a middle, at 0."""
         return _best_distribution(self)
 
     def lower_bound(self) -> float:
-        """Return a number that the expected loss of no private noise is below."""
+        """Return a lower bound on the expected loss of all private noise."""
         return _lower_bound(self)
 
     @property
     def half(self) -> int:
-        """Cells on each side of 0; those of truncated Laplace noise, and a sensitivity more."""
+        """Cells on each side of 0: those of truncated Laplace noise, and a sensitivity more."""
         return math.ceil(self.cells * (reach(self.epsilon, self.delta) + 1.0))
 
     @property
     def mirrored(self) -> bool:
-        """Whether symmetric noise is asked for, or is best because the loss is symmetric."""
+        """Whether the noise is symmetric, by request or because the loss is."""
         return self.symmetric or self.loss.is_even(self.half / self.cells)
 
     def program(self, costs: np.ndarray, start: int, padding: int = 0) -> NoiseProgram:
-        """Return the program for these costs of cells, the first `start` half cells from 0."""
+        """Return the program for costs of cells that begin `start` half cells from 0."""
         middles = (0.5 * (start + 1) + np.arange(costs.size)) / self.cells
         has_atom = self.atom and padding == 0
         least = 1.0 if padding else 0.01 * self.delta  # multipliers of rare cells count as well
@@ -133,20 +133,18 @@ def reach(epsilon: float, delta: float) -> float:
 
 
 def check_rows(n_rows: int) -> None:
-    """Refuse a program that would take minutes."""
+    """Reject a program that would take minutes."""
     if n_rows > _MOST_ROWS:
         raise OutOfRangeError(
-            f"The linear program would have about {n_rows} rows; at most {_MOST_ROWS} are solved: "
-            "take fewer cells, or for small epsilon and delta another noise, which is nearly as "
-            "good there."
+            f"The linear program would have about {n_rows} rows, more than {_MOST_ROWS}. Use fewer "
+            "cells, or for small epsilon and delta another noise, which is nearly as good."
         )
 
 
 def _falling(middles: np.ndarray, whole: bool) -> sparse.csr_array:
     """Return rows that are at most 0 if masses fall on both sides of the middle.
 
-    `whole` tells whether they fall from the cell around 0 itself, if there is one: what is known
-    of smoothed masses that are not symmetric does not tell.
+    `whole`: they also fall from the cell around 0. This is unknown for smoothed asymmetric masses.
     """
     n, near = middles.size, 1e-9
     inner = np.arange(n - 1)

@@ -31,25 +31,15 @@ _BITS = 80
 
 @dataclass(frozen=True, kw_only=True)
 class CellDistribution:
-    """A mixture of uniform distributions on consecutive cells, and of an atom at 0.
+    """A mixture of uniform distributions on consecutive cells, and of an atom at 0."""
 
-    Parameters
-    ----------
-    weights : tuple of int
-        With `atom`, they sum to 2^53.
-    start : int
-        Left end of the first cell, in half cells.
-    atom : int, default 0
-        Weight of 0 itself.
-    """
-
-    weights: tuple[int, ...]
-    start: int
-    atom: int = 0
+    weights: tuple[int, ...]  # sum to 2^53 with `atom`
+    start: int  # left end of the first cell, in half cells
+    atom: int = 0  # weight of 0 itself
 
     @cached_property
     def probabilities(self) -> np.ndarray:
-        """Masses of the cells, exactly."""
+        """Exact masses of the cells."""
         return np.array(self.weights) / TOTAL
 
     @property
@@ -77,10 +67,9 @@ class CellDistribution:
 
 
 def cell_steps(sensitivity: float, step: float, cells: int) -> int:
-    """Return how many steps of the grid a cell has: even, `cells` of them hold the sensitivity.
+    """Return the even number of grid steps of a cell for which `cells` cells hold the sensitivity.
 
-    Values at most a sensitivity apart are then at most `cells` cells apart on the grid, for it is
-    at most a whole number of steps.
+    Values at most a sensitivity apart are then at most `cells` cells apart on the grid.
     """
     return 2 * math.ceil(math.ceil(sensitivity / step) / (2 * cells))
 
@@ -88,7 +77,7 @@ def cell_steps(sensitivity: float, step: float, cells: int) -> int:
 def integer_weights(masses: np.ndarray, atom: float = 0.0) -> tuple[tuple[int, ...], int]:
     """Return weights of the cells and of the atom that sum to 2^53.
 
-    All are rounded down, and what is left goes to the middle: symmetric masses stay symmetric,
+    All are rounded down, and the rest goes to the middle: symmetric masses stay symmetric,
     monotone ones monotone.
     """
     shares = np.floor(masses * TOTAL).astype(np.int64)
@@ -110,8 +99,8 @@ def certify(
     found = exact_delta(weights, triples, epsilon, atom)
     if found > Fraction(delta):
         raise UncertifiedNoiseError(
-            f"The noise found has delta={float(found)!r} where {delta!r} was asked for, by exact "
-            "arithmetic: take a larger delta or fewer cells."
+            f"The noise has delta={float(found)!r} by exact arithmetic, more than {delta!r}. Use a "
+            "larger delta or fewer cells."
         )
 
 

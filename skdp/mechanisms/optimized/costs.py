@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from skdp.mechanisms.base import LOSSES, Loss
 from skdp.support.validation import check_choice
 
 __all__ = [
     "DEGREES",
-    "NAMED_LOSSES",
-    "Loss",
     "ScaledLoss",
     "cell_means",
     "cell_nodes",
@@ -21,13 +19,8 @@ __all__ = [
     "values_below",
 ]
 
-Loss = Callable[[np.ndarray], Any]
-
-NAMED_LOSSES: dict[str, Loss] = {"l1": np.abs, "l2": np.square}
-"""Mean absolute error and mean squared error."""
-
 DEGREES = {"l1": 1, "l2": 2}
-"""With which power of the unit a loss grows."""
+"""Power of the unit with which a loss grows."""
 
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(16)
 _PARTS = 32
@@ -35,20 +28,20 @@ _PARTS = 32
 
 @dataclass(frozen=True)
 class ScaledLoss:
-    """The loss of noise whose unit is `scale`, checked: finite, and growing at both ends."""
+    """The loss of noise in units of `scale`."""
 
-    loss: Any
+    loss: str | Loss
     scale: float = 1.0
 
     def __post_init__(self) -> None:
         if not callable(self.loss):
-            check_choice("loss", self.loss, NAMED_LOSSES)
+            check_choice("loss", self.loss, LOSSES)
         elif not isinstance(self.loss, Hashable):
             raise ValueError(f"loss must be hashable, got {self.loss!r}.")
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Return the loss of noise x·scale."""
-        function = self.loss if callable(self.loss) else NAMED_LOSSES[self.loss]
+        function = self.loss if callable(self.loss) else LOSSES[self.loss]
         values = np.asarray(function(x * self.scale), dtype=float)
         if values.shape != np.shape(x) or not np.all(np.isfinite(values)):
             raise ValueError(
@@ -58,26 +51,21 @@ class ScaledLoss:
         return values
 
     def check_growth(self, farthest: float) -> None:
-        """Refuse a loss that is no larger at the ends than within: no noise would be best."""
+        """Reject a loss that does not grow at both ends: no noise would be best."""
         x = np.linspace(-farthest, farthest, 401)
         values = self(x)
         if not min(values[0], values[-1]) > values.min():
-            raise ValueError(
-                "loss must grow without bound as the noise does, on both sides; "
-                f"{self.loss!r} does not."
-            )
+            raise ValueError(f"loss must grow without bound on both sides; {self.loss!r} does not.")
 
     def is_even(self, farthest: float) -> bool:
-        """Whether the loss looks the same from both sides."""
+        """Return whether the loss is symmetric."""
         x = np.linspace(0.0, farthest, 401)
         return bool(np.allclose(self(x), self(-x), rtol=1e-12, atol=0.0))
 
 
 def cell_nodes(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return points in each cell, and weights with which the mean over a cell is a sum.
-
-    Gauss's for each half of a cell, exact for polynomials there.
-    """
+    """Return points in each cell, and weights of their sum that is the mean over a cell."""
+    # Gauss's rule on each half of a cell, exact for polynomials there.
     quarter = 0.25 * np.diff(edges)[:, None]
     middle = 0.5 * (edges[1:] + edges[:-1])[:, None]
     halves = [middle + (side + _NODES) * quarter for side in (-1.0, 1.0)]
@@ -91,12 +79,12 @@ def cell_means(loss: Loss, edges: np.ndarray) -> np.ndarray:
 
 
 def check_convex(values: np.ndarray) -> None:
-    """Refuse values at equally spaced points of a loss that no lower bound is known for."""
+    """Reject a loss, given at equally spaced points, for which no lower bound is known."""
     rises, rounding = np.diff(values), _rounding(values)
     if np.any(np.diff(rises) < -4.0 * rounding) or rises[0] > 0.0 or rises[-1] < 0.0:
         raise ValueError(
-            "A lower bound is known for a convex loss that is least within the support only; "
-            "the upper one, `expected_loss`, holds for any."
+            "The lower bound needs a convex loss with its minimum within the support. Use "
+            "`expected_loss`, the upper bound, for other losses."
         )
 
 

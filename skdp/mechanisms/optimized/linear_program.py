@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -33,76 +32,43 @@ _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance":
 
 @dataclass(frozen=True, kw_only=True)
 class LinearProgramSolution:
-    """Masses of the distributions and of an atom at 0, multiples of 2^−53, and the multipliers.
+    """Masses of the distributions and of an atom at 0, multiples of 2^−53, and the multipliers."""
 
-    Those of the cells, λ_kms(i), lie between 0 and that of their privacy constraint, μ_kms.
-
-    Parameters
-    ----------
-    masses : ndarray of shape (n_distributions, n_cells)
-    atom : float
-    cell_multipliers : dict of (k, m, s) to ndarray of shape (n_cells,)
-        λ.
-    delta_multipliers : dict of (k, m, s) to float
-        μ.
-    row_multipliers : ndarray
-        Of the further inequalities.
-    """
-
-    masses: np.ndarray
+    masses: np.ndarray  # (n_distributions, n_cells)
     atom: float
-    cell_multipliers: dict[Triple, np.ndarray]
-    delta_multipliers: dict[Triple, float]
-    row_multipliers: np.ndarray
+    cell_multipliers: dict[Triple, np.ndarray]  # λ_kms(i), between 0 and μ_kms
+    delta_multipliers: dict[Triple, float]  # μ_kms, of the privacy constraints
+    row_multipliers: np.ndarray  # of the further inequalities
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseProgram:
-    """Minimize Σ costs·p over distributions that are (ε, δ)-private for the triples.
+    """Minimize Σ costs·p over distributions that are (ε, δ)-private for the triples."""
 
-    Parameters
-    ----------
-    costs : ndarray of shape (n_distributions, n_cells)
-        Weighted: the objective is the sum of costs times masses.
-    decay : ndarray of shape (n_cells,)
-        About how small a mass may be; columns are scaled by it.
-    triples : sequence of (k, m, s)
-    epsilon, delta : float
-    padding : int
-        Cells at each end that are own cells of no triple; 0 for noise that is to be drawn.
-    mirrored : bool
-        Whether the last distribution is the first one's mirror image, and so on.
-    atom_cost : float, optional
-        Allow an atom at 0, for one distribution.
-    rows, bounds : sparse matrix and ndarray, optional
-        Further inequalities rows @ p <= bounds, where p is flattened.
-    method : {"highs", "highs-ipm"}
-    """
-
-    costs: np.ndarray
-    decay: np.ndarray
+    costs: np.ndarray  # (n_distributions, n_cells)
+    decay: np.ndarray  # about how small the mass of a cell may be; columns are scaled by it
     triples: Sequence[Triple]
     epsilon: float
     delta: float
-    padding: int = 0
-    mirrored: bool = False
-    atom_cost: float | None = None
-    rows: Any = None
-    bounds: Any = ()
+    padding: int = 0  # cells at each end that no triple tests; 0 for noise that is to be drawn
+    mirrored: bool = False  # whether the last distribution is the first one's mirror image, etc.
+    atom_cost: float | None = None  # allows an atom at 0, for one distribution
+    rows: sparse.csr_array | None = None  # further inequalities rows @ p <= bounds, p flattened
+    bounds: np.ndarray | tuple[()] = ()
     method: str = "highs"
 
     @property
     def n_atoms(self) -> int:
-        """1 if an atom is allowed, or 0."""
+        """Number of atoms that are allowed, 0 or 1."""
         return int(self.atom_cost is not None)
 
     @property
     def n_masses(self) -> int:
-        """How many masses there are, mirror images counted."""
+        """Number of masses, mirror images included."""
         return self.costs.size + self.n_atoms
 
     def solve(self) -> LinearProgramSolution:
-        """Return masses that meet every triple, found by adding the violated ones."""
+        """Return masses that meet every triple, by adding the violated triples."""
         rounding = math.exp(self.epsilon) * self.costs.shape[1] / TOTAL
         active, slack = self._first(), min(_SOLVER_SLACK + rounding / self.delta, 0.5)
         for _ in range(_ROUNDS):
@@ -119,7 +85,7 @@ class NoiseProgram:
                 slack += 2.0 * max(excess.values()) / self.delta
         raise UncertifiedNoiseError(
             f"The linear program did not reach delta={self.delta!r} in {_ROUNDS} rounds, or "
-            "rounding alone costs more: take fewer cells or a larger delta."
+            "rounding alone costs more. Use fewer cells or a larger delta."
         )
 
     def excess(self, masses: np.ndarray, atom: float) -> dict[Triple, float]:
@@ -165,7 +131,7 @@ class NoiseProgram:
         if answer.x is None or answer.status != 0:
             raise OutOfRangeError(
                 f"No noise on {self.costs.shape[1]} cells was found for epsilon={self.epsilon!r}, "
-                f"delta={self.delta!r} under these constraints ({answer.message}): allow a wider "
+                f"delta={self.delta!r} under these constraints ({answer.message}). Allow a wider "
                 "support, other cells or a weaker cap."
             )
         found = np.maximum(columns @ answer.x[: columns.shape[1]], 0.0)
@@ -192,7 +158,9 @@ class NoiseProgram:
         scales = np.append(np.tile(self.decay, len(self.costs)), np.ones(self.n_atoms))
         return sparse.csr_array((scales, (np.arange(index.size), column)))
 
-    def _objective(self, columns: sparse.csr_array, n_tests: int) -> tuple[np.ndarray, Any]:
+    def _objective(
+        self, columns: sparse.csr_array, n_tests: int
+    ) -> tuple[np.ndarray, sparse.csr_array]:
         """Return the costs, and the matrix of the sums that are 1."""
         costs = columns.T @ np.append(self.costs.ravel(), [self.atom_cost] * self.n_atoms)
         sums = np.kron(np.eye(len(self.costs)), np.ones(self.costs.shape[1]))
@@ -217,7 +185,9 @@ class _Blocks:
         self.alone, self.alone_triple = (k * n_cells + cell)[~inside], triple[~inside]
         self.scale = program.decay[self.cell]
 
-    def inequalities(self, columns: sparse.csr_array, target: float) -> tuple[Any, np.ndarray]:
+    def inequalities(
+        self, columns: sparse.csr_array, target: float
+    ) -> tuple[sparse.csc_array, np.ndarray]:
         """Return the matrix for (masses, atom, positive parts) and its right side, all scaled."""
         program, n_tests, n = self.program, self.own.size, len(self.active)
         row, growth = np.arange(n_tests), math.exp(program.epsilon)
@@ -258,7 +228,7 @@ class _Blocks:
 
 
 def moved(masses: np.ndarray, cells: int) -> np.ndarray:
-    """Return the masses `cells` further to the right, zeros coming in."""
+    """Return the masses moved `cells` to the right, filled with zeros."""
     result = np.zeros_like(masses)
     if cells >= 0:
         result[cells:] = masses[: masses.size - cells]

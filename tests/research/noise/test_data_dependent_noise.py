@@ -270,7 +270,7 @@ REFUSED = [
     ({"cap": 0.01}, "No noise on"),
     ({"half_cells": 1}, "No noise on"),
     ({"costs": ((1.0, 2.0),)}, "costs must be finite numbers in 2 rows"),
-    ({"partition": tuple(range(60)), "cells": 20}, "at most 50000 are solved"),
+    ({"partition": tuple(range(60)), "cells": 20}, "more than 50000"),
 ]
 
 
