@@ -27,7 +27,7 @@ from skdp.privacy import (
     PrivacyGuarantee,
     Unit,
 )
-from skdp.support.public_words import public_words, unheard
+from skdp.support.public_words import public_words
 from skdp.support.random import hidden, noise_generator
 from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice, check_delta, check_epsilon
@@ -262,7 +262,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
                 if parameters.is_rehearsal:
                     return self
             self._forget()
-            with unheard():
+            with warnings.catch_warnings(action="ignore"):
                 released = self._read(plan, records, parameters.rng)
             return self._publish(plan, records, released, guarantee)
 

@@ -317,7 +317,7 @@ REFUSED = {
         lambda b: st.mean(
             dd.from_pandas(MIXED, npartitions=2), epsilon=1.0, bounds=(0, 1), budget=b
         ),
-        "column 'sex' holds text",
+        "column 'sex' contains strings",
     ),
     "inconsistent chunks": (
         lambda b: DPGaussianNB(epsilon=1.0, bounds=(0, 1), budget=b).fit(ARRAY, Y_TABLE),

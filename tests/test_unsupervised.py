@@ -177,12 +177,12 @@ def test_what_is_refused_costs_nothing_and_quotes_nothing(model):
     frame = pd.DataFrame({"a": ["a secret", "b"], "b": [1.0, 2.0]})
     cases = [
         ({"bounds": None}, X, "bounds must be given"),
-        ({"bounds": (1, -1)}, X, "each low must be below its high"),
-        ({"bounds": {"a": (0, 1)}}, X, "bounds must have names or numbers"),
-        ({"bounds": {0: (0, 1)}}, X, "bounds must name each column"),
+        ({"bounds": (1, -1)}, X, "bounds of column .* are reversed"),
+        ({"bounds": {"a": (0, 1)}}, X, "Unknown columns in bounds"),
+        ({"bounds": {0: (0, 1)}}, X, "bounds have no pair"),
         ({"epsilon": math.inf}, X, "epsilon"),
         ({"delta": 0.0}, X, "needs delta > 0"),
-        ({}, frame, "column 'a' holds text"),
+        ({}, frame, "column 'a' contains strings"),
         ({}, X[:0], "0 sample"),
         ({}, np.zeros((2, 5000)), "takes up to 4096 columns"),
     ]

@@ -172,11 +172,12 @@ class Column:
         if self.kind in "biuf":
             return
         if self.holds_text():
-            raise ValueError(f"column {name!r} holds text, not numbers.{advice}")
+            raise ValueError(f"column {name!r} contains strings, not numbers.{advice}")
         if self.kind != "O" or not all(map(_is_of_numbers, self.types())):
+            # scikit-learn's `check_estimator` searches for "argument must be … string … number".
             raise TypeError(
-                f"column {name!r} is not numeric: each argument must be neither a string nor "
-                "another object, only a real number or a missing value."
+                f"column {name!r} is not numeric. Convert it to numbers: each argument must be "
+                "neither a string nor another object, only a real number or a missing value."
             )
 
 

@@ -61,9 +61,13 @@ class ColumnBounds:
         sane = (np.abs(low) <= _LARGEST) & (np.abs(high) <= _LARGEST) & (high - low >= _NARROWEST)
         for j in np.flatnonzero(~sane)[:1].tolist():
             pair, name = (float(low[j]), float(high[j])), column_name(names, j)
+            if pair[0] > pair[1]:
+                raise ValueError(
+                    f"bounds of column {name!r} are reversed: low={pair[0]}, high={pair[1]}."
+                )
             raise ValueError(
-                "each low must be below its high, by at least 1e-50, and both finite, up to "
-                f"1e100; got {pair} for column {name!r}."
+                f"bounds of column {name!r} must be finite, up to 1e100 in size and at least 1e-50 "
+                f"apart, got {pair}."
             )
         return cls(low, high)
 
@@ -103,8 +107,8 @@ def _sides_by_column(
     found = by_column("bounds", bounds, n_columns, names)
     if left := [column_name(names, j) for j in range(n_columns) if j not in found]:
         raise ValueError(
-            f"bounds must name each column; {left} are not among them. Select the columns that "
-            "bounds name first."
+            f"bounds have no pair for the columns {left}. Add the pairs, or leave these columns "
+            "out of the data."
         )
     return sides_of_pairs(found, range(n_columns))
 
@@ -180,13 +184,11 @@ def by_column(
     names = list(names)
     columns = [names.index(key) if key in names else key for key in values]
     places = zip(values, columns, strict=True)
-    unknown = [key for key, j in places if not (_is_number(j) and 0 <= j < n_columns)]
-    if unknown or len({*columns}) < len(columns):
-        wrong = f"{unknown} are not among them" if unknown else f"got {list(values)}"
-        raise ValueError(
-            f"{parameter} must have names or numbers of columns, each once, of which there are "
-            f"{names or n_columns}; {wrong}."
-        )
+    if unknown := [key for key, j in places if not _is_position(j, n_columns)]:
+        known = names or f"numbers from 0 to {n_columns - 1}"
+        raise ValueError(f"Unknown columns in {parameter}: {unknown}. The columns are {known}.")
+    if len({*columns}) < len(columns):
+        raise ValueError(f"{parameter} names a column twice: {list(values)}.")
     return dict(zip(columns, values.values(), strict=True))
 
 
@@ -210,10 +212,10 @@ def bounds_of_numbers(
             [column_name(names, j) for j in js if j not in others]
             for js, others in ((numbers, found), (found, numbers))
         )
-        wrong = f"it has none for {without}" if without else f"{surplus} have categories"
+        wrong = f"{without} are missing" if without else f"{surplus} have categories"
         raise ValueError(
-            f"bounds must name just the columns without categories; {wrong}.{advice} Leave columns "
-            "that are not to be used out of X."
+            f"bounds must name just the columns without categories; {wrong}.{advice} Drop columns "
+            "of X that the model should not use."
         )
     return sides_of_pairs(found, numbers)
 
@@ -333,5 +335,5 @@ def _codes_of_times(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     return codes
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+def _is_position(key: object, n_columns: int) -> bool:
+    return isinstance(key, Integral) and not isinstance(key, bool) and key in range(n_columns)

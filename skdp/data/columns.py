@@ -142,10 +142,6 @@ class Columns:
     def take(self, rows: np.ndarray) -> Columns:
         return replace(self, parts=[part[rows] for part in self.parts])
 
-    def are_numbers(self) -> bool:
-        """Return whether all types are numeric, and not of objects."""
-        return all(part.kind in "biuf" for part in self.parts)
-
     def check_numeric(self) -> None:
         for j, part in enumerate(self.parts):
             part.check_numeric(self.name(j))
@@ -215,11 +211,10 @@ def is_apart(X: MatrixLike) -> bool:
         return False
     if not hasattr(X, "iloc"):
         return True
-    return not all(isinstance(dtype, np.dtype) and _fits(dtype) for dtype in X.dtypes)
-
-
-def _fits(dtype: np.dtype) -> bool:
-    return dtype.kind in "biuf" and dtype.itemsize <= 8
+    return not all(
+        isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 8
+        for dtype in X.dtypes
+    )
 
 
 def refuse_lazy(**inputs: object) -> None:
@@ -277,7 +272,7 @@ def values_of(x: MatrixLike | Column, name: str = "x") -> Values:
     if not is_frame(x):
         return Column.of(x).read()
     columns = Columns.of(x, name)
-    if columns.are_numbers():
+    if all(part.kind in "biuf" for part in columns.parts):
         return Values(columns.matrix())
     read = [part.read() for part in columns.parts]
     arrays = [one.array if columns.n_columns == 1 else one.array.astype(object) for one in read]

@@ -35,7 +35,6 @@ from skdp.support.types import MatrixLike, VectorLike
 __all__ = [
     "check_lengths",
     "check_no_missing",
-    "check_some_rows",
     "classes_of_blocks",
     "codes_in_block",
     "column_names",
@@ -66,7 +65,7 @@ _UNEQUAL = (
 _SQUARABLE = 1e150
 _CODED_AT_ONCE = 1 << 16  # labels; what is looked up for more would be as large as they are
 _UNSORTED = "y and classes must hold labels of one type that can be sorted."
-_KINDS = {"b": "truth values", **dict.fromkeys("iuf", "numbers"), **dict.fromkeys("US", "texts")}
+_KINDS = {"b": "booleans", **dict.fromkeys("iuf", "numbers"), **dict.fromkeys("US", "strings")}
 _OF_DASK = (
     "{} cannot read these dask collections. Private linear and additive models, naive Bayes, "
     "statistics, scalers, DPPCA and DPKMeans can, if X and y are dask collections and epsilon is "
@@ -164,8 +163,12 @@ def _encoded(name: str, y: np.ndarray, known: VectorLike) -> tuple[np.ndarray, n
 def outside(name: str, labels: VectorLike, classes: np.ndarray) -> ValueError:
     """Return the error for labels outside the classes; it shows no label."""
     held, known = (_KINDS.get(np.asarray(one).dtype.kind) for one in (labels, classes))
-    types = f": it holds {held}, and these are {known}" if held and known and held != known else ""
-    return ValueError(f"{name} has labels outside classes={classes.tolist()}{types}.")
+    advice = ""
+    if held and known and held != known:
+        advice = f" {name} contains {held}, but classes contains {known}."
+    if (held, known) == ("numbers", "strings"):
+        advice += " Inside VotingClassifier and StackingClassifier pass classes=[0, 1]."
+    return ValueError(f"{name} has labels outside classes={classes.tolist()}.{advice}")
 
 
 def validated(
@@ -226,8 +229,9 @@ def _validated_apart(
     """Check a frame as `validate_data` does, but convert its columns one by one."""
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     columns, dtype = Columns.of(X, "X"), options.get("dtype")
-    if texts := _columns_of_text(columns):
-        raise ValueError(f"X must be numeric, and the columns {texts} contain text.{advice}")
+    texts = [columns.name(j) for j, part in enumerate(columns.parts) if part.holds_text()]
+    if texts:
+        raise ValueError(f"X must be numeric, but the columns {texts} contain strings.{advice}")
     columns.check_numeric()
     matrix = columns.matrix(None if isinstance(dtype, str) else dtype)
     return check_array(matrix, **options) if isinstance(y, str) else check_X_y(matrix, y, **options)
@@ -241,18 +245,13 @@ def validated_table(
     if not is_frame(X):
         return validated(estimator, X, y, finite=False, dtype=None, reset=reset)
     validated(estimator, X, y, finite=False, skip_check_array=True, reset=reset)
-    check_some_rows(len(X), estimator)
+    if len(X) < _fewest_rows(estimator):
+        raise ValueError("X must have at least one row.")
     if not checks_y:
         return X
     y = column_or_1d(present("y", y), warn=True)
     check_lengths(X, y)
     return X, y
-
-
-def check_some_rows(n_rows: int, estimator: BaseEstimator) -> None:
-    """Raise ValueError if there are no rows, unless their number is private."""
-    if n_rows < _fewest_rows(estimator):
-        raise ValueError("X must have at least one row.")
 
 
 def _rules_of_rows(estimator: BaseEstimator) -> dict[str, Any]:
@@ -361,7 +360,7 @@ def refuse_missing(X: MatrixLike, names: Sequence[Hashable] = (), most: float = 
         j = int(columns.min())
         column = f"column {column_name(names, j)!r}"
         check_no_missing(column, values[bad][columns == j])
-        raise ValueError(f"{column} must hold finite numbers, and it has an infinity.")
+        raise ValueError(f"{column} must be finite, but it contains an infinity.")
     if max(float(values.max()), -float(values.min())) > most:
         raise ValueError(f"X has a value beyond {most:g}, which counts as infinity.")
 
@@ -418,7 +417,7 @@ def _without_values(
         return ValueError("y should be a 1d array: one value for each row of X.")
     if isinstance(error, TypeError) or not str(error).startswith("could not convert"):
         return error
-    return ValueError(f"X must hold numbers, and it has text.{advice}")
+    return ValueError(f"X must be numeric, but it contains strings.{advice}")
 
 
 def _column_of_missing(array: np.ndarray, X: MatrixLike) -> str:
@@ -426,7 +425,3 @@ def _column_of_missing(array: np.ndarray, X: MatrixLike) -> str:
         return "X"
     j = next(j for j, column in enumerate(array.T) if where_missing(column).any())
     return f"column {column_name(frame_names(X), j)!r}"
-
-
-def _columns_of_text(columns: Columns) -> list[Hashable]:
-    return [columns.name(j) for j, part in enumerate(columns.parts) if part.holds_text()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -15,7 +16,7 @@ from skdp.data.columns import Columns
 from skdp.features.base import FeatureMap
 from skdp.features.public_features import PublicFeatures
 from skdp.features.verdicts import check_row_wise
-from skdp.support.public_words import public_words, unheard
+from skdp.support.public_words import public_words
 from skdp.support.types import MatrixLike
 
 __all__ = ["RowWiseMap", "feature_map_of"]
@@ -61,7 +62,7 @@ class RowWiseMap:
             row = [_made_up(part, unknown) for part in columns.parts]
             rows = _frame(np.array([row] * n_rows, dtype=object), names)
             try:
-                with unheard():
+                with warnings.catch_warnings(action="ignore"):
                     fitted = clone(transformer).fit(rows)
                     found = _one_a_row(fitted.transform(rows), n_rows)
                 return cls(fitted, names, _matrix(found)[:0])
@@ -77,7 +78,10 @@ class RowWiseMap:
         rows = np.empty((columns.n_rows, columns.n_columns), dtype=object)
         for j, part in enumerate(columns.parts):
             rows[:, j] = _objects(part)
-        with public_words(), unheard():  # a warning would tell of values, as an error would
+        with (
+            public_words(),
+            warnings.catch_warnings(action="ignore"),
+        ):  # a warning would tell of values, as an error would
             found = self.transformer.transform(_frame(rows, self.names))
         is_whole = ~np.logical_or.reduce([part.read().missing() for part in columns.parts])
         return _finite(_matrix(_one_a_row(found, columns.n_rows)), is_whole)

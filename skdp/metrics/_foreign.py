@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples
 
-from skdp.support.public_words import unheard
 from skdp.support.types import MatrixLike
 
 __all__ = ["answer_of"]
@@ -23,7 +23,7 @@ def answer_of(
     `of_none` is the result for no rows, because most estimators raise an error for no rows.
     """
     try:
-        with unheard():
+        with warnings.catch_warnings(action="ignore"):
             return function(X) if _num_samples(X) else of_none
     except NotFittedError:
         raise

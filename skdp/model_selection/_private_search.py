@@ -33,7 +33,7 @@ from skdp.model_selection._row_score import Scoring, check_callable, row_score, 
 from skdp.pipeline import check_pipeline
 from skdp.pipeline._verdicts import is_private
 from skdp.privacy import ComposedEvent, Composition, Neighboring, PrivacyGuarantee, Unit
-from skdp.support.public_words import public_words, unheard
+from skdp.support.public_words import public_words
 from skdp.support.random import child_generator
 from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_real
@@ -301,7 +301,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
         """
         if not judges.n_records:  # no error: the number of records may be private
             return 0.0
-        with unheard():
+        with warnings.catch_warnings(action="ignore"):
             shares = self._judged_by.shares(fitted, judges.X, judges.y)
         if judges.persons is not None:  # the score of a person is the mean over their rows
             shares = judges.persons.row_weights() * shares
@@ -571,5 +571,5 @@ def _silence(made: BaseEstimator) -> None:
 
 
 def _fit(learn: Callable[[BaseEstimator], BaseEstimator], model: BaseEstimator) -> BaseEstimator:
-    with unheard():
+    with warnings.catch_warnings(action="ignore"):
         return learn(model)

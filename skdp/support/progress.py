@@ -34,8 +34,7 @@ class ProgressBar:
 
 def _tqdm() -> Any:
     """Return the bar for a terminal or a notebook, None if tqdm is not installed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of notebooks without widgets, where it writes text
+    with warnings.catch_warnings(action="ignore"):  # notebooks without widgets show text
         try:
             from tqdm.auto import tqdm
         except ImportError:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.utils._param_validation import InvalidParameterError
 
-__all__ = ["public_words", "unheard"]
+__all__ = ["public_words"]
 
 _OF_PARAMETERS = (InvalidParameterError, UnsetMetadataPassedError, OSError)  # not of data
 
@@ -69,14 +69,6 @@ def public_words() -> Iterator[None]:
             raise shown from None
         finally:
             shown.__context__ = None
-
-
-@contextmanager
-def unheard() -> Iterator[None]:
-    """Silence all warnings, because their source and number depend on private values."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _without_values(error: Exception) -> Exception:

@@ -24,7 +24,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def __getitem__(self, name: str) -> type[T]:
         entry = self._entries[name]
-        return _imported(entry) if isinstance(entry, str) else entry
+        if not isinstance(entry, str):
+            return entry
+        module, kind = entry.split(":")
+        return getattr(import_module(module), kind)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -45,8 +48,3 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
 def _path_of(entry: type | str) -> str:
     return entry if isinstance(entry, str) else f"{entry.__module__}:{entry.__qualname__}"
-
-
-def _imported(path: str) -> type:
-    module, name = path.split(":")
-    return getattr(import_module(module), name)

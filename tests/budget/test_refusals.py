@@ -50,7 +50,7 @@ def test_a_bad_parameter_spends_nothing(budget, change, message):
     ("data", "message"),
     [
         ((SPOILT, Y), "column 2 .*missing"),
-        ((np.nan_to_num(SPOILT, nan=np.inf), Y), "column 2 must hold finite numbers"),
+        ((np.nan_to_num(SPOILT, nan=np.inf), Y), "column 2 must be finite"),
         ((X, np.ones(120)), "one class"),
         ((X, X[:, 0]), "Unknown label type"),
         ((X[:5], Y), "inconsistent numbers of samples"),

@@ -242,9 +242,9 @@ def test_budgets_pay_once_and_refusals_cost_nothing(model, neighboring):
     own = {"n_components": 0} if hasattr(model, "scale") else {"depth": 17}
     wrong = [
         ({"bounds": None}, "bounds must be given"),
-        ({"bounds": {"age": (100, 0), "income": (0, 1)}}, "low must be below its high"),
+        ({"bounds": {"age": (100, 0), "income": (0, 1)}}, "are reversed"),
         ({"bounds": {"age": (0, 1)}}, "bounds must name just the columns without categories"),
-        ({"categories": {"nobody": JOBS}}, "names or numbers of columns"),
+        ({"categories": {"nobody": JOBS}}, "Unknown columns in"),
         ({"categories": None}, "just the columns without categories"),
         ({"transformation": {"job": "log"}}, "'job'"),
         ({"n_terms": 1.5}, "n_terms"),

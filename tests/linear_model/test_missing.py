@@ -51,7 +51,7 @@ BAD = {
     "one row": ([SECRET, 1.0], "Reshape your data"),
     "number": (SECRET, "Reshape your data"),
     "complex": (np.array([[SECRET + 1j], [0.0]]), "Complex data not supported"),
-    "infinity": (np.array([[SECRET, 1.0], [np.inf, 1.0]]), "column 0 must hold finite numbers"),
+    "infinity": (np.array([[SECRET, 1.0], [np.inf, 1.0]]), "column 0 must be finite"),
     "two of one name": (
         pd.DataFrame([[SECRET, 1.0], [0.0, 1.0]], columns=["a", "a"]),
         r"X has several columns of one name, \['a'\]",
@@ -86,7 +86,7 @@ def test_missing_values_of_a_sparse_matrix_are_said_to_be_in_their_column():
         DPLogisticRegression().fit(rows, [0, 1, 0])
     rows.data[rows.data == SECRET] = np.inf
     rows.data[np.isnan(rows.data)] = 0.0
-    with pytest.raises(ValueError, match="column 2 must hold finite numbers"):
+    with pytest.raises(ValueError, match="column 2 must be finite"):
         DPLogisticRegression().fit(rows, [0, 1, 0])
 
 
@@ -139,17 +139,17 @@ MISTAKES = {
     "steps": (DPSGDClassifier(n_steps=0), "n_steps"),
     "loss of SGD": (DPSGDRegressor(loss="x", target_bounds=(0, 1)), "loss must be"),
     "missing": (BoundsScaler(bounds=(0, 1), missing="x"), "missing must be"),
-    "reversed": (BoundsScaler(bounds=(1, 0)), "each low must be below its high"),
+    "reversed": (BoundsScaler(bounds=(1, 0)), "bounds of column .* are reversed"),
     "one reversed": (
         BoundsScaler(bounds={"a": (0, 1), "b": (1, 0)}),
-        "each low must be below its high",
+        "bounds of column .* are reversed",
     ),
     "no such column": (
         BoundsScaler(bounds={"a": (0, 1), "c": (0, 1)}),
-        r"\['a', 'b'\]; \['c'\] are not among",
+        r"\['c'\]. The columns are \['a', 'b'\]",
     ),
     "no bounds": (BoundsScaler(), "bounds must be given"),
-    "reversed in Bayes": (DPGaussianNB(bounds=(1, 0)), "each low must be below its high"),
+    "reversed in Bayes": (DPGaussianNB(bounds=(1, 0)), "bounds of column .* are reversed"),
 }
 
 

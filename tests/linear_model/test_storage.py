@@ -133,7 +133,7 @@ def test_lists_of_any_numbers_become_float64(value):
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [(None, "column 0 has missing values"), ("Smith", "column 0 holds text")],
+    [(None, "column 0 has missing values"), ("Smith", "column 0 contains strings")],
 )
 def test_lists_of_other_things_are_refused_without_a_word_of_them(value, said):
     rows = [[value, 1]] + 20 * [[0, 2]]

@@ -114,7 +114,11 @@ def test_class_sizes_have_the_noise_that_is_asked_for():
 @pytest.mark.parametrize(
     ("model", "X", "message"),
     [
-        (DPGaussianNB(bounds=([1, 2, 3, 4], [0, 5, 6, 7])), IRIS, "each low must be below"),
+        (
+            DPGaussianNB(bounds=([1, 2, 3, 4], [0, 5, 6, 7])),
+            IRIS,
+            "bounds of column .* are reversed",
+        ),
         (DPGaussianNB(bounds=(0, math.inf)), IRIS, "both finite"),
         (DPGaussianNB(bounds=BOUNDS, least_variance=0.0), IRIS, "least_variance must be"),
         (DPGaussianNB(bounds=BOUNDS, priors=[0.5, 0.5]), IRIS, "priors must be 3 positive numbers"),
@@ -129,15 +133,19 @@ def test_class_sizes_have_the_noise_that_is_asked_for():
         (
             DPMixedNB(bounds=(0, 8)),
             FRAME,
-            "^column 'wide' holds text, not numbers. Name .* categories={'wide': \\[...\\]}",
+            "^column 'wide' contains strings, not numbers. Name .* categories={'wide': \\[...\\]}",
         ),
-        (DPMixedNB(categories={"width": [0]}, bounds=(0, 8)), FRAME, "names or numbers of columns"),
+        (DPMixedNB(categories={"width": [0]}, bounds=(0, 8)), FRAME, "Unknown columns in"),
         (
             DPMixedNB(categories={"wide": []}, bounds=(0, 8)),
             FRAME,
             "must be different values, at least one",
         ),
-        (DPGaussianNB(bounds=(0, 8)), FRAME, r"^column 'wide' holds text, not numbers\.(?! Name)"),
+        (
+            DPGaussianNB(bounds=(0, 8)),
+            FRAME,
+            r"^column 'wide' contains strings, not numbers\.(?! Name)",
+        ),
         (
             DPMixedNB(categories={"wide": [0]}, bounds={"long": (0, 8), "wide": (0, 1)}),
             FRAME,
@@ -314,11 +322,11 @@ def test_missing_labels_are_refused_without_a_value():
 def test_no_message_quotes_a_value():
     frame = FRAME.assign(sepal=FRAME.sepal.astype(object))
     frame.loc[3, "sepal"] = "a secret"
-    with pytest.raises(ValueError, match="column 'sepal' holds text") as error:
+    with pytest.raises(ValueError, match="column 'sepal' contains strings") as error:
         DPMixedNB(**MIXED).fit(frame, SPECIES)
     assert "secret" not in str(error.value)
     model = DPMixedNB(**MIXED).fit(FRAME, SPECIES)
-    with pytest.raises(ValueError, match="column 'sepal' holds text") as error:
+    with pytest.raises(ValueError, match="column 'sepal' contains strings") as error:
         model.predict(frame)
     assert "secret" not in str(error.value)
 

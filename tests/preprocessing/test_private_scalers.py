@@ -89,7 +89,7 @@ def test_what_is_refused_costs_nothing_and_quotes_nothing(scaler):
     weights, text = np.ones(len(X)), pd.DataFrame({"a": ["a secret"]})
     for fit, message in (
         (lambda: scaler.fit(X, sample_weight=weights), "sample_weight is refused by DP"),
-        (lambda: scaler.fit(text), "column 'a' holds text"),
+        (lambda: scaler.fit(text), "column 'a' contains strings"),
         (lambda: clone(scaler).set_params(bounds=None).fit(X), "bounds must be given"),
         (lambda: clone(scaler).set_params(epsilon=np.inf).fit(X), "epsilon must be finite"),
     ):

@@ -69,7 +69,7 @@ def test_bounds_may_be_given_by_name():
         BoundsScaler(bounds=bounds).fit_transform(frame),
         BoundsScaler(bounds=(LOW, HIGH)).fit_transform(X),
     )
-    with pytest.raises(ValueError, match=r"\['c'\] are not among them"):
+    with pytest.raises(ValueError, match=r"no pair for the columns \['c'\]"):
         BoundsScaler(bounds={"a": (0, 1), "b": (0, 1)}).fit(frame)
     with pytest.raises(ValueError, match="names or numbers"):
         BoundsScaler(bounds=bounds | {"d": (0, 1)}).fit(frame)

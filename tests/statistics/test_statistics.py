@@ -302,8 +302,8 @@ def test_a_description_keeps_no_rows_and_has_quantiles_at_its_own_level():
     [
         ({}, "bounds or categories must be given"),
         ({"bounds": {"x": (0, 10)}, "categories": {"x": [1]}}, r"\['x'\] have both"),
-        ({"bounds": {"t": (0, 10)}}, "column 't' holds text"),
-        ({"bounds": {"y": (0, 10)}}, "names or numbers of columns"),
+        ({"bounds": {"t": (0, 10)}}, "column 't' contains strings"),
+        ({"bounds": {"y": (0, 10)}}, "Unknown columns in"),
         ({"bounds": {"x": (0, 10)}, "quantiles": [2.0]}, "q must be a probability"),
         ({"bounds": {"x": (0, 10)}, "level": 1.0}, "level must"),
         ({"bounds": {"x": (0, 10)}, "by": "sex"}, "by and keys go together"),
@@ -436,21 +436,21 @@ def test_frames_and_columns_of_frames_are_read():
 
 
 BAD = [
-    ("mean", {"bounds": (10, 0)}, "each low must be below"),
+    ("mean", {"bounds": (10, 0)}, "bounds of column .* are reversed"),
     ("mean", {"bounds": (0, math.inf)}, "both finite"),
     ("mean", {"bounds": ([0, 0, 0], [1, 1, 1])}, "bounds must be a pair"),
     ("histogram", {"edges": [0.0]}, "edges of columns .* are missing or wrong"),
     ("histogram", {"edges": [3.0, 1.0]}, "edges of columns .* are missing or wrong"),
     ("histogram", {"edges": 10}, "not the number of cells"),
     ("mean", {"bounds": None}, "bounds must be given"),
-    ("mean", {"bounds": {0: (0, 1)}}, r"\[1\] are not among them"),
-    ("mean", {"bounds": {0: (0, 1), 2: (0, 1)}}, "names or numbers of columns"),
+    ("mean", {"bounds": {0: (0, 1)}}, r"no pair for the columns \[1\]"),
+    ("mean", {"bounds": {0: (0, 1), 2: (0, 1)}}, "Unknown columns in"),
     ("mean", {"bounds": {0: (0, 1), 1: 3}}, "each of bounds must be a pair"),
     ("mean", {"noise": "uniform", **B}, "noise must be one of"),
     ("marginals", {"categories": [[0, 1]]}, "categories must be a list of values, or a dict"),
     ("marginals", {"categories": None}, "categories must be given"),
     ("marginals", {"categories": {0: []}}, "must be different values"),
-    ("marginals", {"categories": {7: [1, 2]}}, "names or numbers of columns"),
+    ("marginals", {"categories": {7: [1, 2]}}, "Unknown columns in"),
     ("marginals", {"categories": {0: [1]}, "n_ways": 2}, "columns with categories, 1"),
     ("quantile", {"q": 1.5, **B}, "q must be a probability"),
 ]
@@ -560,7 +560,7 @@ def test_frames_of_another_library_with_missing_values():
 
 def test_text_is_refused_without_a_quotation():
     frame = pd.DataFrame({"x": [1.0, "a secret"]})
-    with pytest.raises(ValueError, match="column 'x' holds text") as error:
+    with pytest.raises(ValueError, match="column 'x' contains strings") as error:
         statistics.mean(frame, epsilon=1.0, bounds=(0, 1))
     assert "secret" not in str(error.value)
 
@@ -617,7 +617,7 @@ WRONG = {
     ),
     "texts beside": (
         lambda: statistics.mean(TABLE, epsilon=1.0, bounds={"age": (0, 120)}),
-        r"\['sex', 'race'\] are not among them. Select the columns",
+        r"no pair for the columns \['sex', 'race'\]. Add",
     ),
     "rows": (
         lambda: statistics.count(TABLE[["age"]], epsilon=1.0),
@@ -627,11 +627,11 @@ WRONG = {
         lambda: statistics.marginals(
             TABLE[["sex"]], epsilon=1.0, categories={"sex": ["f"], "race": ["a"]}
         ),
-        r"\['sex'\]; \['race'\] are not among them",
+        r"\['race'\]. The columns are \['sex'\]",
     ),
     "classes of another type": (
         lambda: DPMixedNB(bounds=(0, 120), classes=["0", "1"]).fit(TABLE[["age"]], [0, 1]),
-        "it holds numbers, and these are texts",
+        "y contains numbers, but classes contains strings",
     ),
 }
 
