@@ -55,9 +55,8 @@ class ColumnBounds:
                 "bounds must be given: a pair (low, high), a pair for each column, or a dict from "
                 "columns to pairs. They are public, known without a look at the data."
             )
-        if isinstance(bounds, Mapping):
-            bounds = _sides_by_column(bounds, n_columns, names)
-        low, high = _two_sides(bounds, n_columns)
+        sides = bounds_of_numbers(bounds, list(range(n_columns)), n_columns, names)
+        low, high = _two_sides(sides, n_columns)
         sane = (np.abs(low) <= _LARGEST) & (np.abs(high) <= _LARGEST) & (high - low >= _NARROWEST)
         for j in np.flatnonzero(~sane)[:1].tolist():
             pair, name = (float(low[j]), float(high[j])), column_name(names, j)
@@ -98,19 +97,6 @@ class ColumnBounds:
         rows -= self.middle
         rows /= self.half
         return np.clip(rows, -1.0, 1.0, out=rows)
-
-
-def _sides_by_column(
-    bounds: Mapping[Any, Sequence[float]], n_columns: int, names: Sequence[Hashable]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lows and the highs of a dict that has to name each column."""
-    found = by_column("bounds", bounds, n_columns, names)
-    if left := [column_name(names, j) for j in range(n_columns) if j not in found]:
-        raise ValueError(
-            f"bounds have no pair for the columns {left}. Add the pairs, or leave these columns "
-            "out of the data."
-        )
-    return sides_of_pairs(found, range(n_columns))
 
 
 def sides_of_pairs(
@@ -200,23 +186,20 @@ def bounds_of_numbers(
     *,
     advice: str = "",
 ) -> Bounds | tuple[np.ndarray, np.ndarray] | None:
-    """Return `bounds`, or the two sides of a dict, which has to name just the columns in `numbers`.
+    """Return `bounds`, or the two sides of a dict that names just the columns in `numbers`.
 
     `advice` says what to do about columns that are not numeric.
     """
     if not isinstance(bounds, Mapping):
         return bounds
     found = by_column("bounds", bounds, n_columns, names)
-    if sorted(found) != numbers:
-        without, surplus = (
-            [column_name(names, j) for j in js if j not in others]
-            for js, others in ((numbers, found), (found, numbers))
-        )
-        wrong = f"{without} are missing" if without else f"{surplus} have categories"
+    if left := [column_name(names, j) for j in numbers if j not in found]:
         raise ValueError(
-            f"bounds must name just the columns without categories; {wrong}.{advice} Drop columns "
-            "of X that the model should not use."
+            f"bounds have no pair for the columns {left}. Add the pairs, or leave these columns out "
+            f"of the data.{advice}"
         )
+    if twice := [column_name(names, j) for j in found if j not in numbers]:
+        raise ValueError(f"bounds and categories both name the columns {twice}.")
     return sides_of_pairs(found, numbers)
 
 

@@ -57,7 +57,7 @@ __all__ = [
 _RULES = {
     "y": "the same label or number whatever the data are, such as an extra public class or the "
     "midpoint of target_bounds",
-    "sample_weight": "the same weight whatever the data are, such as 0, which drops a record",
+    "sample_weight": "the same weight whatever the data are, such as 0, which ignores the record",
 }
 _UNEQUAL = (
     "Found input variables with inconsistent numbers of samples: X and y must have equally many."
@@ -383,7 +383,7 @@ def check_no_missing(name: str, values: np.ndarray) -> None:
 def _missing(name: str) -> str:
     return (
         f"{name} has missing values (NaN, None or NA). Fill them by a public rule: "
-        f"{_RULES.get(name, _RULE_OF_COLUMNS)}. Values learned from the data, or dropped rows, "
+        f"{_RULES.get(name, _RULE_OF_COLUMNS)}. Values learned from the data, or rows left out, "
         "would leak."
     )
 

@@ -236,13 +236,9 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
 def _may_be_sparse(columns: BaseEstimator) -> bool:
     """Return whether a part may be sparse, so that the layout of all could depend on the values."""
     parts = [part for _, part, _ in columns.transformers if not isinstance(part, str)]
-    return any(_can_be_sparse(part) for part in _leaves(parts))
-
-
-def _can_be_sparse(part: BaseEstimator) -> bool:
-    if hasattr(part, "sparse_output"):
-        return bool(part.sparse_output)
-    return type(part).__name__ in _SPARSE
+    return any(
+        getattr(part, "sparse_output", type(part).__name__ in _SPARSE) for part in _leaves(parts)
+    )
 
 
 _SPARSE = {"CountVectorizer", "FeatureHasher", "HashingVectorizer", "KBinsDiscretizer"}
@@ -312,7 +308,7 @@ def _refusals(part: BaseEstimator) -> Iterator[str]:
     elif home == "sklearn" and name in CONDITIONS:
         yield from _broken(part, CONDITIONS[name])
     elif not (_is_stateless(part) if home == "skdp" else home == "sklearn" and name in ROW_WISE):
-        yield f"{name}, which is not known to read one row at a time and to learn nothing"
+        yield f"{name}, which may learn from the data or read several rows at a time"
 
 
 def _of_parts(parts: BaseEstimator | str | Sequence[tuple[Any, ...]]) -> Iterator[str]:

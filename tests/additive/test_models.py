@@ -192,9 +192,9 @@ def test_budgets_pay_once_and_refusals_cost_nothing(model, linear, neighboring):
     wrong = [
         ({"bounds": None}, "bounds must be given"),
         ({"bounds": {"age": (100, 0), "income": (0, 1)}}, "are reversed"),
-        ({"bounds": {"age": (0, 1)}}, "bounds must name just the columns without categories"),
+        ({"bounds": {"age": (0, 1)}}, "bounds have no pair for the columns"),
         ({"categories": {"nobody": JOBS}}, "Unknown columns in"),
-        ({"categories": None}, "just the columns without categories.*needs categories"),
+        ({"categories": None}, "no pair for the columns.*needs categories"),
         ({"interactions": [("age", "nobody")]}, "Unknown columns in"),
         ({"interactions": [("age", "job"), ("job", "age")]}, "each pair of columns once"),
         ({"transformation": {"job": "log"}}, "'job'"),

@@ -243,9 +243,9 @@ def test_budgets_pay_once_and_refusals_cost_nothing(model, neighboring):
     wrong = [
         ({"bounds": None}, "bounds must be given"),
         ({"bounds": {"age": (100, 0), "income": (0, 1)}}, "are reversed"),
-        ({"bounds": {"age": (0, 1)}}, "bounds must name just the columns without categories"),
+        ({"bounds": {"age": (0, 1)}}, "bounds have no pair for the columns"),
         ({"categories": {"nobody": JOBS}}, "Unknown columns in"),
-        ({"categories": None}, "just the columns without categories"),
+        ({"categories": None}, "no pair for the columns"),
         ({"transformation": {"job": "log"}}, "'job'"),
         ({"n_terms": 1.5}, "n_terms"),
         ({"additive_share": 1.5}, "additive_share"),

@@ -235,7 +235,7 @@ def test_features_do_not_depend_on_the_order_in_which_categories_are_named(Map):
     [
         ({"bounds": None}, "bounds must be given"),
         ({"bounds": (1, 0)}, "are reversed"),
-        ({"bounds": {0: (0, 1)}}, r"bounds must name just the columns without categories"),
+        ({"bounds": {0: (0, 1)}}, r"bounds have no pair for the columns"),
         ({"bounds": {0: (0, 1), "b": (0, 1)}}, "Unknown columns in"),
         ({"bounds": (0, 1), "categories": {1: []}}, "at least one"),
         ({"bounds": (0, 1), "categories": {"nobody": ["a"]}}, "Unknown columns in"),

@@ -124,7 +124,7 @@ def test_class_sizes_have_the_noise_that_is_asked_for():
         (DPGaussianNB(bounds=BOUNDS, priors=[0.5, 0.5]), IRIS, "priors must be 3 positive numbers"),
         (DPGaussianNB(noise="uniform"), IRIS, "noise must be one of"),
         (DPGaussianNB(), IRIS, "bounds must be given"),
-        (DPGaussianNB(bounds={0: (0, 8)}), IRIS, "must name just the columns"),
+        (DPGaussianNB(bounds={0: (0, 8)}), IRIS, "no pair for the columns"),
         (DPGaussianNB(bounds=BOUNDS, max_weight=0.0), IRIS, "max_weight must be"),
         (DPCategoricalNB(), CODES, "categories must be given"),
         (DPCategoricalNB(categories={0: [2, 3]}), CODES, r"\[1, 2, 3\] have none"),
