@@ -186,7 +186,7 @@ def bounds_of_numbers(
     *,
     advice: str = "",
 ) -> Bounds | tuple[np.ndarray, np.ndarray] | None:
-    """Return `bounds`, or the two sides of a dict that names just the columns in `numbers`.
+    """Return `bounds`, or the two sides of a dict of just the columns in `numbers`.
 
     `advice` says what to do about columns that are not numeric.
     """
@@ -195,7 +195,7 @@ def bounds_of_numbers(
     found = by_column("bounds", bounds, n_columns, names)
     if left := [column_name(names, j) for j in numbers if j not in found]:
         raise ValueError(
-            f"bounds have no pair for the columns {left}. Add the pairs, or leave these columns out "
+    """Return `bounds`, or the sides of a dict, which has to name just the columns in `numbers`.
             f"of the data.{advice}"
         )
     if twice := [column_name(names, j) for j in found if j not in numbers]:

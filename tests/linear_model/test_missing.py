@@ -45,7 +45,7 @@ TARGETS = {
 }
 BAD = {
     "lazy": (pl.DataFrame({"a": [1.0]}).lazy(), r"call \.collect\(\) first"),
-    "text": ([["31415", 1.0], ["x31415", 2.0]], "text"),
+    "text": ([["31415", 1.0], ["x31415", 2.0]], "strings"),
     "frame of text": (pd.DataFrame({"a": ["x31415", "y"], "b": [1, 2]}), r"columns \['a'\]"),
     "polars text": (pl.DataFrame({"a": ["x31415", "y"]}), r"columns \['a'\]"),
     "one row": ([SECRET, 1.0], "Reshape your data"),

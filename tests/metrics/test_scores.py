@@ -198,7 +198,7 @@ BAD = [
         [0, 1],
         ["0", "1"],
         {"classes": [0, 1]},
-        "y_pred.* contains stringss, and these",
+        "y_pred contains strings, but classes",
     ),
     (dp_log_loss, [0, 1], [0.5, 1.5], {}, "outside"),
     (dp_log_loss, [0, 1], [0.5, np.nan], {}, "missing"),
