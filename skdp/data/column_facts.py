@@ -195,8 +195,8 @@ def bounds_of_numbers(
     found = by_column("bounds", bounds, n_columns, names)
     if left := [column_name(names, j) for j in numbers if j not in found]:
         raise ValueError(
-    """Return `bounds`, or the sides of a dict, which has to name just the columns in `numbers`.
-            f"of the data.{advice}"
+            f"bounds have no pair for the columns {left}. Add the pairs, or leave these columns "
+            f"out of the data.{advice}"
         )
     if twice := [column_name(names, j) for j in found if j not in numbers]:
         raise ValueError(f"bounds and categories both name the columns {twice}.")
