@@ -119,7 +119,7 @@ def test_class_sizes_have_the_noise_that_is_asked_for():
             IRIS,
             "bounds of column .* are reversed",
         ),
-        (DPGaussianNB(bounds=(0, math.inf)), IRIS, "both finite"),
+        (DPGaussianNB(bounds=(0, math.inf)), IRIS, "must be finite"),
         (DPGaussianNB(bounds=BOUNDS, least_variance=0.0), IRIS, "least_variance must be"),
         (DPGaussianNB(bounds=BOUNDS, priors=[0.5, 0.5]), IRIS, "priors must be 3 positive numbers"),
         (DPGaussianNB(noise="uniform"), IRIS, "noise must be one of"),
@@ -149,7 +149,7 @@ def test_class_sizes_have_the_noise_that_is_asked_for():
         (
             DPMixedNB(categories={"wide": [0]}, bounds={"long": (0, 8), "wide": (0, 1)}),
             FRAME,
-            r"categories; it has none for \['sepal'\]. Leave",
+            r"no pair for the columns \['sepal'\]. Add",
         ),
         (
             DPMixedNB(bounds=(0, 8)),

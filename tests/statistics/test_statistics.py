@@ -437,7 +437,7 @@ def test_frames_and_columns_of_frames_are_read():
 
 BAD = [
     ("mean", {"bounds": (10, 0)}, "bounds of column .* are reversed"),
-    ("mean", {"bounds": (0, math.inf)}, "both finite"),
+    ("mean", {"bounds": (0, math.inf)}, "must be finite"),
     ("mean", {"bounds": ([0, 0, 0], [1, 1, 1])}, "bounds must be a pair"),
     ("histogram", {"edges": [0.0]}, "edges of columns .* are missing or wrong"),
     ("histogram", {"edges": [3.0, 1.0]}, "edges of columns .* are missing or wrong"),
