@@ -71,7 +71,7 @@ def test_bounds_may_be_given_by_name():
     )
     with pytest.raises(ValueError, match=r"no pair for the columns \['c'\]"):
         BoundsScaler(bounds={"a": (0, 1), "b": (0, 1)}).fit(frame)
-    with pytest.raises(ValueError, match="names or numbers"):
+    with pytest.raises(ValueError, match="Unknown columns in bounds"):
         BoundsScaler(bounds=bounds | {"d": (0, 1)}).fit(frame)
 
 
