@@ -52,25 +52,10 @@ def one_vs_rest_report(
         *Private.* Scores of each class, such as the result of `predict_proba`.
     epsilon : float
         *Public.* Privacy loss of the whole report, in nats; finite.
-    delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
     classes : array-like of labels
         *Public.* All labels in increasing order, such as `classes_` of the classifier.
-    edges : "auto" or array-like, default "auto"
-        *Public.* Increasing ends of bins of scores, as in `score_report`.
-    groups : array-like of shape (n_rows,) or None, default None
-        *Private.* The person of each row. All rows of a person are one record, and each of its rows
-        has the same weight. ``None``: each row is a record.
-    noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
-        *Public.* Budget that the release is spent from before the data are read.
-    random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
-        :term:`seed`.
+    delta, edges, groups, noise, neighboring, budget, random_state
+        As in `score_report`.
 
     Returns
     -------
