@@ -64,6 +64,11 @@ class EventCount:
         """Least known zCDP parameter, or ``inf``."""
         return min(self.event.zcdp_rho(self.neighboring), rho_of_pure(self.pure))
 
+    @cached_property
+    def mu(self) -> float:
+        """Gaussian-DP parameter of the event itself, or ``inf``."""
+        return self.event.gdp_mu(self.neighboring)
+
     def rdp(self, order: float) -> float:
         """Return the least known bound on the Rényi divergence."""
         own = _own_rdp(self.event, order, self.neighboring)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from skdp.accounting.base import Accountant, UnpricedEventError
@@ -62,8 +64,8 @@ def gdp_mu(epsilon: float, delta: float) -> float:
 
 def calibrate(
     make_event: Callable[[Any], Event],
-    epsilon: Any,
-    delta: Any,
+    epsilon: ArrayLike,
+    delta: ArrayLike,
     *,
     low: float,
     high: float,
@@ -111,43 +113,38 @@ def calibrate(
         accountant = ACCOUNTANTS[check_choice("accountant", accountant, ACCOUNTANTS)]()
     if not 0.0 < low < high < math.inf:
         raise ValueError(f"low, high must satisfy 0 < low < high, got {low!r}, {high!r}.")
-    costs = _Costs(make_event, accountant)
+
+    @cache
+    def cost(parameter: float, failure: float) -> float:
+        return _epsilon(make_event(parameter), failure, accountant)
 
     def one(target: float, failure: float) -> float:
-        return _search(costs, check_epsilon(target), check_delta(failure), low, high, integer)
+        return _search(cost, check_epsilon(target), check_delta(failure), low, high, integer)
 
     targets = np.broadcast(epsilon, delta)
     found = np.array([one(*target) for target in targets], dtype=int if integer else float)
     return found.reshape(targets.shape) if targets.ndim else found.item()
 
 
-class _Costs:
-    """ε of a parameter at δ, each computed once."""
-
-    def __init__(self, make_event: Callable[[Any], Event], accountant: Accountant) -> None:
-        self._make_event, self._accountant = make_event, accountant
-        self._known: dict[tuple[float, float], float] = {}
-
-    def __call__(self, parameter: float, delta: float) -> float:
-        key = (parameter, delta)
-        if key not in self._known:
-            self._known[key] = self._epsilon(parameter, delta)
-        return self._known[key]
-
-    def _epsilon(self, parameter: float, delta: float) -> float:
-        try:
-            return float(self._accountant.epsilon(self._make_event(parameter), delta))
-        except UnpricedEventError as error:
-            others = [repr(n) for n in _WIDE if not isinstance(self._accountant, ACCOUNTANTS[n])]
-            raise UnpricedEventError(
-                f"{error} Pass another accountant: {' or '.join(others)} may have a bound."
-            ) from None
+def _epsilon(event: Event, delta: float, accountant: Accountant) -> float:
+    try:
+        return float(accountant.epsilon(event, delta))
+    except UnpricedEventError as error:
+        others = [repr(name) for name in _WIDE if not isinstance(accountant, ACCOUNTANTS[name])]
+        raise UnpricedEventError(
+            f"{error} Pass another accountant: {' or '.join(others)} may have a bound."
+        ) from None
 
 
 def _search(
-    costs: _Costs, epsilon: float, delta: float, low: float, high: float, integer: bool
+    cost: Callable[[float, float], float],
+    epsilon: float,
+    delta: float,
+    low: float,
+    high: float,
+    integer: bool,
 ) -> float:
-    ends = costs(low, delta), costs(high, delta)
+    ends = cost(low, delta), cost(high, delta)
     least, most = (low, high) if ends[0] <= ends[1] else (high, low)
     if max(ends) <= epsilon:
         return most
@@ -157,4 +154,4 @@ def _search(
             f"{least!r} the cost is epsilon={min(ends)!r}."
         )
     middle = whole if integer else geometric(margin(CURVE))
-    return bisect(lambda parameter: costs(parameter, delta) <= epsilon, least, most, middle)
+    return bisect(lambda parameter: cost(parameter, delta) <= epsilon, least, most, middle)

@@ -65,7 +65,7 @@ class GDPAccountant(Accountant):
     def bounds(self, event: Event, delta: float) -> tuple[float, float]:
         upper = self.epsilon(event, delta)
         for leaf in self._leaves(event):
-            if leaf.curves != (GaussianCurve(leaf.event.gdp_mu(leaf.neighboring)),):
+            if leaf.curves != (GaussianCurve(leaf.mu),):
                 raise self._refusal(leaf, "a Gaussian curve for a lower bound")
         return max(0.0, down(upper, THERE_AND_BACK) - 1e-300), upper
 
@@ -78,18 +78,14 @@ class GDPAccountant(Accountant):
         return up(GaussianCurve(mu).delta(epsilon), SERIES) + slack
 
     def _total(self, leaves: tuple[EventCount, ...]) -> tuple[float, float]:
-        without = sum(leaf.count for leaf in leaves if math.isinf(self._own(leaf)))
+        without = sum(leaf.count for leaf in leaves if math.isinf(leaf.mu))
         each = self.slack / without if without else 0.0
         squares = math.fsum(leaf.count * self._mu(leaf, each) ** 2 for leaf in leaves)
         return up(math.sqrt(squares), SUM), self.slack if without else 0.0
 
-    def _own(self, leaf: EventCount) -> float:
-        return leaf.event.gdp_mu(leaf.neighboring)
-
     def _mu(self, leaf: EventCount, slack: float) -> float:
-        own = self._own(leaf)
-        if math.isfinite(own):
-            return own
+        if math.isfinite(leaf.mu):
+            return leaf.mu
         covering = covering_mu(leaf.event.curve(leaf.neighboring), slack) if slack else math.inf
         if math.isinf(covering):
             raise self._refusal(leaf, f"a Gaussian cover at slack {slack:g} a release")

@@ -179,7 +179,7 @@ class AdditiveMechanism(Mechanism):
         cost = loss if callable(loss) else LOSSES[check_choice("loss", loss, LOSSES)]
         return float(np.dot(weights, cost(points)))
 
-    def release(self, value: Any, rng: np.random.Generator) -> Any:
+    def release(self, value: Number, rng: np.random.Generator) -> Number:
         """Return `value` plus noise, on the grid.
 
         Parameters
@@ -203,7 +203,7 @@ class AdditiveMechanism(Mechanism):
             )
         steps = to_steps(values, self.step) + self._draw(values.size, rng).reshape(values.shape)
         released = from_steps(steps, self.step)
-        return released if values.ndim else float(released)
+        return released if values.ndim else float(released)  # type: ignore[return-value]
 
 
 class RealMechanism(AdditiveMechanism):

@@ -186,10 +186,9 @@ class Event(ABC):
         dict
             Numbers, strings, lists and dicts.
         """
-        names = [f.name for f in dataclasses.fields(self)]  # type: ignore[arg-type]
-        return {"kind": type(self).__name__, "version": self.version} | {
-            name: _plain(getattr(self, name)) for name in names
-        }
+        names = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+        fields = {name: _plain(getattr(self, name)) for name in names}
+        return {"kind": type(self).__name__, "version": self.version} | fields
 
     _set = set_checked
 

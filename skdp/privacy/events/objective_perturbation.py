@@ -33,15 +33,12 @@ _LARGEST_COVER = 2.3  # in units of m: beyond, a union bound is taken, which hol
 
 @dataclass(frozen=True)
 class ObjectivePerturbationCurve(HullCurve):
-    r"""The curve of a privacy loss that is at most Z = a + m²/2 + m·χ, χ of chi distribution.
+    """The curve of a privacy loss that is at most Z = a + m²/2 + m·χ, χ of chi distribution.
 
-    With t = (ε − a − m²/2)/m ≥ 0 and the survival function S of χ, integration by parts gives
-
-    .. math:: F(ε) = E(1 - e^{ε-Z})_+ = \int_t^∞ m·e^{-m(x-t)} S(x) dx,
-
-    and F(ε) = 1 − e^(mt)·(1 − F(a + m²/2)) for t < 0. In one dimension F(ε) = 2·δ_m(ε − a) with the
-    Gaussian curve δ_m. In more, S is replaced cell by cell by the tangent of its logarithm at the
-    left end, which lies above it because S is log-concave, and the integral is exact.
+    With t = (ε − a − m²/2)/m and the survival function S of χ, F(ε) is the integral of
+    m·e^(−m(x−t))·S(x) over x > t if t ≥ 0, else 1 − e^(mt)·(1 − F(a + m²/2)). In one dimension it
+    is 2·δ_m(ε − a), δ_m a Gaussian curve. In more, S is replaced cell by cell by tangents of its
+    logarithm: see "Evaluation of the bound with χ" of *Objective perturbation* in the user guide.
     """
 
     mu: float  # m
