@@ -88,18 +88,9 @@ def added(answers: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
 class Blocks:
     """Blocks of rows of a dask array or dataframe, with their targets and weights.
 
-    Parameters
-    ----------
-    graph : dict
-        *Private.* Tasks and data of a dask graph.
-    keys : list
-        Keys of the blocks.
-    names : list
-        *Public.* Names of the columns; empty for arrays.
-    n_columns : int or None
-        *Public.* None for one column without a second axis.
-    n_bytes : float
-        *Public.* Size of what has to be computed; infinite if unknown.
+    The graph and its `keys` are *private*. The `names` of columns, empty for arrays, and
+    `n_columns`, None for one column without a second axis, are *public*. So is `n_bytes`, the size
+    of what has to be computed, infinite if unknown.
 
     Attributes
     ----------
@@ -144,8 +135,8 @@ class Blocks:
         lazy = {name: by_rows(name, part) for name, part in given.items() if is_collection(part)}
         if first not in lazy:
             raise ValueError(
-                f"{next(iter(lazy))} is a dask collection, and {first} is in memory: both must be "
-                "dask collections. Call .compute() where it fits into memory."
+                f"{next(iter(lazy))} is a dask collection, but {first} is in memory. Pass both as "
+                "dask collections, or call .compute() if the data fit into memory."
             )
         tasks = {name: _tasks(part) for name, part in lazy.items()}
         graph = {key: task for own, _ in tasks.values() for key, task in own.items()}

@@ -77,8 +77,7 @@ class Records(Generic[Facts]):
     X : Columns, ndarray, sparse matrix or frame of shape (n_rows, n_columns)
         *Private.* The rows. If rows are in blocks, it has no rows: only columns and their types.
     facts : object
-        *Public.* Facts of the family, such as bounds, classes or keys. They are sent to the
-        workers that have the rows.
+        *Public.* Facts of the family, such as bounds, classes or keys; sent to the workers.
     y : Column or ndarray of shape (n_rows,), or None
         *Private.* Targets, or the column by which a statistic groups the rows.
     weights : ndarray of shape (n_rows,) or None
@@ -128,26 +127,13 @@ class Records(Generic[Facts]):
     ) -> Records[Any]:
         """Check the shapes of an estimator's data, and remember the columns of X.
 
-        The values are first read by `check`, before the spend.
+        The values are first read by `check`, before the spend. With ``reset=False`` the columns are
+        compared with those of `fit`. Without privacy weights are not clipped to `max_weight`.
 
-        Parameters
-        ----------
-        estimator : estimator
-            It has the public parameters `epsilon` and `neighboring`.
-        X, y, sample_weight, groups : array-like
-            *Private.* ``y=None`` raises if the estimator's tags say that it needs targets.
-        max_weight : float or None
-            *Public.* Weights are clipped to [0, max_weight]; needed if weights are given.
-        is_private : bool
-            *Public.* Without privacy weights are not clipped.
-        reset : bool
-            *Public.* Whether the columns are remembered, or compared with those of `fit`.
-        validate : callable or None
-            ``validate(estimator, X, y, reset=...)`` returns X and y, in place of the usual checks
-            of a table. It runs for each block as well, without what only the driver may know.
-        facts : callable or None
-            Returns the public facts. It is called after checks of the columns and before checks of
-            the targets, so that errors in public parameters come first.
+        ``validate(estimator, X, y, reset=...)`` replaces the usual checks of a table. It also runs
+        for each block, without what only the driver may know. `facts` returns the public facts. It
+        is called between the checks of columns and of targets, so that errors in public parameters
+        come first.
         """
         most = _checked_max_weight(sample_weight, max_weight, is_private=is_private)
         public: dict[str, Any] = {"max_weight": most, "count_is_public": is_count_public(estimator)}

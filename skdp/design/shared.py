@@ -62,14 +62,6 @@ class SharedDesign(Wrapper):
     ) -> Iterator[T]:
         yield from self.inner.parts(function, most_rows)
 
-    def total(
-        self,
-        function: Callable[[MemoryDesign], T],
-        most_rows: int | None = None,
-        rows: np.ndarray | None = None,
-    ) -> T:
-        return self.inner.total(function, most_rows, rows)
-
     def slope_sum(
         self,
         derivative: Pointwise,
