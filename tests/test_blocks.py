@@ -161,7 +161,7 @@ def test_chunks_of_other_lengths_are_refused_by_number():
 
 
 def test_targets_alone_may_not_be_lazy():
-    with pytest.raises(ValueError, match="y is a dask collection, and X is in memory"):
+    with pytest.raises(ValueError, match="y is a dask collection, but X is in memory"):
         Blocks.of(X, da.from_array(Y))
 
 
@@ -254,7 +254,7 @@ def test_targets_as_a_column_vector_are_one_column_with_one_warning(kind):
 
 def test_messages_name_the_parameters_of_the_caller():
     scores = da.from_array(X[:, 0], chunks=30)
-    with pytest.raises(ValueError, match="y_true is a dask collection, and y_score is in"):
+    with pytest.raises(ValueError, match="y_true is a dask collection, but y_score is in"):
         score_report(da.from_array(Y, chunks=30), X[:, 0], epsilon=1.0, classes=[0, 1])
     with pytest.raises(ValueError, match="y_score has 4 blocks of rows, and y_true 2"):
         score_report(da.from_array(Y, chunks=50), scores, epsilon=1.0, classes=[0, 1])

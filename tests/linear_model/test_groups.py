@@ -193,7 +193,7 @@ BAD = {
         "a person with",
     ),
     "no rows kept": (GROUPS, {"max_rows": 0}, ValueError, "max_rows must be"),
-    "rows kept of nobody": (None, {"max_rows": 2}, ValueError, "needs groups="),
+    "rows kept of nobody": (None, {"max_rows": 2}, ValueError, "needs groups"),
 }
 
 
