@@ -1,4 +1,4 @@
-"""What several fits of one model have released together, each from its part of the records."""
+"""The joint guarantee of several fits of one model, each to a partition of the records."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ ByPart = tuple[tuple[str | None, Event], ...]
 
 
 def together(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> PrivacyGuarantee:
-    """Return the guarantee of fits whose parameters were fixed beforehand.
+    """Return the joint guarantee of fits whose parameters were fixed beforehand.
 
-    A record of one part was read by the fits on that part and by those on all: what holds for every
-    part holds for all records (*Disjoint parts* in the documentation).
+    Fits to one partition and fits to all records read a record of that partition. A guarantee that
+    holds for every partition holds for all records (*Disjoint parts* in the user guide).
     """
     by_part = _summed(earlier.by_part + now.by_part)
     _check_units(earlier, now)
@@ -52,13 +52,13 @@ def together(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> PrivacyGuarant
 def _check_units(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> None:
     if earlier.unit != now.unit:
         raise ValueError(
-            f"The model was learned with one {earlier.unit} as the unit of privacy, and this fit "
-            f"protects one {now.unit}: give groups= in every fit, or in none."
+            f"Earlier calls protected one {earlier.unit}, and this call protects one {now.unit}. "
+            "Pass groups in every call of partial_fit or in none."
         )
 
 
 def _summed(releases: ByPart) -> list[tuple[str | None, Counter[Event]]]:
-    """Return how often each event was released from each part."""
+    """Count the releases of each event, for each partition."""
     found: dict[str | None, Counter[Event]] = {}
     for part, event in releases:
         counts = found.setdefault(part, Counter())
@@ -68,7 +68,7 @@ def _summed(releases: ByPart) -> list[tuple[str | None, Counter[Event]]]:
 
 
 def _composed(counts: Counter[Event]) -> Event:
-    """Return all of them, equal ones counted: nested ones would outgrow the stack some day."""
+    """Return the composition, flat: nested events would overflow the stack after many calls."""
     if NonPrivateEvent() in counts:
         return NonPrivateEvent()
     leaves = tuple(

@@ -1,4 +1,4 @@
-"""Probabilities that are right on average, learned privately from rows that judge."""
+"""Private probability calibration."""
 
 from skdp.calibration.calibration_map import CalibrationMap
 from skdp.calibration.dp_calibrated_classifier import DPCalibratedClassifier

@@ -1,4 +1,4 @@
-"""From scores to probabilities, learned from noisy counts alone."""
+"""Maps from scores to probabilities, computed from noisy counts."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from skdp.metrics import ScoreReport
 
 __all__ = ["METHODS", "CalibrationMap"]
 
-_RIDGE = 1e-3  # on slope less 1 and intercept, beside a mean loss in nats
-_SMOOTHED = 1.0  # rows of each label added to a bin and to all, so that none says never or always
+_RIDGE = 1e-3  # of the slope minus 1 and the intercept, relative to a mean loss in nats
+_SMOOTHED = 1.0  # rows of each label added to bins and totals, to avoid probabilities 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
 class CalibrationMap:
-    """A function from scores to probabilities, linear between knots and level beyond them.
+    """A function from scores to probabilities, linear between knots and constant beyond them.
 
     Parameters
     ----------
     scores : ndarray of shape (n_knots,)
         *Public.* Centers of bins.
     shares : ndarray of shape (n_knots,)
-        *Released.* Probabilities there.
+        *Released.* Probabilities at the centers.
     """
 
     scores: np.ndarray
@@ -34,7 +34,7 @@ class CalibrationMap:
 
     @classmethod
     def of(cls, report: ScoreReport, method: str) -> CalibrationMap:
-        """Return the map that a report on scores in [0, 1] tells of, at no further cost.
+        """Compute the map from a report on scores in [0, 1]; spends nothing.
 
         Parameters
         ----------
@@ -46,6 +46,7 @@ class CalibrationMap:
         Returns
         -------
         CalibrationMap
+            The map.
         """
         centers = 0.5 * (report.edges[1:] + report.edges[:-1])
         whole = max(report.total, 1.0)
@@ -59,7 +60,7 @@ class CalibrationMap:
 
 
 def _isotonic(centers: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return shares of positives, made to rise; a bin without rows has those of its neighbors."""
+    """Return rising shares of positives, interpolated in bins without rows."""
     rows = counts.sum(axis=0)
     seen = rows > 0.0
     shares = (counts[1, seen] + _SMOOTHED) / (rows[seen] + 2.0 * _SMOOTHED)
@@ -85,7 +86,7 @@ METHODS = {"isotonic": _isotonic, "sigmoid": _sigmoid}
 
 
 def _projected(numbers: np.ndarray, total: float) -> np.ndarray:
-    """Return the nearest numbers, none of them negative, with this sum."""
+    """Return the nearest nonnegative numbers with this sum."""
     falling = np.sort(numbers)[::-1]
     excess = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
     kept = np.flatnonzero(falling > excess)[-1]

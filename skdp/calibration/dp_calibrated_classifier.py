@@ -1,92 +1,93 @@
-"""A fitted classifier with probabilities that are right on average."""
+"""Private probability calibration of a fitted classifier."""
 
 from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Self, TypeAlias
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import PrivateEstimator, ReleaseParameters
-from skdp.budget import PrivacyBudget
+from skdp.budget import BudgetHandle
 from skdp.calibration.calibration_map import METHODS, CalibrationMap
 from skdp.data.records import Records
 from skdp.data.validation import check_lengths, present, refuse_collections
-from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._evaluation import Evaluation, Question
 from skdp.metrics._foreign import answer_of
 from skdp.metrics.one_vs_rest_report import OneVsRestCounts, OneVsRestReport
-from skdp.metrics.score_report import ScoreCounts
+from skdp.metrics.score_report import ScoreCounts, ScoreReport
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice
 from skdp.workloads import QueryPlan
 
 __all__ = ["DPCalibratedClassifier"]
 
-_FEWEST = 300.0  # records times ε a histogram of scores; fewer make probabilities worse by noise
+_FEWEST = 300.0  # records times ε per histogram; with fewer, noise makes probabilities worse
+ScoreRecords: TypeAlias = Records[Question[ScoreReport | OneVsRestReport]]
 
 
 class DPCalibratedClassifier(
     ClassifierMixin,
     MetaEstimatorMixin,
-    PrivateEstimator[Records[Any], QueryPlan, np.ndarray],
+    PrivateEstimator[ScoreRecords, QueryPlan, np.ndarray],
 ):
-    """Learn privately which probabilities the scores of a fitted classifier stand for.
+    """Private probability calibration of a fitted classifier.
 
-    The rows must not be rows that the classifier was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and its scores look better than they are.
+    Use rows, and people, that the classifier was not fitted to. Otherwise the costs of both add up
+    for them, and the scores look better than they are.
 
     Parameters
     ----------
     estimator : estimator
-        *Public.* A classifier that is fitted, privately or to public data, and stays as it is; put
-        it into scikit-learn's `FrozenEstimator` where it will be cloned. Calibrated is what it
-        gives by `predict_proba`, or the logistic function of its `decision_function`: of several
-        classes each against all others, and probabilities are scaled to a sum of 1.
+        *Public.* A classifier that is fitted, privately or to public data. It is not changed; wrap
+        it in scikit-learn's `FrozenEstimator` if it is cloned. Its scores are those of
+        `predict_proba`, or the logistic function of `decision_function`. With more than two
+        classes, each is calibrated against the rest.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats of the calibration; finite.
-    delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
+        *Public.* Privacy loss of one fit, in nats.
+    delta : float or None
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     method : {"isotonic", "sigmoid"}, default "isotonic"
-        *Public.* Any increasing function, linear between centers of bins; or a logistic function of
-        the scores' logits, which suits models that are only too sure of themselves.
+        *Public.* An increasing function that is linear between centers of bins, or a logistic
+        function of the scores' logits, which suits overconfident models.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* One of `skdp.workloads.NOISES`. ``"auto"`` minimizes the variance.
+    neighboring : {"replace_one", "add_remove_one"}
         *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
-        *Public.* What the fit spends from, before it learns.
-    random_state : None, int, numpy Generator or RandomState, default None
+    budget : PrivacyBudget or None
+        *Public.* Budget that `fit` spends from before it reads the data.
+    random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
 
     Attributes
     ----------
     maps_ : tuple of CalibrationMap
-        From scores to probabilities: that of the second of two classes, or of each of several.
+        *Released.* From scores to probabilities: one map for two classes, else one per class.
     report_ : ScoreReport or OneVsRestReport
-        How good the scores were before, from the same release.
+        *Released.* Quality of the scores before calibration, from the same release.
     classes_ : ndarray of shape (n_classes,)
-        Labels of the classifier.
+        *Public.* Labels of the classifier.
     n_features_in_ : int
-        Columns of X, where the classifier says so.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where the classifier knows them.
+        *Public.* Number of columns of X, if the classifier has it.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        *Public.* Only if the classifier has it.
     privacy_ : PrivacyGuarantee
-        Of the calibration; that of the classifier is its own.
+        *Public.* Guarantee of the calibration, without the classifier.
 
     Notes
     -----
-    **Guarantee.** That of `skdp.metrics.score_report`, or of several classes of
-    `skdp.metrics.one_vs_rest_report`, from whose noisy counts all is computed: they are projected
-    on counts that are not negative and have the same sum.
+    **Guarantee.** As `skdp.metrics.score_report`, or `skdp.metrics.one_vs_rest_report` for several
+    classes. Everything is computed from their noisy counts.
 
-    Where the number of rows is public, fewer than 300/ε of them are refused, or 300·√K/ε for K > 2
-    classes: the noise would make probabilities worse.
+    If the number of rows is public, `fit` raises ValueError for fewer than 300/ε rows, or 300·√K/ε
+    for K > 2 classes: the noise would make the probabilities worse.
 
     Examples
     --------
@@ -105,15 +106,15 @@ class DPCalibratedClassifier(
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         epsilon: float = 1.0,
         delta: float | None = None,
         method: str = "isotonic",
         noise: str = "auto",
         neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        random_state: Any = None,
+        budget: BudgetHandle | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.epsilon = epsilon
@@ -124,7 +125,7 @@ class DPCalibratedClassifier(
         self.budget = budget
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> DPCalibratedClassifier:
+    def fit(self, X: MatrixLike, y: VectorLike, groups: VectorLike | None = None) -> Self:
         """Learn the probabilities of scores.
 
         Parameters
@@ -134,38 +135,38 @@ class DPCalibratedClassifier(
         y : array-like of shape (n_samples,)
             *Private.* Their labels.
         groups : array-like of shape (n_samples,) or None, default None
-            *Private.* The person of each row. All rows of a person are one record, and each of its
-            rows has the same weight. ``None``: each row is a record.
+            *Private.* The person of each row. All rows of a person are one record with equal row
+            weights. ``None``: each row is a record.
 
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
         ValueError
             If a parameter or a shape is wrong, there are too few records, or labels are not those
-            of the classifier; nothing is spent.
+            of the classifier. Nothing is spent.
         NotFittedError
-            If the classifier is not fitted; nothing is spent.
+            If the classifier is not fitted. Nothing is spent.
         BudgetExceededError, BudgetClosedError
-            If the budget does not admit the release; then nothing is learned.
+            If the budget does not admit the release. Nothing is learned.
         """
-        self._fit_privately(X, y, groups=groups)
-        return self
+        return self._fit_privately(X, y, groups=groups)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return calibrated probabilities.
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Compute calibrated probabilities.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            *Private.* Rows as the classifier takes them.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
+            Probabilities, in the order of `classes_`. They are as private as X.
         """
         check_is_fitted(self, "maps_")
         columns = np.atleast_2d(_scores(self.estimator, X).T)
@@ -174,23 +175,29 @@ class DPCalibratedClassifier(
             return np.stack([1.0 - shares[0], shares[0]], axis=1)
         return np.asarray((shares / shares.sum(axis=0)).T)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable labels.
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the most probable label of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            *Private.* Rows as the classifier takes them.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            Labels from `classes_`. They are as private as X.
         """
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
     def _check_data(
-        self, parameters: ReleaseParameters, X: Any, y: Any, *, groups: Any = None
-    ) -> Records[Any]:
+        self,
+        parameters: ReleaseParameters,
+        X: MatrixLike,
+        y: VectorLike,
+        *,
+        groups: VectorLike | None = None,
+    ) -> ScoreRecords:
         check_choice("method", self.method, METHODS)
         check_is_fitted(self.estimator)
         refuse_collections(self, X, y)
@@ -204,22 +211,26 @@ class DPCalibratedClassifier(
         return records
 
     def _evaluation(self) -> Evaluation:
-        """Return the transaction that counts scores, in one histogram or in one for each class."""
+        """Return the transaction that counts scores, in one histogram or in one per class."""
         classes = self.estimator.classes_
         if np.size(classes) == 1:
-            raise ValueError("estimator must be a classifier of two classes or more.")
+            raise ValueError("estimator must be a classifier of at least two classes.")
         question = ScoreCounts if np.size(classes) == 2 else OneVsRestCounts
         return Evaluation(question(classes, "auto"), self.noise)
 
-    def _plan(self, parameters: ReleaseParameters, records: Records[Any]) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, records: ScoreRecords) -> QueryPlan:
         return self._evaluation()._plan(parameters, records)
 
-    def _read(self, plan: QueryPlan, records: Records[Any], rng: np.random.Generator) -> np.ndarray:
+    def _read(self, plan: QueryPlan, records: ScoreRecords, rng: np.random.Generator) -> np.ndarray:
         return self._evaluation()._read(plan, records, rng)
 
     def _publish(
-        self, plan: QueryPlan, records: Records[Any], released: Any, guarantee: PrivacyGuarantee
-    ) -> DPCalibratedClassifier:
+        self,
+        plan: QueryPlan,
+        records: ScoreRecords,
+        released: np.ndarray,
+        guarantee: PrivacyGuarantee,
+    ) -> Self:
         report = self._evaluation()._publish(plan, records, released, guarantee)
         reports = report if isinstance(report, OneVsRestReport) else (report,)
         self.report_ = report
@@ -230,15 +241,15 @@ class DPCalibratedClassifier(
                 setattr(self, name, getattr(self.estimator, name))
         return self
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags = self.estimator.__sklearn_tags__().input_tags
         tags.non_deterministic = self.random_state is None
         return tags
 
 
-def _scores(estimator: Any, X: Any) -> np.ndarray:
-    """Return in [0, 1] what a classifier thinks of the second of two classes, or of each."""
+def _scores(estimator: BaseEstimator, X: MatrixLike) -> np.ndarray:
+    """Return scores in [0, 1] of the second of two classes, or of each of several."""
     if not hasattr(estimator, "predict_proba"):
         return expit(present("scores", estimator.decision_function(X)))
     shares = present("scores", estimator.predict_proba(X))
@@ -250,6 +261,6 @@ def _check_enough(n_records: int, parameters: ReleaseParameters, n_classes: int)
     fewest = _FEWEST / epsilon * (1.0 if n_classes == 2 else math.sqrt(n_classes))
     if n_records < fewest:
         raise ValueError(
-            f"{n_records} {parameters.unit}s at epsilon={epsilon:g} are too few to calibrate with: "
-            f"there must be {fewest:.0f}."
+            f"{n_records} {parameters.unit}s at epsilon={epsilon:g} are too few for calibration. "
+            f"At least {fewest:.0f} are needed."
         )

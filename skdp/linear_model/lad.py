@@ -30,8 +30,9 @@ class DPLADRegressor(PrivateQuantileRegressor):
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
         are clipped to it.
     features : transformer or None, default None
-        *Public.* Feature map of `skdp.features`, or row-wise scikit-learn transformers that learn
-        nothing. Accepts data frames with strings and missing values. ``None``: the columns of X.
+        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
+        row at a time and learn nothing. X may then be a data frame with strings and missing values.
+        ``None``: the columns of X.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
         columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
@@ -53,13 +54,15 @@ class DPLADRegressor(PrivateQuantileRegressor):
         *Public.* Inverse regularization strength: the penalty on the coefficients and the intercept
         is |θ|²/(2C). ``"auto"`` relies on early stopping; C then has almost no effect.
     smoothing : float in [0.01, 1e6), default 0.05
-        *Public.* Width of the stretch over which the loss is rounded near its non-smooth point, as
-        a share of half the width of `target_bounds`. The quantiles are those of targets blurred by
-        it. Small widths cost run time; take 0.3 with ``"dp_sgd"`` and ``"phased_sgd"``.
+        *Public.* Width of the stretch over which the loss is rounded near its non-smooth point: in
+        margins, or as a share of half the width of `target_bounds`. A quantile is that of targets
+        blurred by as much. Small widths cost run time; ``"dp_sgd"`` and ``"phased_sgd"`` take less
+        and shorter steps then, and learn more with 0.3.
     fit_intercept : bool, default True
         *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.5
-        *Public.* Value of the constant column. Larger adds noise; smaller slows the intercept.
+        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
+        the intercept.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Solvers* in the user guide); see `solver_`.
@@ -70,8 +73,9 @@ class DPLADRegressor(PrivateQuantileRegressor):
         *Public.* A guess of n for ``add_remove_one``; it should not be too low. ``None``: estimate
         n with 1 % of μ² if the solver needs it. See :term:`n_samples_hint`.
     subsample : float in (0, 1], "auto" or None
-        *Public.* Probability with which each row is used; ``"auto"`` aims at a million rows.
-        ``None``: all rows, for Dask ``"auto"`` if that costs no more. See :term:`subsample`.
+        *Public.* Probability with which each row is used. ``"auto"`` aims at a million rows.
+        ``None``: all rows in memory, ``"auto"`` for Dask if that costs no more. See
+        :term:`subsample`.
     random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.

@@ -39,8 +39,9 @@ class DPLinearRegression(PrivateLinearRegressor):
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
         are clipped to it.
     features : transformer or None, default None
-        *Public.* Feature map of `skdp.features`, or row-wise scikit-learn transformers that learn
-        nothing. Accepts data frames with strings and missing values. ``None``: the columns of X.
+        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
+        row at a time and learn nothing. X may then be a data frame with strings and missing values.
+        ``None``: the columns of X.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
         columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
@@ -68,7 +69,8 @@ class DPLinearRegression(PrivateLinearRegressor):
     fit_intercept : bool, default True
         *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.5
-        *Public.* Value of the constant column. Larger adds noise; smaller slows the intercept.
+        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
+        the intercept.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Solvers* in the user guide); see `solver_`.
@@ -79,8 +81,9 @@ class DPLinearRegression(PrivateLinearRegressor):
         *Public.* A guess of n for ``add_remove_one``; it should not be too low. ``None``: estimate
         n with 1 % of μ² if the solver needs it. See :term:`n_samples_hint`.
     subsample : float in (0, 1], "auto" or None
-        *Public.* Probability with which each row is used; ``"auto"`` aims at a million rows.
-        ``None``: all rows, for Dask ``"auto"`` if that costs no more. See :term:`subsample`.
+        *Public.* Probability with which each row is used. ``"auto"`` aims at a million rows.
+        ``None``: all rows in memory, ``"auto"`` for Dask if that costs no more. See
+        :term:`subsample`.
     random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.

@@ -36,8 +36,9 @@ class DPSGDClassifier(PrivateSGD[np.ndarray], PrivateLinearClassifier):
     Parameters
     ----------
     features : transformer or None, default None
-        *Public.* Feature map of `skdp.features`, or row-wise scikit-learn transformers that learn
-        nothing. Accepts data frames with strings and missing values. ``None``: the columns of X.
+        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
+        row at a time and learn nothing. X may then be a data frame with strings and missing values.
+        ``None``: the columns of X.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
         columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
@@ -66,7 +67,8 @@ class DPSGDClassifier(PrivateSGD[np.ndarray], PrivateLinearClassifier):
     fit_intercept : bool, default True
         *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.3
-        *Public.* Value of the constant column. Larger adds noise; smaller slows the intercept.
+        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
+        the intercept.
     class_weight : dict or None
         *Public.* Weights by label; the largest scales the noise. ``"balanced"`` raises ValueError.
     n_steps : int, default 100
@@ -186,12 +188,10 @@ class DPSGDClassifier(PrivateSGD[np.ndarray], PrivateLinearClassifier):
     ) -> Self:
         """Learn from more rows, starting from the released coefficients.
 
-        Each call spends (`epsilon`, `delta`), and `privacy_` is the composition of all calls. For
-        disjoint chunks of records, give each call a handle on its own partition,
-        ``set_params(budget=budget.at(partition=k))``: the calls together then cost as much as the
-        costliest partition. `privacy_` holds for parameters that were fixed beforehand; a budget
-        holds for any. A call that fails after the spend drops the coefficients and `privacy_`. Only
-        the ledger of the budget still has the earlier costs.
+        Each call spends (`epsilon`, `delta`), and `privacy_` is the composition of all calls, if
+        their parameters were fixed beforehand. Calls on disjoint partitions do not add up:
+        ``set_params(budget=budget.at(partition=k))``. A call that fails after the spend drops the
+        coefficients and `privacy_`; only the ledger of the budget keeps the earlier costs.
 
         Parameters
         ----------

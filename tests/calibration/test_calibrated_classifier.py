@@ -136,7 +136,7 @@ def test_a_calibration_is_paid_for_or_not_made(neighboring, method):
         (DPCalibratedClassifier(MODEL), np.zeros(7), "inconsistent"),
         (DPCalibratedClassifier(LogisticRegression()), None, "not fitted"),
         (DPCalibratedClassifier(OneClass()), None, "two classes"),
-        (DPCalibratedClassifier(SEVERAL, epsilon=0.6), None, "must be 1118"),
+        (DPCalibratedClassifier(SEVERAL, epsilon=0.6), None, "At least 1118"),
     ],
 )
 def test_what_is_wrong_is_refused_and_nothing_is_spent(model, y, message):
