@@ -184,7 +184,7 @@ def test_what_is_refused_costs_nothing_and_quotes_nothing(model):
         ({"delta": 0.0}, X, "needs delta > 0"),
         ({}, frame, "column 'a' contains strings"),
         ({}, X[:0], "0 sample"),
-        ({}, np.zeros((2, 5000)), "takes up to 4096 columns"),
+        ({}, np.zeros((2, 5000)), "takes at most 4096 columns"),
     ]
     for parameters, rows, message in cases:
         wrong = clone(model).set_params(budget=budget, **parameters)

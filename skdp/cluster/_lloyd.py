@@ -25,9 +25,9 @@ _LEAST_COUNT = 1.0  # no guarantee rests on it: a smaller cluster stays where it
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """*Released*: centers in units of the radius, and the variance of each in every coordinate.
+    """*Released*: centers in units of the radius, and an estimate of each one's variance.
 
-    The variances are estimates too; None before anything was measured.
+    The variances are per coordinate, and None before the first step.
     """
 
     centers: np.ndarray
@@ -35,11 +35,9 @@ class Estimate:
 
 
 def count_unit(n_coordinates: int, neighboring: Neighboring) -> float:
-    """Return what a row counts, beside up to `n_coordinates` of length 1 at most.
-
-    Where a row is replaced within its cluster the coordinates move by 2, and nothing else does;
-    counting by 1 moves no more, if the row changes its cluster.
-    """
+    """Return the count b of a row, released with up to `n_coordinates` of length at most 1."""
+    # A row replaced within its cluster moves the coordinates by 2, and nothing else. With b = 1 a
+    # row that changes its cluster moves no more.
     # A step's noise is √(1 + b²) in each of q coordinates and that over b in the count. The sum of
     # squares, (1 + b²)·(q + 1/b²), is least at b² = q^(−1/2). No guarantee rests on b.
     return 1.0 if neighboring.count_is_public else n_coordinates**-0.25
@@ -48,14 +46,11 @@ def count_unit(n_coordinates: int, neighboring: Neighboring) -> float:
 def ask_step(
     name: str, n_clusters: int, n_coordinates: int, neighboring: Neighboring, share: float
 ) -> GaussianStep:
-    """Return a step of (b·N, S) for all clusters: counts N, sums S of rows of length 1 at most.
-
-    A row adds (b, y) to one cluster. Two in one cluster differ by 2 at most, in two clusters by
-    √(2·(1 + b²)), which is 2 for b = 1.
-    """
+    """Return a step of (b·N, S) for all clusters: counts N, sums S of rows of length at most 1."""
     b = count_unit(n_coordinates, neighboring)
-    # A row added or removed has the length √(1 + b²). The proofs of all steps, and that this is
-    # attained, are in the documentation: *Principal components and k-means*.
+    # A row adds (b, y) to one cluster, of length at most √(1 + b²). Two rows in one cluster differ
+    # by at most 2, in two clusters by at most √(2·(1 + b²)), which is 2 for b = 1. Proofs, and that
+    # this is attained: *Principal components and k-means* in the documentation.
     distance = 2.0 if neighboring.count_is_public else math.hypot(1.0, b)
     return GaussianStep(name, n_clusters * (n_coordinates + 1), distance * ROUNDED_ONCE, share)
 
@@ -71,10 +66,9 @@ def release_step(
     before: Estimate,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Return what the estimate becomes by one more noisy step: one pass over the rows.
+    """Return the estimate after one more noisy step, in one pass over the rows.
 
-    A row counts `unit`, that of `ask_step`: the step was priced for it, and not for that of fewer
-    coordinates, which would be larger.
+    `unit` is the count of a row in `ask_step`, even if fewer coordinates are kept.
     """
     totals = records.total(partial(_totals, center, vectors, radius, before.centers))["totals"]
     totals[:, 0] *= unit
@@ -93,9 +87,8 @@ def _totals(
     reach, k = farthest(records.facts), len(centers)
     counts, sums = np.zeros(k, np.int64), np.zeros((k, vectors.shape[1]))
     C = whole(centers.copy(), _CENTER_BITS)
-    # A row is nearest to the center with the largest z·c − |c|²/2, here in units of 2^−(22 + 16).
-    # All terms are integers below 2^53, so neither another row nor the order of a sum changes the
-    # cluster of a row.
+    # The nearest center has the largest z·c − |c|²/2, here in units of 2^−(22 + 16). All terms are
+    # integers below 2^53, so neither other rows nor the order of a sum change the cluster of a row.
     half_squares = (C * C).sum(axis=1) * 2.0 ** (_BITS - _CENTER_BITS - 1)
     for along, _, weights in projected(records, center, vectors, reach, max(k, vectors.shape[1])):
         along *= reach / radius
@@ -111,12 +104,11 @@ def _totals(
 def _improved(
     before: Estimate, counts: np.ndarray, sums: np.ndarray, noise: float, unit: float
 ) -> Estimate:
-    """Return centers between those before and the noisy means, by the variances of both.
+    """Return centers between the old centers and the noisy means, weighted by precision.
 
-    The means have the variance (noise/N)². How wrong the centers before were is estimated by how
-    far the means are off, for all clusters together: from the squares of the distances their noise
-    is taken off, and what their variance before explains. Clusters whose count is mostly noise
-    stay.
+    The means have variance (noise/N)². The variance of the old centers is estimated for all
+    clusters together: the mean squared distance minus both known variances. Clusters whose count is
+    mostly noise stay.
     """
     least = max(noise / unit, _LEAST_COUNT)
     known, counts = counts >= least, np.maximum(counts, least)

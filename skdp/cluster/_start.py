@@ -1,4 +1,4 @@
-"""Where the centers start: clusters of rows that are made up, like a noisy picture of the data."""
+"""Initial centers: clusters of synthetic rows made from noisy counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 __all__ = ["MOST_CELLS", "ask_cells", "deviations", "release_start"]
 
 MOST_CELLS = 2**14
-# No guarantee rests on these: what is asked for by them was priced, and the rest is made up.
+# No guarantee rests on these: the release has a plan, and the rest is post-processing.
 _MOST_AXES = 3
 _WIDTH = 2.5  # deviations, on either side
 _ROWS_PER_CELL = 2.0  # in units of the noise
@@ -30,15 +30,15 @@ _STARTS, _MANY_CLUSTERS = 3, 100  # more clusters are found once: time grows as 
 
 
 def ask_cells(neighboring: Neighboring, share: float) -> GaussianStep:
-    """Return the step of a histogram along the first directions: one row is in one cell."""
+    """Return the step of a histogram along the first directions; a row is in one cell."""
     return GaussianStep("cells", MOST_CELLS, distance_of(neighboring), share)
 
 
 def deviations(directions: Directions, radius: float, n_rows: float) -> np.ndarray:
-    """Return about how far rows spread along each direction.
+    """Return the approximate standard deviation of rows along each direction.
 
-    Noise moves an eigenvalue w to w' = w + e²/4w where w > e/2, e the edge of its own spectrum (as
-    for spiked matrices); below that nothing is known but that w is at most e/2.
+    Noise whose own spectrum ends at e moves an eigenvalue w > e/2 to w' = w + e²/4w (spiked
+    matrices). Of smaller eigenvalues only w ≤ e/2 is known.
     """
     weights, edge = directions.weights, directions.edge
     without = 0.5 * (weights + np.sqrt(np.maximum(weights**2 - edge**2, 0.0)))
@@ -55,10 +55,10 @@ def release_start(
     n_clusters: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return centers along `vectors`, about `center`: one pass over the rows.
+    """Return centers along `vectors`, relative to `center`, in one pass over the rows.
 
-    Counts of rows in a grid along the first directions are released. Rows are made up by them,
-    with normal coordinates along the other directions, and clustered as often as one likes.
+    The counts in a grid along the first directions are released. Synthetic rows with normal
+    coordinates along the other directions are then clustered, at no cost.
     """
     axes = min(_MOST_AXES, spread.size)
     box, per_axis = _WIDTH * spread[:axes], _cells_per_axis(plan, center.n_rows, axes)
@@ -67,9 +67,8 @@ def release_start(
     made_up = spread * rng.standard_normal((_n_made_up(n_clusters), spread.size))
     made_up[:, :axes] = _points(_likely(noisy, plan.scale("cells")), box, per_axis, made_up, rng)
     seed, starts = int(rng.integers(2**32)), _STARTS if n_clusters <= _MANY_CLUSTERS else 1
-    return np.asarray(
-        KMeans(n_clusters, n_init=starts, random_state=seed).fit(made_up).cluster_centers_
-    )
+    found = KMeans(n_clusters, n_init=starts, random_state=seed).fit(made_up)
+    return np.asarray(found.cluster_centers_)
 
 
 def _counts(
@@ -95,13 +94,13 @@ def _n_made_up(n_clusters: int) -> int:
 
 
 def _cells_per_axis(plan: GaussianPlan, n_rows: float, axes: int) -> int:
-    """Return so many that a cell has some rows to one of noise."""
+    """Return a number such that cells have more rows than noise."""
     cells = min(n_rows / (_ROWS_PER_CELL * plan.scale("cells")), MOST_CELLS)
     return max(math.floor(cells ** (1.0 / axes)), 2)
 
 
 def _likely(counts: np.ndarray, scale: float) -> np.ndarray:
-    """Return probabilities of the cells, 0 for those that noise alone might have filled."""
+    """Return probabilities of the cells, 0 for those that may contain only noise."""
     least = min(_CUT * scale * math.sqrt(2.0 * math.log(counts.size)), counts.max())
     kept = np.where(counts >= least, np.maximum(counts, 1.0), 0.0)
     return np.asarray(kept / kept.sum())
@@ -110,7 +109,7 @@ def _likely(counts: np.ndarray, scale: float) -> np.ndarray:
 def _points(
     shares: np.ndarray, box: np.ndarray, per_axis: int, like: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return points that are uniform in cells which are drawn by their shares."""
+    """Return uniform points in cells drawn by their shares."""
     drawn = rng.choice(shares.size, size=len(like), p=shares)
     corners = np.stack(np.unravel_index(drawn, (per_axis,) * box.size), axis=1)
     return np.asarray(((corners + rng.random(corners.shape)) * (2.0 / per_axis) - 1.0) * box)

@@ -1,71 +1,143 @@
-"""Rows of numbers within public bounds, of estimators without targets."""
+"""Transformers of rows within public bounds, such as principal components."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 
-from skdp._private_fit import ReleaseParameters
+from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleasedT, ReleaseParameters
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.records import Records, check_numeric
 from skdp.data.validation import column_names, refuse_missing, validated_numbers
+from skdp.privacy import Neighboring
+from skdp.support.types import Bounds, MatrixLike, VectorLike
+from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
 
-__all__ = ["bounded_rows", "clipped", "filled_rows"]
+__all__ = ["BoundedRowsTransformer"]
 
-_MOST_COLUMNS = 4096  # of which a matrix with exact noise takes half a minute
-
-
-def bounded_rows(
-    estimator: Any, X: Any, parameters: ReleaseParameters, groups: Any = None
-) -> Records[ColumnBounds]:
-    """Return the rows after checks of shape, types, bounds and groups; without privacy floats.
-
-    The estimator keeps what a missing number counts as, for `filled_rows`.
-    """
-    estimator._filling = None
-    if not parameters.is_private:  # which takes what is in memory
-        floats = validated_numbers(estimator, X, reset=True, dtype=[np.float64, np.float32])
-        refuse_missing(floats, column_names(estimator))
-        return Records.arrived(floats, groups=groups)
-    records = Records.of(estimator, X, groups=groups)
-    records.check(check_numeric)
-    bounds = _bounds_of(estimator)
-    estimator._filling = bounds.middle
-    return records.with_facts(bounds)
+_MOST_COLUMNS = 4096  # exact noise for a matrix of that size takes half a minute
+_FLOATS = [np.float64, np.float32]
 
 
-def _bounds_of(estimator: Any) -> ColumnBounds:
-    n_columns = estimator.n_features_in_
-    if n_columns > _MOST_COLUMNS:
-        raise ValueError(
-            f"{type(estimator).__name__} releases a matrix of as many rows as columns, and takes "
-            f"up to {_MOST_COLUMNS} columns, got {n_columns}."
-        )
-    return ColumnBounds.of(estimator.bounds, n_columns, column_names(estimator))
+class BoundedRowsTransformer(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    PrivateEstimator[Records[ColumnBounds], GaussianPlan | NonPrivatePlan, ReleasedT],
+):
+    """A transformer that learns from rows within bounds, by several Gaussian releases."""
 
+    bounds: Bounds | None
+    n_features_in_: int
+    _filling: np.ndarray | None  # of missing values; None without privacy
 
-def clipped(
-    records: Records[ColumnBounds], width: int = 1
-) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-    """Yield clipped rows as floats, NaN as the middle of its bounds, and their steps, in chunks.
+    def fit(self, X: MatrixLike, y: None = None, groups: VectorLike | None = None) -> Self:
+        """Learn from the rows privately.
 
-    `width` numbers a row are going to be made of them. They are stored row by row: in which order a
-    row's numbers are added up must not depend on whether it is alone in its block.
-    """
-    for rows, steps in records.chunks(width):
-        yield np.ascontiguousarray(records.facts.clip(rows)), steps
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            *Private.* Values outside `bounds` are clipped. Missing values count as the middle of
+            the bounds. Without privacy nothing is clipped, and missing values raise ValueError.
+        y : None
+            Ignored.
+        groups : array-like of shape (n_samples,) or None, default None
+            *Private.* The person of each row. All rows of a person are one record. ``None``: each
+            row is a record.
 
+        Returns
+        -------
+        self : object
+            The fitted estimator.
 
-def filled_rows(estimator: Any, X: Any) -> np.ndarray:
-    """Return rows to be transformed as finite floats: what is missing as in `fit`.
+        Raises
+        ------
+        ValueError, BudgetExceededError, BudgetClosedError
+            If an argument is wrong, or the budget does not admit the fit; then nothing is read.
+        """
+        fitted: Self = self._fit_privately(X, groups=groups)
+        return fitted
 
-    They are copied only if something is missing.
-    """
-    X = validated_numbers(estimator, X, reset=False, dtype=[np.float64, np.float32])
-    filling, missing = estimator._filling, np.isnan(X)
-    if filling is not None and missing.any():
-        X = np.where(missing, filling.astype(X.dtype), X)
-    refuse_missing(X, column_names(estimator))
-    return X
+    def _is_gaussian(self) -> bool:
+        return True
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise ValueError if a parameter is wrong by itself."""
+
+    def _check_data(
+        self, parameters: ReleaseParameters, X: MatrixLike, *, groups: VectorLike | None = None
+    ) -> Records[ColumnBounds]:
+        self._check_parameters()
+        self._filling = None
+        if not parameters.is_private:
+            floats = validated_numbers(self, X, reset=True, dtype=_FLOATS)
+            refuse_missing(floats, column_names(self))
+            return Records.arrived(floats, groups=groups)
+        records = Records.of(self, X, groups=groups)
+        records.check(check_numeric)
+        bounds = self._checked_bounds()
+        self._filling = bounds.middle
+        return records.with_facts(bounds)
+
+    def _checked_bounds(self) -> ColumnBounds:
+        if self.n_features_in_ > _MOST_COLUMNS:
+            raise ValueError(
+                f"{type(self).__name__} takes at most {_MOST_COLUMNS} columns, got "
+                f"{self.n_features_in_}."
+            )
+        return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
+
+    def _plan(
+        self, parameters: ReleaseParameters, records: Records[ColumnBounds]
+    ) -> GaussianPlan | NonPrivatePlan:
+        if not parameters.is_private:
+            return NonPrivatePlan()
+        steps, name = self._steps(parameters.neighboring), type(self).__name__
+        return plan_steps(name, steps, parameters.epsilon, parameters.delta)
+
+    @abstractmethod
+    def _steps(self, neighboring: Neighboring) -> list[GaussianStep]:
+        """Return the steps of a private fit."""
+
+    def _read(
+        self,
+        plan: GaussianPlan | NonPrivatePlan,
+        records: Records[ColumnBounds],
+        rng: np.random.Generator,
+    ) -> ReleasedT:
+        if isinstance(plan, NonPrivatePlan):
+            return self._exact(records)
+        return self._noisy(plan, records, rng)
+
+    @abstractmethod
+    def _exact(self, records: Records[Any]) -> ReleasedT:
+        """Fit without privacy."""
+
+    @abstractmethod
+    def _noisy(
+        self, plan: GaussianPlan, records: Records[ColumnBounds], rng: np.random.Generator
+    ) -> ReleasedT:
+        """Fit by the steps of the plan."""
+
+    def _filled(self, X: MatrixLike) -> np.ndarray:
+        """Return rows to transform as floats, with missing values replaced as in `fit`.
+
+        They are copied only if a value is missing.
+        """
+        X = validated_numbers(self, X, reset=False, dtype=_FLOATS)
+        missing = np.isnan(X)
+        if self._filling is not None and missing.any():
+            X = np.where(missing, self._filling.astype(X.dtype), X)
+        refuse_missing(X, column_names(self))
+        return X
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        tags.input_tags.allow_nan = bool(np.isfinite(self.epsilon))
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

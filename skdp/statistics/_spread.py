@@ -1,9 +1,10 @@
-"""Where rows lie, how far from there and in which directions: released one after another.
+"""Center, radius and principal directions of rows, released one after another.
 
-Each answer is a sum over rows of terms that are whole numbers times a power of two, so that every
-sum is exact in double precision, in any order and grouping: no row changes what another adds.
-The rows of a person weigh 1 together at most, and add what is in the convex hull of 0 and of what
-one row may add: all distances here are those of records.
+Each answer is a sum over rows of integers times a power of two. Such sums are exact in double
+precision, in any order and grouping, so no row changes what another row adds. The rows of a person
+have total weight at most 1 and add a point in the convex hull of 0 and of what one row may add.
+So all sensitivities hold for records. Proofs: *Principal components and k-means* in the
+documentation.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import STEP_BITS, counted, exact_sums, in_records
 from skdp.data.records import Records
 from skdp.privacy import Neighboring
-from skdp.statistics._bounded_rows import clipped
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 from skdp.workloads.plan import ROUNDED_ONCE
 
@@ -49,9 +49,9 @@ _LEAST_COUNT = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Center:
-    """*Released*: the mean of the rows, within their bounds, and how many they are about.
+    """*Released*: the mean of the rows, within their bounds, and their approximate number.
 
-    `n_rows` is the public number where there is one.
+    `n_rows` is exact if it is public.
     """
 
     mean: np.ndarray
@@ -60,10 +60,10 @@ class Center:
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """*Released*: orthonormal columns by falling weight, and the size of noise in the weights.
+    """*Released*: orthonormal columns by falling weight.
 
-    `weights` are eigenvalues of the sum of yyᵀ over rows y of length 1 at most; `edge` is the
-    largest that noise alone would have, for many columns.
+    `weights` are eigenvalues of the sum of yyᵀ over rows y of length at most 1. `edge` is the
+    largest eigenvalue of the noise alone, for many columns.
     """
 
     vectors: np.ndarray
@@ -72,15 +72,13 @@ class Directions:
 
 
 def distance_of(neighboring: Neighboring) -> float:
-    """Return how far sums are apart of which each row adds non-negative parts of 1.
-
-    One row's part has l2 norm 1 at most; two have a non-negative product: √2.
-    """
+    """Return the l2 sensitivity of sums to which each row adds non-negative parts of 1."""
+    # A row adds a vector of l2 norm at most 1. Two such vectors have a non-negative product: √2.
     return math.sqrt(neighboring.n_changed) * ROUNDED_ONCE
 
 
 def ask_center(n_columns: int, neighboring: Neighboring, share: float) -> GaussianStep:
-    """Return the step of `release_center`: sums, and the number of rows where it is private."""
+    """Return the step of `release_center`: sums, and the number of rows if it is private."""
     if neighboring.count_is_public:
         return GaussianStep("center", n_columns, 2.0 * ROUNDED_ONCE, share)
     distance = math.hypot(1.0, _count_unit(n_columns))
@@ -88,15 +86,15 @@ def ask_center(n_columns: int, neighboring: Neighboring, share: float) -> Gaussi
 
 
 def ask_radius(neighboring: Neighboring, share: float) -> GaussianStep:
-    """Return the step of how many rows there are in each of some shells around the center."""
+    """Return the step of the counts of rows in shells around the center."""
     return GaussianStep("radius", _N_RADII, distance_of(neighboring), share)
 
 
 def ask_directions(n_columns: int, neighboring: Neighboring, share: float) -> list[GaussianStep]:
-    """Return the step of Σ yyᵀ, rows y of length 1 at most.
+    """Return the step of Σ yyᵀ, for rows y of length at most 1.
 
     |yyᵀ|_F = |y|², and |yyᵀ − zzᵀ|²_F = |y|⁴ + |z|⁴ − 2(y·z)² ≤ 2. The direction of a single
-    column is public: there is no step, and the other steps get its share.
+    column is public, so it has no step.
     """
     if n_columns == 1:
         return []
@@ -105,7 +103,7 @@ def ask_directions(n_columns: int, neighboring: Neighboring, share: float) -> li
 
 
 def _count_unit(n_columns: int) -> float:
-    """Return what a row counts, beside numbers of length 1 at most."""
+    """Return the count of a row, released with numbers of length at most 1."""
     return n_columns**-0.25
 
 
@@ -114,8 +112,8 @@ def release_center(
 ) -> Center:
     """Return the noisy mean.
 
-    A row u in [−1, 1]^d counts as u_j·√(h_j/Σh), h half the widths of the bounds: of all weights
-    these have the least noise in the mean, in units of X.
+    A row u in [−1, 1]^d adds u_j·√(h_j/Σh), where h are half the widths of the bounds. These
+    weights minimize the noise in the mean, in units of X.
     """
     bounds, n = records.facts, records.n_records
     weights = np.sqrt(bounds.half / bounds.half.sum())
@@ -133,10 +131,21 @@ def release_center(
 
 def _units(records: Records[ColumnBounds]) -> Iterator[dict[str, np.ndarray]]:
     bounds = records.facts
-    for rows, _ in clipped(records):
+    for rows, _ in _clipped(records):
         rows -= bounds.middle
         rows /= bounds.half
         yield {"u": np.clip(rows, -1.0, 1.0, out=rows)}
+
+
+def _clipped(
+    records: Records[ColumnBounds], width: int = 1
+) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """Yield chunks of clipped rows, and their steps, where `width` numbers are made of each row.
+
+    Chunks are C-contiguous, so that the order of a row's sum does not depend on its block.
+    """
+    for rows, steps in records.chunks(width):
+        yield np.ascontiguousarray(records.facts.clip(rows)), steps
 
 
 def release_spread(
@@ -148,19 +157,18 @@ def release_spread(
     quantile: float | None = None,
     data_norm: float | None = None,
 ) -> tuple[float, Directions]:
-    """Return a radius around the center, and directions: one pass over the rows.
+    """Return a radius around the center, and directions, in one pass over the rows.
 
-    The radius is `data_norm`, to which rows are clipped; or one that about a `quantile` of the
-    rows is within, and then rows are scaled to length 1.
+    With `data_norm` rows are clipped to this radius. Otherwise the radius contains about a
+    `quantile` of the rows, and rows are scaled to length 1.
     """
     sums = records.total(partial(_spread_sums, center, data_norm))
     radius = data_norm
     if radius is None:
         assert quantile is not None
         noisy = plan.release("radius", sums["shells"], rng)
-        radius = float(
-            _radii(records.facts)[_first_of_many(noisy, (1.0 - quantile) * center.n_rows)]
-        )
+        shell = _first_of_many(noisy, (1.0 - quantile) * center.n_rows)
+        radius = float(_radii(records.facts)[shell])
     if center.mean.size == 1:
         return radius, Directions(np.ones((1, 1)), np.array([center.n_rows]), 0.0)
     return radius, _directions(plan, np.ldexp(sums["moments"].astype(float), -2 * _BITS), rng)
@@ -170,14 +178,11 @@ def _spread_sums(
     center: Center, data_norm: float | None, records: Records[ColumnBounds]
 ) -> dict[str, np.ndarray]:
     """Return the number of rows in each shell, and Σ yyᵀ in steps of 2^−2·_BITS."""
-    d = records.facts.half.size
-    radii, counts, total = (
-        _radii(records.facts),
-        np.zeros(_N_RADII, np.int64),
-        np.zeros((d, d), np.int64),
-    )
+    d, radii = records.facts.half.size, _radii(records.facts)
+    counts, total = np.zeros(_N_RADII, np.int64), np.zeros((d, d), np.int64)
     for rows, lengths, weights in _from_center(records, center):
-        counts += counted(_shells(lengths, radii), _N_RADII, weights)
+        shells = np.minimum(np.searchsorted(radii, lengths), _N_RADII - 1)
+        counts += counted(shells, _N_RADII, weights)
         factors = _factors(lengths, data_norm)
         if weights is not None:
             factors *= np.sqrt(np.ldexp(weights, -STEP_BITS))
@@ -188,17 +193,17 @@ def _spread_sums(
 
 
 def weighed_rows(z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return rows of whole numbers times what they weigh, without fractions."""
+    """Return integer rows times their weights, without fractions."""
     if weights is None:
         return z
     return np.asarray(np.trunc(z * np.ldexp(weights, -STEP_BITS)[:, None]))
 
 
 def _first_of_many(counts: np.ndarray, most: float) -> int:
-    """Return the outermost shell with more than `most` rows in it and beyond; the last if none is.
+    """Return the outermost shell such that it and the shells beyond have more than `most` rows.
 
-    From outside inwards the noise of few shells adds up, and a radius that is too large costs less
-    than one that is too small.
+    Counting from outside adds up the noise of few shells, and a radius that is too large costs less
+    than one that is too small. Without such a shell it is the last one.
     """
     many = np.flatnonzero(np.cumsum(counts[::-1]) > most)
     return counts.size - 1 - int(many[0]) if many.size else counts.size - 1
@@ -207,28 +212,24 @@ def _first_of_many(counts: np.ndarray, most: float) -> int:
 def _from_center(
     records: Records[ColumnBounds], center: Center, width: int = 1
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Yield x − m, its length, and what it weighs if that is not 1, for some rows at a time."""
-    for rows, weights in clipped(records, width):
+    """Yield x − m, its length, and its weight if that is not 1, for some rows at a time."""
+    for rows, weights in _clipped(records, width):
         rows -= center.mean
         yield rows, np.sqrt((rows * rows).sum(axis=1)), weights
 
 
 def farthest(bounds: ColumnBounds) -> float:
-    """Return how far apart two rows may be."""
+    """Return the largest distance of two rows."""
     return 2.0 * float(np.linalg.norm(bounds.half))
 
 
 def _radii(bounds: ColumnBounds) -> np.ndarray:
-    """Return growing public radii, up to the largest deviation that rows may have: |h|."""
+    """Return growing public radii, up to the largest distance from the middle: |h|."""
     return 0.5 * farthest(bounds) * _RATIO ** np.arange(1.0 - _N_RADII, 1.0)
 
 
-def _shells(lengths: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    return np.minimum(np.searchsorted(radii, lengths), _N_RADII - 1)
-
-
 def _factors(lengths: np.ndarray, data_norm: float | None) -> np.ndarray:
-    """Return what makes rows of length 1, or of `data_norm` at most in units of it."""
+    """Return factors that scale rows to length 1, or clip them to `data_norm`, in its units."""
     if data_norm is not None:
         return shortened(lengths, data_norm) / data_norm
     return np.where(lengths > _TINY, 1.0 / np.maximum(lengths, _TINY), 0.0)
@@ -246,9 +247,9 @@ def projected(
     largest: float,
     width: int = 1,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Yield z·V for some rows at a time, z, and what they weigh if that is not 1.
+    """Yield z·V, z, and weights if they are not 1, for some rows at a time.
 
-    z is x − m, `largest` long at most, in units of that.
+    z is x − m clipped to length `largest`, in units of it.
     """
     V = whole(vectors.copy(), _FINE_BITS)
     for rows, lengths, weights in _from_center(records, center, width):
@@ -261,7 +262,7 @@ def projected(
 
 
 def whole(values: np.ndarray, bits: int) -> np.ndarray:
-    """Return values in units of 2^−bits without their fractions: none gets larger."""
+    """Return values in units of 2^−bits, rounded toward 0 in place: none gets larger."""
     values *= 2.0**bits
     return np.trunc(values, out=values)
 
@@ -269,8 +270,8 @@ def whole(values: np.ndarray, bits: int) -> np.ndarray:
 def _directions(plan: GaussianPlan, moments: np.ndarray, rng: np.random.Generator) -> Directions:
     """Return eigenvectors of the noisy matrix.
 
-    It is released in an orthonormal basis of the symmetric matrices: off the diagonal each number
-    once and times √2.
+    It is released in an orthonormal basis of the symmetric matrices: each number off the diagonal
+    once, times √2.
     """
     d = len(moments)
     upper = np.triu_indices(d)
