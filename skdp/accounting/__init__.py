@@ -1,4 +1,4 @@
-"""What a guarantee costs: from (ε, δ) to the parameters of mechanisms and back."""
+"""Accountants: the cost of releases, and calibration of mechanisms to a cost."""
 
 from skdp.accounting.accounted import AccountedCurve
 from skdp.accounting.advanced import AdvancedAccountant

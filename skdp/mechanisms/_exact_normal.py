@@ -60,7 +60,7 @@ def _wholes(size: int, rng: np.random.Generator) -> np.ndarray:
 
 
 class _Digits:
-    """Uniform numbers u in [0, 1), of which digits are drawn when a comparison asks for them."""
+    """Uniform numbers u in [0, 1); digits are drawn when a comparison needs them."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng

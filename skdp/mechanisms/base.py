@@ -207,7 +207,7 @@ class AdditiveMechanism(Mechanism):
 
 
 class RealMechanism(AdditiveMechanism):
-    """Symmetric noise Y with a density, of which ⌊v + Y⌋ in steps of the grid is released.
+    """Symmetric noise Y with a density; ⌊v + Y⌋ is released, in steps of the grid.
 
     The value is rounded to the grid first, to an integer v. ⌊v + Y⌋ = v + ⌊Y⌋ is a function of
     v + Y, so it is as private as the real mechanism, for the sensitivity of v in steps: ⌈Δ/step⌉

@@ -31,7 +31,7 @@ class DiscreteGaussian(IntegerMechanism):
         *Public.* l2 distance of the integers of two neighbors, of the whole vector; an integer
         unless `dimension` is more than 1.
     scale : float in [2^−7, 1e5]
-        *Public.* s; for more noise use `Gaussian`, whose grid does not show then.
+        *Public.* s; for more noise use `Gaussian`.
     dimension : int, default 1
         *Public.* How many integers are released together.
 

@@ -28,7 +28,7 @@ class Geometric(IntegerMechanism):
     sensitivity : int
         *Public.* l1 distance of the integers of two neighbors, of the whole vector.
     scale : float in [2^−7, 1e5]
-        *Public.* t; for more noise use `Laplace`, whose grid does not show then.
+        *Public.* t; for more noise use `Laplace`.
     dimension : int, default 1
         *Public.* How many integers are released together.
 

@@ -1,4 +1,4 @@
-"""What a guarantee is: curves, trade-off functions, events and the neighboring relations."""
+"""Guarantees, events, privacy curves, trade-off functions and neighboring relations."""
 
 from skdp.privacy.combined import MaximumCurve, MixtureCurve, StitchedCurve, SymmetrizedCurve
 from skdp.privacy.composition import Composition

@@ -19,7 +19,7 @@ __all__ = ["HullCurve", "MaximumCurve", "MixtureCurve", "StitchedCurve", "Symmet
 
 @dataclass(frozen=True)
 class MixtureCurve(PrivacyCurve):
-    """The curve of a mixture whose branch is drawn without looking at the data: Σ wᵢ·δᵢ(ε).
+    """The curve of a mixture whose branch is chosen independently of the data: Σ wᵢ·δᵢ(ε).
 
     Exact if the branch is released, an upper bound if it is not: H_c is jointly convex
     (Balle, Barthe and Gaboardi 2018, section 3).
@@ -174,7 +174,7 @@ class HullCurve(SymmetricCurve):
         return float(points[np.argmax(slopes)]), float(slopes.max())
 
     def _log_slope(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return log of (1 − F(ε))/(1 + e^ε); −inf where F says nothing."""
+        """Return log of (1 − F(ε))/(1 + e^ε); −inf where F ≥ 1."""
         with np.errstate(divide="ignore"):
             gain = np.log(-np.expm1(np.minimum(self._log_bound(epsilon), 0.0)))
         return gain - np.logaddexp(0.0, epsilon)

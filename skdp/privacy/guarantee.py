@@ -18,7 +18,7 @@ from skdp.support.validation import check_delta, set_checked
 __all__ = ["PrivacyGuarantee"]
 
 _SHOWN_DELTA = 1e-5
-_VOID = "VOID for whoever knows random_state"
+_VOID = "VOID for anyone who knows random_state"
 
 
 @dataclass(frozen=True, repr=False)

@@ -121,7 +121,7 @@ class _Hinges:
 
     @classmethod
     def above(cls, back: PrivacyCurve, count: RunCount) -> _Hinges:
-        """Return chords between knots of a Ψ whose cells of p are taken at their worse ends."""
+        """Return chords between knots of Ψ, with each cell of p taken at its worse end."""
         ends, reached = _cells(count, back.tradeoff())
         high = np.exp(count.log_weight(ends[:-1]))
         low = np.exp(count.log_weight(reached[1:]))

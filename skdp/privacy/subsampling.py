@@ -191,7 +191,7 @@ class SampledGaussianPair:
         far, odds = 0.5 * (order - 1.0) * self.mu * self.mu, self._log_odds()
         triangle = order * self._mixture(far) if self.first else 0.0
         triangle -= self.second * (order - 1.0) * math.log1p(-self.rate)
-        # What the triangle inequality gives away: for P, which has at least its sampled part,
+        # Loss of the triangle inequality: for P, which has at least its sampled part,
         # α·log(1 + e^(−odds − far)); for Q, by Jensen's inequality for the mean of its sampled part
         # under N(αμ, 1), (α − 1)·e^(odds − α·μ²). Below e^−35 this is nothing in floats.
         lost = max(-odds - far, odds - order * self.mu * self.mu if self.second else -math.inf)

@@ -180,7 +180,7 @@ def test_an_error_says_what_was_wrong(kind, arguments, message):
 
 
 def test_a_rebuilt_event_needs_a_dict():
-    with pytest.raises(ValueError, match="rebuilt from the dict"):
+    with pytest.raises(ValueError, match="must be a dict from"):
         event_from_dict("GDPEvent")
 
 

@@ -79,7 +79,7 @@ def test_a_notebook_shows_three_risks_and_whether_the_noise_is_known():
     assert "&lt;b&gt;&amp;" in html
     assert "VOID" not in html
     assert (
-        "<strong>VOID for whoever knows random_state"
+        "<strong>VOID for anyone who knows random_state"
         in replace(GUARANTEE, seeded=True)._repr_html_()
     )
 

@@ -43,7 +43,7 @@ Parts = Sequence[tuple[Pmf, int]]
 class ComposedLoss:
     """The tilted sum on its window, and the bounds on what is wrong with it."""
 
-    losses: np.ndarray  # the window's upper part, where δ can be asked for
+    losses: np.ndarray  # the upper part of the window, where δ can be computed
     end: float  # of the window
     tilted: np.ndarray  # y·w
     weights: np.ndarray  # w

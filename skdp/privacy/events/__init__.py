@@ -90,7 +90,7 @@ def event_from_dict(data: dict[str, Any]) -> Event:
     Parameters
     ----------
     data : dict
-        *Public.* What `Event.to_dict` returned.
+        *Public.* Result of `Event.to_dict`.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def event_from_dict(data: dict[str, Any]) -> Event:
     GDPEvent(mu=0.5)
     """
     if not isinstance(data, dict):
-        raise ValueError(f"An event is rebuilt from the dict of `to_dict`, got {data!r}.")
+        raise ValueError(f"data must be a dict from `Event.to_dict`, got {data!r}.")
     if data.get("kind") not in EVENTS:
         raise ValueError(f"Unknown event {data.get('kind')!r}; known: {sorted(EVENTS)}.")
     kind = EVENTS[data["kind"]]

@@ -34,7 +34,7 @@ _CANCELLATION = 1e-12
 _UNDERFLOW = 1e-280  # smaller cells have lost digits
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _CELLS = 320  # of ε, where a Gaussian is compared with a curve
-_LARGEST_EPSILON = 700.0  # whose power of e is a float
+_LARGEST_EPSILON = 700.0  # e^ε is a double up to here
 _WIDTH = 18.0  # in units of m: δ is about 1e-70 there
 _LARGEST_MU = 60.0
 _PRECISION = 1e-5  # relative, of a covering μ; the larger end is taken
@@ -174,7 +174,7 @@ class ScorePullsCurve(HullCurve):
         """Return where the least chord from δ(0) touches the bound, and its slope; 0 for none.
 
         A true curve is convex in e^ε, so it lies below each such chord. Where the line of the hull
-        is below δ(0) at 0, it says more than the chord.
+        is below δ(0) at 0, it is the better bound.
         """
         _, log_line = self._line
         if -math.expm1(log_line + math.log(2.0)) <= self._at_zero:

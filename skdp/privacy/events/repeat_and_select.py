@@ -1,4 +1,4 @@
-"""A release that is repeated a random number of times, of which the best is published."""
+"""Releases of the best of a random number of runs."""
 
 from __future__ import annotations
 
