@@ -1,4 +1,4 @@
-"""A report as Markdown, HTML or JSON, from the same data."""
+"""Formats of a report: Markdown, HTML and JSON."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from html import escape
 from typing import Any
 from unicodedata import category
 
-from skdp.ledger.rows import number
+from skdp.ledger.release import number
 from skdp.privacy import event_from_dict
 from skdp.support.digits import at_least
 
 __all__ = ["FORMATS"]
 
-_LONGEST = 160  # characters of an event in a table; JSON has it whole
+_LONGEST = 160  # characters of an event in a table; JSON is not shortened
 _DECIMALS = re.compile(r"\d+\.\d+(e[+-]?\d+)?")
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$^@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
@@ -24,30 +24,30 @@ _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$^@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, lines below it, and a table whose first row is its head."""
+    """A heading, lines, and a table whose first row is its head."""
 
     title: str
     lines: Sequence[str] = ()
-    table: Sequence[Sequence[Any]] = ()
+    table: Sequence[Sequence[object]] = ()
 
 
 def as_json(data: dict[str, Any]) -> str:
-    """Return the data as strict JSON; infinities are the text "inf"."""
+    """Return strict JSON; infinities are the string "inf"."""
     return json.dumps(data, indent=1, allow_nan=False)
 
 
 def as_markdown(data: dict[str, Any]) -> str:
-    """Return the report as Markdown in which no text of a user is markup."""
+    """Return Markdown in which texts of users are escaped."""
     blocks = [f"# {_TITLE}"]
     for section in _sections(data):
         blocks.append(f"## {section.title}")
-        blocks += [_as_lines([f"- {_in_markdown(line)}" for line in section.lines])]
-        blocks += [_as_lines(_markdown_rows(section.table))]
+        blocks += ["\n".join(f"- {_in_markdown(line)}" for line in section.lines)]
+        blocks += ["\n".join(_markdown_rows(section.table))]
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def as_html(data: dict[str, Any]) -> str:
-    """Return the report as a whole page of HTML without scripts."""
+    """Return an HTML page without scripts."""
     body = [f"<h1>{escape(_TITLE)}</h1>"]
     for section in _sections(data):
         body.append(f"<h2>{escape(section.title)}</h2>")
@@ -110,7 +110,7 @@ def _ceiling(ceiling: dict[str, Any], meter: dict[str, Any]) -> Section:
         "How much may be learned",
         [*_of_ceiling(ceiling), _of_meter(meter)],
         [
-            ["an attacker who knows everybody else", "at the ceiling (guarantee)", "at the meter"],
+            ["an attacker who knows all other records", "at the limit (guarantee)", "so far"],
             *risks,
         ],
     )
@@ -119,30 +119,30 @@ def _ceiling(ceiling: dict[str, Any], meter: dict[str, Any]) -> Section:
 def _of_ceiling(ceiling: dict[str, Any]) -> Iterator[str]:
     pair = _pair(ceiling)
     yield (
-        f"Ceiling, the guarantee: everything released is, together, {pair}, whatever was seen "
-        "before each release was chosen."
+        f"Limit (the guarantee): all releases together are {pair}, even if each was chosen after "
+        "seeing the results of those before."
     )
     if ceiling["of"] is not None:
         name = "a share" if ceiling["share"] is None else f"the share {ceiling['share']!r}"
         yield (
-            f"This is {name} of a budget of {_pair(ceiling['of'])}. Its "
-            "ceiling holds for releases that are not chosen by what other shares have released; "
-            "that of the budget holds for all."
+            f"This is {name} of a budget of {_pair(ceiling['of'])}. Its limit holds for releases "
+            "that are not chosen after seeing releases of other shares; the limit of the budget "
+            "holds for all."
         )
     mu = ceiling["gdp_mu"]
     parameter = "" if mu is None else f", up to μ = {_number(mu)}"
     yield f"Composition {ceiling['composition']}: {ceiling['adds_up']}{parameter}."
     if ceiling["strict"]:
         yield (
-            f"Promise: the trade-off function of all releases together is nowhere below that of "
-            f"N({_number(mu)}, 1) against N(0, 1); what no Gaussian covers is refused."
+            f"Strict: the trade-off function of all releases together is nowhere below that of "
+            f"N({_number(mu)}, 1) against N(0, 1). Releases that no Gaussian covers are rejected."
         )
 
 
 def _of_meter(meter: dict[str, Any]) -> str:
     return (
-        f"Meter, releases so far: {meter['n_releases']}. They are {_pair(_not_less(meter))} "
-        "together, had their list been fixed before, which is no guarantee of its own."
+        f"Releases so far: {meter['n_releases']}. For information only: a list of releases fixed "
+        f"in advance would be {_pair(_not_less(meter))}."
     )
 
 
@@ -189,7 +189,7 @@ def _cell(name: str, value: Any) -> str:
 def _event_text(data: dict[str, Any]) -> str:
     try:
         leaves = [*event_from_dict(data).leaves()]
-    except ValueError:  # of another library or version
+    except ValueError:  # an event of another library or version
         return str(data)
     texts = (f"{count} × {leaf!r}" if count > 1 else repr(leaf) for leaf, count in leaves)
     return _DECIMALS.sub(lambda found: f"{float(found[0]):.4g}", " + ".join(texts))
@@ -205,14 +205,14 @@ def _with_infinities(value: Any) -> Any:
 
 def _findings(found: list[str] | None) -> list[str]:
     if found is None:
-        return ["What stands before and around the private fits was not checked for this report."]
+        return ["The steps around the private fits were not checked for this report."]
     if not found:
-        return ["check_pipeline has found no leak. That does not show that there is none."]
+        return ["check_pipeline found no leaks. This is not a proof that there are none."]
     return [f"Found by check_pipeline: {one}" for one in found]
 
 
 def _not_less(amount: dict[str, Any]) -> dict[str, Any]:
-    """Return what is spent, such that the digits that are shown say no less."""
+    """Round the spent amounts up to the printed digits."""
     return {name: at_least(number(amount[name])) for name in ("epsilon", "delta")}
 
 
@@ -224,30 +224,25 @@ def _share(probability: float) -> str:
     return f"{at_least(100.0 * probability, 4):g} %"
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _plain(text: Any) -> str:
-    """Return a text on one line, without characters that nobody sees or that turn others around."""
+def _plain(text: object) -> str:
+    """Return one line of text, without invisible and direction-changing characters."""
     return "".join(" " if category(one) in _UNSEEN else one for one in str(text))
 
 
-def _in_markdown(text: Any) -> str:
-    quoted = escape(_plain(text), quote=False)
-    return _MARKUP.sub(r"\\\g<0>", quoted)
+def _in_markdown(text: object) -> str:
+    return _MARKUP.sub(r"\\\g<0>", escape(_plain(text), quote=False))
 
 
-def _as_lines(rows: Sequence[str]) -> str:
-    return "\n".join(rows)
-
-
-def _markdown_rows(table: Sequence[Sequence[Any]]) -> list[str]:
+def _markdown_rows(table: Sequence[Sequence[object]]) -> list[str]:
     rows = [f"| {' | '.join(map(_in_markdown, row))} |" for row in table]
     return [*rows[:1], "|" + "---|" * len(table[0]), *rows[1:]] if rows else []
 
 
-def _html_table(table: Sequence[Sequence[Any]]) -> str:
+def _html_table(table: Sequence[Sequence[object]]) -> str:
     head, *rows = ([escape(_plain(cell)) for cell in row] for row in table)
     lines = ["<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
     lines += ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows]

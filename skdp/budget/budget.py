@@ -106,12 +106,14 @@ class PrivacyBudget(BudgetHandle):
         rule = rule_of(composition, epsilon, delta, slack=slack, tv=tv, strict=strict)
         self._neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
         self._unit = Unit(check_choice("unit", unit, Unit))
-        self._folder = TemporaryFolder() if path is None else None  # lives as long as self
-        place = self._folder.ledger if self._folder else path
+        self._folder: TemporaryFolder | None = None
+        if path is None:
+            self._folder = TemporaryFolder()  # lives as long as self
+            path = self._folder.ledger
         terms = rule.stored_terms(self._neighboring, self._unit)
-        self._ledger = Ledger(place_of(place), terms, rule.costs, rule.nothing)
+        self._ledger = Ledger(place_of(path), terms, rule.costs, rule.nothing)
         self._ledger.create()
-        self._filter = replace(rule, orders=tuple(loads(self._ledger.terms["orders"])))
+        self._filter = replace(rule, orders=tuple(loads(str(self._ledger.terms["orders"]))))
 
     def share(
         self, *, epsilon: float, delta: float | None = None, name: str = "share"
@@ -216,13 +218,15 @@ class PrivacyBudget(BudgetHandle):
             If the text is not an export or violates its own terms, or `path` exists.
         """
         export = import_json(text)
-        folder = TemporaryFolder() if path is None else None
-        target = folder.ledger if folder else path
-        with whole_or_absent(target) as draft:
+        folder = None
+        if path is None:
+            folder = TemporaryFolder()
+            path = folder.ledger
+        with whole_or_absent(path) as draft:
             terms = export.rule.stored_terms(export.neighboring, export.unit)
             ledger = Ledger(draft, terms, export.rule.costs, export.rule.nothing)
             ledger.create_from(export.releases, export.shares)
         relation = {"neighboring": export.neighboring, "unit": export.unit}
-        budget = cls(**export.rule.terms | relation, path=target)
+        budget = cls(**export.rule.terms | relation, path=path)
         budget._folder = folder
         return budget

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from skdp.budget.filters import Filter, rule_of
 from skdp.ledger.chain import head_of
-from skdp.ledger.release import Release
-from skdp.ledger.rows import data_of, number, release_of
+from skdp.ledger.release import Release, data_of, number, release_of
 from skdp.ledger.tables import FORMAT
 from skdp.ledger.totals import accounts_of
 from skdp.privacy import Neighboring, Unit

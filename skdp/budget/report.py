@@ -1,4 +1,4 @@
-"""What a ledger says to those who have to decide: protection, ceiling, releases, what is left."""
+"""The data of a report on a ledger."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 from skdp.budget._arithmetic import NOT_STATED, arithmetic_of
 from skdp.budget.filters import Amount, Filter
-from skdp.ledger.release import VERSION, Release
-from skdp.ledger.rows import finite
+from skdp.ledger.release import VERSION, Release, finite
 from skdp.ledger.totals import Totals
 from skdp.privacy import (
     AttackRisk,
@@ -41,13 +40,13 @@ _NEIGHBORS = {
     (Unit.RECORD, True): "one record is replaced by any other one; the number of records is public",
     (Unit.RECORD, False): "one record is added or removed; the number of records is private",
     (Unit.PERSON, True): "all records of one person are replaced by any records of another one; "
-    "the number of persons is public, that of records is private",
+    "the number of persons is public, the number of records is private",
     (Unit.PERSON, False): "all records of one person are added or removed; the numbers of persons "
     "and of records are private",
 }
 _TRUST = (
-    "central: whoever runs the fits, and holds the ledger, sees the records as they are. Protected "
-    "is what is released from them."
+    "central: the curator, who runs the fits and holds the ledger, sees the records. Only releases "
+    "from them are protected."
 )
 _ADDED = {
     "gdp": "squares of Gaussian-DP parameters add up (fully adaptive)",
@@ -57,49 +56,49 @@ _ADDED = {
     "pure": "ε adds up, every δ is 0 (fully adaptive)",
 }
 _UNPROTECTED = (
-    "Public facts that were taken as known: bounds and norms, classes and categories, columns and "
-    "their types, every parameter of an estimator; not covered where one was read off the data.",
-    "Whether a fit was refused for what its data are, such as a label that no class has.",
+    "Public facts: bounds and norms, classes and categories, columns and their types, every "
+    "parameter of an estimator. If one was read from the data, the guarantee does not cover it.",
+    "Whether a fit raised an error because of its data, such as a label outside of the classes.",
     "Running time, memory and messages of other programs.",
-    "Exact scores, plots or tables of private rows, wherever they were shown.",
+    "Exact scores, plots or tables of private rows that were shown to anybody.",
     "Releases from the same records that were not spent from this ledger.",
 )
 _HAZARDS = (
     (
         "Privacy parameters",
-        "A ceiling that nothing passes, its ε and δ, and what an attacker gains at it.",
-        "To judge whether that may be borne, and δ far below one over the number of records.",
+        "A limit on all releases, its ε and δ, and the gain of an attacker at the limit.",
+        "To judge whether this is acceptable, and to choose δ far below 1/n.",
     ),
     (
         "Unit of privacy",
-        "One unit and one relation for the whole ledger; releases of others are refused.",
-        "To choose the person where somebody has several records, and to say whose each is.",
+        "One unit and one relation for the whole ledger; other releases are rejected.",
+        "To choose the person if somebody has several records, and to name the person of each.",
     ),
     (
         "Algorithms and correctness",
         None,  # computed from the releases
-        "To install the library from where it is published, unchanged.",
+        "To install the published library, unchanged.",
     ),
     (
         "Trust model",
-        "A chain of hashes over all releases. Fits of skdp spend before they read.",
-        "The curator, who sees the records as they are, and may make other ledgers.",
+        "A chain of hashes over all releases. Fits of skdp spend before they read data.",
+        "The curator, who sees the records and could make other ledgers.",
     ),
     (
         "Utility and bias",
         "Intervals that include the noise, for statistics and reports; this ledger does not record "
         "whether they were used.",
-        "Clipping to bounds, and noise that weighs more on small groups: judge the results.",
+        "To judge the effect of clipping, and of noise, which affects small groups most.",
     ),
     (
         "Security and access control",
-        "Nothing: a ledger is as protected as the file, database or process that holds it.",
-        "Access to the data, the ledger and the machine; randomness of the operating system.",
+        "Nothing: a ledger is as secure as its file, database or process.",
+        "Access to the data, the ledger and the machine; the randomness of the operating system.",
     ),
     (
         "Data collection exposure",
         "Nothing.",
-        "What is collected, from whom, with whose consent, and how long it is kept.",
+        "What is collected, from whom, with which consent, and how long it is kept.",
     ),
 )
 
@@ -114,10 +113,10 @@ def report_data(
     releases: Iterable[Release],
     head: str,
     audience: str,
-    about: Mapping[str, Any] | None,
-    checked: Iterable[Any] | None,
+    about: Mapping[str, object] | None,
+    checked: Iterable[object] | None,
 ) -> dict[str, Any]:
-    """Return all that a report says, as plain data; each number is a function of the ledger."""
+    """Return the report as plain data; each number is a function of the ledger."""
     check_choice("audience", audience, AUDIENCES)
     releases = list(releases)
     rows = [_row(k, one, audience) for k, one in enumerate(releases, 1)]
@@ -130,7 +129,7 @@ def report_data(
         "ceiling": _ceiling(rule, totals, owner if audience == "internal" else "", outer),
         "meter": _meter(rule, totals, len(releases)),
         "releases": rows,
-        **({"head": head} if audience == "internal" else {}),  # a hash of all, hidden fields too
+        **({"head": head} if audience == "internal" else {}),  # it hashes the hidden fields
         "not_protected": [*_UNPROTECTED],
         "checked": None if checked is None else [str(one) for one in checked],
         "hazards": [
@@ -171,7 +170,7 @@ def _ceiling(rule: Filter, totals: Totals, owner: str, outer: Filter | None) -> 
 
 
 def _adds_up(rule: Filter, totals: Totals) -> str:
-    """Return what adds up, which the first release decides."""
+    """Describe the composition, which the first release decides."""
     own, basic = _ADDED[rule.composition], _ADDED["basic"]
     if rule.keeps_to_box(totals) or rule.composition.adds_epsilon:
         return own
@@ -179,7 +178,7 @@ def _adds_up(rule: Filter, totals: Totals) -> str:
         return f"{basic} on some parts; on others, {own}"
     if not rule.fits(totals.worst(rule.nothing)):
         return f"{basic}, since the first release was outside of the limits of {rule.composition}"
-    return f"{own}; but ε and δ, should the first release be outside of the limits of that"
+    return f"{own}; but ε and δ if the first release is outside of these limits"
 
 
 def _meter(rule: Filter, totals: Totals, n_releases: int) -> dict[str, Any]:
@@ -190,13 +189,12 @@ def _meter(rule: Filter, totals: Totals, n_releases: int) -> dict[str, Any]:
 
 
 def _risk(curve: PrivacyCurve, pair: Amount) -> dict[str, float]:
-    """Return what an attacker gains where the curve and the pair (ε, δ) both hold."""
+    """Return the gain of an attacker if the curve and the pair (ε, δ) both hold."""
     first, second = (AttackRisk(one).to_dict() for one in (curve, ApproxDPCurve(*pair)))
     return {name: min(risk, second[name]) for name, risk in first.items()}
 
 
 def _row(number: int, release: Release, audience: str) -> dict[str, Any]:
-    """Return what is said of one release."""
     hidden = _INTERNAL if audience == "public" else ()
     names = ("time", "label", "part", "epsilon", "delta", "event", *_INTERNAL)
     shown = {name: getattr(release, name) for name in names if name not in hidden}
@@ -209,7 +207,7 @@ def _row(number: int, release: Release, audience: str) -> dict[str, Any]:
 
 
 def _proof(release: Release) -> str:
-    """Return whether the ledger names a proof of a finite guarantee."""
+    """Describe the proof that the ledger names."""
     try:
         event, tv = event_from_dict(release.event).ideal()
     except ValueError:
@@ -222,7 +220,7 @@ def _proof(release: Release) -> str:
 
 
 def _correctness(rows: list[dict[str, Any]]) -> str:
-    """Describe how many releases name a theorem, and how many have noise of each kind."""
+    """Count the releases with a theorem, and the releases by kind of noise."""
     if not rows:
         return "Nothing was released."
     proved = sum(row["theorem"] != NOT_STATED for row in rows)
@@ -236,9 +234,9 @@ def _deployment(
     neighboring: Neighboring,
     unit: Unit,
     releases: list[Release],
-    about: Mapping[str, Any] | None,
+    about: Mapping[str, object] | None,
 ) -> dict[str, Any]:
-    """Return the fields of a register of deployments; what nobody has said is not stated."""
+    """Return the fields of a register of deployments; missing ones are not stated."""
     about = dict(about or {})
     if unknown := sorted(map(str, about.keys() - _ABOUT.keys())):
         raise ValueError(f"about has no fields {unknown}; known: {[*_ABOUT]}.")

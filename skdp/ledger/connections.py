@@ -1,4 +1,4 @@
-"""One open connection for each process and thread, safe across forks."""
+"""Connections to an SQLite ledger: one per process and thread, safe across forks."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _PRAGMAS = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "wal_
 
 
 class Connections:
-    """The open connections of one handle to one path, at most one for each thread.
+    """The open connections of one handle to one path, at most one per thread.
 
-    At every use, the files at the path are compared with those that are open: one that was
-    deleted, replaced or cut short is noticed before anything is read.
+    Each use compares the files at the path with the open ones, so a deleted, replaced or truncated
+    file is noticed before anything is read.
     """
 
     def __init__(self, path: str) -> None:
@@ -35,12 +35,12 @@ class Connections:
         self._first_file: tuple[int, int] | None = None
 
     def remember(self) -> None:
-        """Take the file at the path as the one that has to stay there."""
+        """Remember the file at the path; every use checks that it is still there."""
         self._first_file = _file_of(_look_at(self.path))
 
     @contextmanager
     def use(self, *, to_write: bool = False) -> Iterator[sqlite3.Connection]:
-        """Lend this thread's connection; before it is returned, the file is looked at again."""
+        """Lend this thread's connection, and check the file before and after."""
         with gate:
             session = self._session(to_write)
             with clear_errors(self.path):
@@ -48,7 +48,7 @@ class Connections:
             if session.file != _file_of(_look_at(self.path)):
                 raise BudgetClosedError(
                     f"The ledger {self.path} was replaced while it was in use. "
-                    "What was spent meanwhile stands in the old file."
+                    "Spends in the meantime are in the old file."
                 )
             session.check_companions()
 
@@ -79,8 +79,8 @@ class Connections:
 class _Session:
     """A connection with the process that opened it and the files that it reads.
 
-    SQLite keeps the two companions of a database for as long as somebody has it open. One that is
-    not what it was has been deleted: who comes next would not see this connection's locks.
+    SQLite keeps the two companions of a database while it is open. If one differs, it was deleted,
+    and other processes would not see the locks of this connection.
     """
 
     def __init__(self, path: str, file: tuple[int, int]) -> None:
@@ -128,9 +128,9 @@ class _Session:
 def connect(path: str, mode: str) -> sqlite3.Connection:
     """Open the database at `path`; mode ``"ro"``, ``"rw"`` or ``"rwc"``.
 
-    Each commit is copied from the log into the database at once (unless somebody reads just then:
-    with the next commit), so that who deletes the log does not delete what was spent. That
-    costs one more flush; a rollback journal costs three, and stops readers.
+    Each commit is copied from the log into the database at once, or with the next commit if a
+    reader is active. So deleting the log does not delete spends. This costs one more flush; a
+    rollback journal costs three, and blocks readers.
     """
     with clear_errors(path):
         connection = sqlite3.connect(
@@ -147,24 +147,28 @@ def connect(path: str, mode: str) -> sqlite3.Connection:
 
 
 def uri_of(path: str, mode: str) -> str:
-    """Return the address by which SQLite opens `path`."""
+    """Return the SQLite URI of `path`."""
     return f"{Path(path).absolute().as_uri()}?mode={mode}"
 
 
 @contextmanager
 def clear_errors(path: str) -> Iterator[None]:
-    """Turn the errors of SQLite and of the file system into `BudgetClosedError`."""
+    """Turn errors of SQLite and of the file system into `BudgetClosedError`."""
     try:
         yield
-    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: of its message
+    except (
+        sqlite3.Error,
+        OSError,
+        UnicodeDecodeError,
+    ) as error:  # the last: its message is not UTF-8
         raise BudgetClosedError(f"The ledger {path} cannot be used: {error}.") from error
 
 
 def replaced(path: str) -> BudgetClosedError:
-    """Return the error about another file at the path."""
+    """Return the error for another ledger at the path."""
     return BudgetClosedError(
-        f"The ledger {path} was replaced by another one, or by an older copy of itself, or edited. "
-        "A new PrivacyBudget goes on with this one, if it is whole."
+        f"The ledger {path} was edited, or replaced by another one or by an older copy. If it is "
+        "whole, a new PrivacyBudget continues it."
     )
 
 

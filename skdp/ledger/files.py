@@ -1,4 +1,4 @@
-"""The file of a ledger: a temporary one, a new one, and one that is somebody else's."""
+"""The file of a ledger: a temporary or new one, and checks of an existing one."""
 
 from __future__ import annotations
 
@@ -9,22 +9,26 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.connections import clear_errors
-from skdp.ledger.file_tables import APPLICATION, FORMATS
 from skdp.ledger.locks import creating
 from skdp.ledger.server.address import is_address
+from skdp.ledger.tables import FORMAT
 
-__all__ = ["TemporaryFolder", "place_of", "refuse_foreign", "whole_or_absent"]
+__all__ = ["APPLICATION", "TemporaryFolder", "place_of", "refuse_foreign", "whole_or_absent"]
 
+APPLICATION = 0x736B6470
+"""The ASCII codes of skdp, which SQLite keeps in the header of the file."""
+
+_FORMATS = (1, FORMAT)  # formats that can be opened; a file of format 1 is rewritten
 _HEADER = ("application_id", "user_version")
 
 
 class TemporaryFolder:
-    """A folder for a ledger that is removed with this object, by the process that made it."""
+    """A folder for a ledger, removed with this object by the process that made it."""
 
     def __init__(self) -> None:
         folder = tempfile.mkdtemp(prefix="skdp-")
@@ -37,16 +41,16 @@ def _remove_in_creator(folder: str, creator: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def place_of(path: Any) -> str:
-    """Return a path as it is from any folder; the address of a server is one."""
+def place_of(path: str | PathLike[str]) -> str:
+    """Return an absolute path, or the address of a server as it is."""
     return path if is_address(path) else str(Path(path).expanduser().resolve())
 
 
 @contextmanager
-def whole_or_absent(path: Any) -> Iterator[str]:
-    """Lend a path to write a ledger to, which then moves to `path`: not before it is whole.
+def whole_or_absent(path: str | PathLike[str]) -> Iterator[str]:
+    """Yield a path for a draft of a ledger, and move the draft to `path` once it is complete.
 
-    On a server, what is written is whole or absent by itself.
+    A server makes a ledger in one transaction, so its address is yielded as it is.
     """
     if is_address(path):
         yield path
@@ -69,9 +73,8 @@ def _refuse_existing(target: Path) -> None:
 def refuse_foreign(path: str) -> None:
     """Raise BudgetClosedError if `path` holds anything but a ledger, without touching it.
 
-    SQLite reads the header from the database alone, as if it could never change: it takes no
-    lock, replays no log and makes no file. (Reading the file without SQLite would give up the
-    locks of this process when it is closed.)
+    SQLite opens the database as immutable: it takes no lock, replays no log and makes no file.
+    (Closing a file that was read without SQLite would release the locks of this process.)
     """
     with clear_errors(path):
         if not os.path.exists(path):
@@ -80,17 +83,19 @@ def refuse_foreign(path: str) -> None:
             _refuse_leftovers(path)
             return
         with closing(_as_it_is(path)) as connection:
-            connection.execute("PRAGMA writable_schema = ON")  # else a file that grows is corrupt
+            connection.execute(
+                "PRAGMA writable_schema = ON"
+            )  # otherwise a growing file seems corrupt
             found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEADER]
     if found[0] != APPLICATION:
         raise BudgetClosedError(
             f"{path} is a database of another program, not a ledger. It was left as it is; choose "
             "another path."
         )
-    if found[1] not in FORMATS:
+    if found[1] not in _FORMATS:
         raise BudgetClosedError(
             f"The ledger {path} has format {found[1]}; this version of skdp reads format "
-            f"{FORMATS[-1]} and before."
+            f"{_FORMATS[-1]} and before."
         )
 
 
@@ -99,7 +104,7 @@ def _as_it_is(path: str) -> sqlite3.Connection:
 
 
 def _refuse_leftovers(path: str) -> None:
-    """Raise if an empty file stands beside a log: what was in it would be lost with the log."""
+    """Raise if an empty file has a log beside it: a new ledger would discard the log."""
     logs = [f"{path}{suffix}" for suffix in ("-wal", "-journal")]
     if any(os.path.exists(log) and os.path.getsize(log) for log in logs):
         raise BudgetClosedError(

@@ -1,4 +1,4 @@
-"""Many may use ledgers at once; a fork, or who closes connections, is alone."""
+"""Readers-writer lock: using ledgers is shared, forking and closing are exclusive."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Gate", "close_before_fork", "gate"]
 
 
 class Gate:
-    """One lock for all ledgers of a process, held for moments only, so that none waits in a ring.
+    """One lock for all ledgers of a process, held briefly, so there is no deadlock.
 
-    A thread that is inside may come in again; while somebody waits to be alone, no other thread
-    may. Who is alone may be inside: a thread that forks in the middle of its own use
-    loses its connection.
+    A thread that holds the shared lock may take it again. While a thread waits for the exclusive
+    lock, no other thread may take the shared one. A thread may hold both: one that forks in the
+    middle of its own use loses its connection.
     """
 
     def __init__(self) -> None:
@@ -41,11 +41,11 @@ class Gate:
                 self._free.notify_all()
 
     def moment(self) -> threading.Condition:
-        """Return a lock that keeps forks out and waits for nobody inside: for finalizers."""
+        """Return a lock that blocks forks but does not wait for users, for finalizers."""
         return self._free
 
     def shut(self) -> None:
-        """Wait until nobody else is inside, and let nobody in."""
+        """Take the exclusive lock."""
         me = threading.get_ident()
         self._free.acquire()
         self._waiting += 1
@@ -58,19 +58,19 @@ class Gate:
         self._waiting -= 1
 
     def open(self) -> None:
-        """End what `shut` began."""
+        """Release the exclusive lock."""
         self._free.notify_all()
         self._free.release()
 
     def open_in_child(self) -> None:
-        """End, in a forked process, what its parent began: the other threads are not there."""
+        """Release the exclusive lock of the parent in a forked process, which has one thread."""
         me = threading.get_ident()
         self._free, self._waiting = threading.Condition(), 0
         self._inside = Counter({me: self._inside[me]} if me in self._inside else {})
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Be alone for a while."""
+        """Hold the exclusive lock."""
         self.shut()
         try:
             yield
@@ -83,17 +83,17 @@ gate = Gate()
 
 class _Open(Protocol):
     def close(self) -> None:
-        """Close what is open; it may be closed already."""
+        """Close the connection, which may be closed already."""
 
 
 _open: weakref.WeakSet[_Open] = weakref.WeakSet()
 
 
 def close_before_fork(connection: _Open) -> None:
-    """Have a connection closed before this process forks.
+    """Register a connection that must be closed before this process forks.
 
-    SQLite's locks do not survive a fork, its idea of them does; a server would not notice that
-    this process has died while a child holds the connection.
+    A child inherits SQLite's record of its locks, but not the locks. A server would not notice that
+    this process died while a child holds the connection.
     """
     _open.add(connection)
 

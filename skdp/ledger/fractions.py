@@ -1,4 +1,4 @@
-"""Sums without rounding: what a ledger adds up, it adds up as fractions."""
+"""Exact sums of costs, as fractions."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from fractions import Fraction
 __all__ = ["Amounts", "add", "decimal", "down", "minus", "read", "square", "up", "write"]
 
 Amounts = tuple[Fraction | float, ...]
-"""Exact numbers, one for each limit of a filter; ``inf`` is above every limit."""
+"""Exact numbers, one per limit of a filter; ``inf`` is above every limit."""
 
 _QUANTUM = 2**200
 
 
 def decimal(number: float) -> Fraction | float:
-    """Return the number that `number` prints as; ``inf`` if it is not finite."""
+    """Return the exact value of the printed number; ``inf`` if it is not finite."""
     return Fraction(Decimal(repr(float(number)))) if math.isfinite(number) else math.inf
 
 
 def up(number: float) -> Fraction | float:
-    """Return `number` as a multiple of 2^-200, rounded upwards; ``inf`` if it is not finite."""
+    """Round up to a multiple of 2^-200; ``inf`` if `number` is not finite."""
     if not math.isfinite(number):
         return math.inf
     return Fraction(math.ceil(Fraction(number) * _QUANTUM), _QUANTUM)
 
 
 def square(number: float) -> Fraction | float:
-    """Return `number`² as a multiple of 2^-200, rounded upwards; ``inf`` if it is not finite."""
+    """Round `number`² up to a multiple of 2^-200; ``inf`` if it is not finite."""
     if not math.isfinite(number):
         return math.inf
     return Fraction(math.ceil(Fraction(number) ** 2 * _QUANTUM), _QUANTUM)
@@ -41,22 +41,22 @@ def down(exact: Fraction | float, toward: float = 0.0) -> float:
 
 
 def add(first: Amounts, second: Amounts) -> Amounts:
-    """Return the sum, entry by entry."""
+    """Return the sums."""
     return tuple(a + b for a, b in zip(first, second, strict=True))
 
 
 def minus(limits: Amounts, totals: Amounts) -> Amounts:
-    """Return what is left, entry by entry, at least 0."""
+    """Return the differences, at least 0."""
     return tuple(max(Fraction(0), a - b) for a, b in zip(limits, totals, strict=True))
 
 
 def write(amounts: Amounts) -> str:
-    """Return amounts as text: decimals without rounding, which every storage can add up."""
+    """Write amounts as exact decimals, which every storage can add up."""
     return " ".join(map(_digits, amounts))
 
 
 def _digits(amount: Fraction | float) -> str:
-    """Return an amount as a decimal; its denominator has no other factors than 2 and 5."""
+    """Write an amount, whose denominator has no factors but 2 and 5."""
     if not isinstance(amount, Fraction):
         return "Infinity"
     places = amount.denominator.bit_length()
@@ -66,6 +66,6 @@ def _digits(amount: Fraction | float) -> str:
 
 
 def read(text: str) -> Amounts:
-    """Return the amounts that `write` wrote, or fractions, as earlier versions did."""
+    """Read amounts from `write`, or fractions from earlier versions."""
     words = text.split()
     return tuple(math.inf if word in ("inf", "Infinity") else Fraction(word) for word in words)

@@ -1,4 +1,4 @@
-"""File locks: one maker of a ledger at a time, and a test that locks have an effect."""
+"""File locks: only one process makes a ledger at a time, and locks must have an effect."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ except sqlite3.OperationalError: print("locked")
 
 @contextmanager
 def creating(path: str) -> Iterator[None]:
-    """Hold the folder's lock; if there is no database, remove a deleted one's companions.
+    """Hold the folder's lock; without a database, remove the companions of a deleted one.
 
-    A handle that still has the deleted database open would share ``-shm`` with the new one.
+    A handle on the deleted database would otherwise share ``-shm`` with the new one.
     """
     if fcntl is None:
         yield
@@ -48,8 +48,8 @@ def creating(path: str) -> Iterator[None]:
             _remove_companions(Path(path).resolve())
         except OSError as error:
             raise BudgetClosedError(
-                f"The ledger {path} cannot be used: {error}. Its folder has to be writable, and of "
-                "a file system whose files and folders can be locked."
+                f"The ledger {path} cannot be used: {error}. Its folder must be writable, on a "
+                "file system with locks for files and folders."
             ) from error
         yield
 
@@ -73,11 +73,11 @@ def _remove_companions(path: Path) -> None:
 
 
 def check_locks(path: str) -> None:
-    """Raise BudgetClosedError unless locks in the folder of `path`, held by the caller, exclude.
+    """Raise BudgetClosedError unless locks in the folder of `path`, held by the caller, work.
 
-    Some file systems of networks and of user space accept every lock and exclude nobody: two
-    processes would then write over each other's releases. The lock of the folder is asked for
-    once more, and that of SQLite is looked at while SQLite holds it on a file of its own.
+    Some network and user-space file systems accept every lock but exclude nobody, so two processes
+    would overwrite each other's releases. Two tests: take the lock of the folder again, and query
+    SQLite's lock on a file of its own.
     """
     with _folder_of(path) as again:
         try:
@@ -85,14 +85,14 @@ def check_locks(path: str) -> None:
         except BlockingIOError:
             pass
         else:
-            raise _unlockable(path, "a lock that is held was given once more")
+            raise _unlockable(path, "a held lock was granted again")
     with tempfile.TemporaryDirectory(prefix=".skdp-lock-", dir=Path(path).resolve().parent) as own:
         if not _sqlite_excludes(str(Path(own) / "probe.db"), path):
             raise _unlockable(path, "a lock that SQLite holds excludes nobody")
 
 
 def _sqlite_excludes(probe: str, path: str) -> bool:
-    """Return whether others see the lock of a write transaction on the file `probe`."""
+    """Return whether other processes see the lock of a write transaction on `probe`."""
     with clear_errors(path), closing(sqlite3.connect(uri_of(probe, "rwc"), uri=True)) as connection:
         connection.isolation_level = None
         connection.execute("BEGIN IMMEDIATE")
@@ -102,7 +102,7 @@ def _sqlite_excludes(probe: str, path: str) -> bool:
 
 
 def _is_locked(probe: str) -> bool:
-    """Return whether somebody holds SQLite's lock, asked as if by another process."""
+    """Return whether SQLite's lock is held, as another process sees it."""
     if not hasattr(fcntl, "F_OFD_GETLK"):
         return _is_locked_for_a_child(probe)
     wanted = struct.pack(_LOCK_OF_SQLITE, fcntl.F_WRLCK, os.SEEK_SET, _RESERVED_BYTE, 1, 0)
@@ -112,7 +112,7 @@ def _is_locked(probe: str) -> bool:
 
 
 def _is_locked_for_a_child(probe: str) -> bool:
-    """Ask from another process, where a lock of one descriptor cannot be asked for."""
+    """Query the lock from a child process, for systems without locks per descriptor."""
     command = [sys.executable, "-c", _CHILD, uri_of(probe, "rw")]
     return subprocess.run(command, capture_output=True, check=True).stdout.startswith(b"locked")
 

@@ -1,65 +1,75 @@
-"""One row of a ledger."""
+"""One row of a ledger, and its form in tables and exports."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
 from skdp.support.validation import check_delta
 
-__all__ = ["VERSION", "Release"]
+__all__ = [
+    "VERSION",
+    "Release",
+    "content_of",
+    "data_of",
+    "finite",
+    "number",
+    "release_from",
+    "release_of",
+]
 
 VERSION: str = sys.modules["skdp"].__version__
-"""Of this library."""
+"""Version of this library."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """What one release cost, and when. All of it is *public*.
+    """The cost of one release, and its time. All of it is *public*.
 
     Parameters
     ----------
     label : str
-        *Public.* Name of the release, such as that of an estimator.
+        *Public.* Name of the release, such as the class of an estimator.
     epsilon : float
         *Public.* The release is (`epsilon`, `delta`)-DP; basic composition adds this pair.
     delta : float
-        *Public.* The δ of the same statement.
+        *Public.* The δ of this pair.
     gdp_mu : float
-        *Public.* With `slack` and `tv` 0 the release is `gdp_mu`-Gaussian DP; Gaussian composition
-        adds it in squares. ``inf`` where no filter asked for it.
+        *Public.* With `slack` and `tv` 0 the release is `gdp_mu`-Gaussian DP. Gaussian composition
+        adds its square. ``inf`` if unknown.
     neighboring : str
-        *Public.* The relation under which all of this holds.
+        *Public.* The neighboring relation of all costs.
     event : dict
-        *Public.* What happened; `skdp.privacy.event_from_dict` rebuilds it.
+        *Public.* The event, for `skdp.privacy.event_from_dict`.
     time : str
-        *Public.* UTC, ISO 8601; for reading, never for decisions: clocks go backwards.
+        *Public.* UTC, ISO 8601. For information only: clocks may go backwards.
     process : int
-        *Public.* The operating system's number of the process that wrote it.
+        *Public.* Identifier of the process that spent.
     tag : str
-        *Public.* The caller's own note.
+        *Public.* A note of the caller.
     part : str or None
-        *Public.* Only records of this part were read; None: of any part.
+        *Public.* The partition that was read. ``None``: all.
     account : str
-        *Public.* The share of the budget that it was spent from; "" is the budget itself.
+        *Public.* The share that it was spent from. "" is the budget itself.
     slack : float
-        *Public.* The curve lies below that of `gdp_mu` plus `slack`,
+        *Public.* The privacy curve lies below that of `gdp_mu` plus `slack`.
     tv : float
-        *Public.* for an output within this total variation of the one released.
+        *Public.* This holds for an output within this total variation of the released one.
     zcdp_rho : float
-        *Public.* What the filter ``"zcdp"`` adds; ``inf`` where the notion does not hold.
+        *Public.* Cost under ``"zcdp"``, ``inf`` if the release is not zCDP.
     pure_epsilon : float
-        *Public.* What the filter ``"pure"`` adds; ``inf`` where the notion does not hold.
+        *Public.* Cost under ``"pure"``, ``inf`` if the release is not pure DP.
     renyi : tuple of float
-        *Public.* Rényi divergences at the orders of the filter ``"rdp"``.
+        *Public.* Costs under ``"rdp"``: Rényi divergences at its orders.
     theorem : str
-        *Public.* The statement that proves the event, with its source; "" in older ledgers.
+        *Public.* The theorem that proves the event, with its source; "" in older ledgers.
     version : str
-        *Public.* Of the library that made the release; "" in older ledgers.
+        *Public.* Version of skdp that made the release; "" in older ledgers.
     """
 
     label: str
@@ -85,11 +95,11 @@ class Release:
         check_delta(self.delta)
         numbers = (self.epsilon, self.gdp_mu, self.slack, self.tv, self.zcdp_rho)
         if not all(number >= 0.0 for number in (*numbers, self.pure_epsilon, *self.renyi)):
-            raise ValueError(f"A cost is negative or no number: {self!r}.")
+            raise ValueError(f"A cost is negative or not a number: {self!r}.")
         named = (self.label, self.tag, self.account, "" if self.part is None else self.part)
         texts = (*named, self.theorem, self.version)
         if not all(isinstance(text, str) for text in texts):
-            raise ValueError(f"label, tag and part must be texts, got {texts}.")
+            raise ValueError(f"label, tag and part must be strings, got {texts}.")
 
     def as_row(self) -> dict[str, Any]:
         """Return the release as a plain dictionary.
@@ -100,3 +110,61 @@ class Release:
             The fields by name.
         """
         return asdict(self)
+
+
+_FIRST_FIELDS = {"label", "epsilon", "delta", "gdp_mu", "neighboring", "event"}
+_AS_THEY_ARE = ("label", "neighboring", "event", "time", "tag", "part", "account", "process",
+                "theorem", "version")  # fmt: skip
+_LATER = ("theorem", "version")  # rows of older ledgers do not have these
+_FIELDS = [field.name for field in fields(Release)]
+
+
+def content_of(release: Release) -> str:
+    """Return a release without its time, as strict JSON in ASCII; equal for equal releases."""
+    data = data_of(release)
+    del data["time"]
+    return json.dumps(data, allow_nan=False)
+
+
+def release_from(time: str, content: str) -> Release:
+    """Read the result of `content_of`."""
+    return release_of(json.loads(content) | {"time": time})
+
+
+def data_of(release: Release) -> dict[str, Any]:
+    """Return the fields of a release; infinities are the string "inf"."""
+    data = {k: v for k, v in release.as_row().items() if v or k not in _LATER}
+    return {name: finite(v if name in _AS_THEY_ARE else _floats(v)) for name, v in data.items()}
+
+
+def release_of(data: dict[str, Any]) -> Release:
+    """Read the result of `data_of`; some fields may be missing."""
+    if not _FIRST_FIELDS <= set(data) <= set(_FIELDS):
+        raise ValueError(f"A release has the fields {sorted(data)}.")
+    return Release(**{k: v if k in _AS_THEY_ARE else _numbers(v) for k, v in data.items()})
+
+
+def _floats(value: float | tuple[float, ...]) -> float | tuple[float, ...]:
+    return tuple(map(float, value)) if isinstance(value, tuple) else float(value)
+
+
+def _numbers(value: object) -> Any:
+    return tuple(map(number, value)) if isinstance(value, list) else number(value)
+
+
+def number(value: object) -> float:
+    """Read a number that `finite` wrote."""
+    if value == "inf":
+        return math.inf
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} is not a number.")
+    return float(value)
+
+
+def finite(value: Any) -> Any:
+    """Replace infinities in plain data by strings."""
+    if isinstance(value, dict):
+        return {name: finite(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(entry) for entry in value]
+    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,10 +1,10 @@
-"""What every storage of a ledger offers: a place that is made, read, and appended to."""
+"""Base class of the storages of a ledger."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from skdp.ledger.tables import Tables
 
@@ -16,12 +16,7 @@ T = TypeVar("T")
 class Storage(ABC):
     """The place of a ledger, for every thread and process that has its address.
 
-    It may be copied and pickled; connections and secrets are not part of it.
-
-    Parameters
-    ----------
-    address : str
-        Where it is, without a password.
+    Copies and pickles hold the address alone, without a password.
     """
 
     def __init__(self, address: str) -> None:
@@ -31,13 +26,12 @@ class Storage(ABC):
     def make(self, action: Callable[[Tables], None]) -> None:
         """Call `action` on the tables, which are empty if there was no ledger.
 
-        Nobody else writes meanwhile, or what they write is not seen. After an error nothing of a
-        new ledger is there.
+        `action` sees no writes of others meanwhile. After an error nothing of a new ledger remains.
         """
 
     @abstractmethod
     def read(self, action: Callable[[Tables], T]) -> T:
-        """Return what `action` finds in the tables."""
+        """Return `action` of the tables."""
 
     @abstractmethod
     def write(
@@ -46,18 +40,19 @@ class Storage(ABC):
         before_commit: Callable[[], None] | None = None,
         key: str = "",
     ) -> T:
-        """Return what `action` finds and writes in one transaction, while nobody else writes.
+        """Return `action` of the tables, in one exclusive transaction, durable on return.
 
-        All is durable when this returns. `before_commit` is called when everything is written
-        but for the commit; an error after that leaves open whether it was. `action` may be called
-        again, where it is certain that nothing of the call before was recorded; `key` is
-        what it appends a release under.
+        `before_commit` is called just before the commit; after a later error the outcome is
+        unknown. `action` may be called again if certainly nothing of its first call was recorded.
+        `key` identifies the release that it appends.
         """
 
     @abstractmethod
     def close(self) -> None:
         """Close the connections of this process; the next use opens new ones."""
 
-    @abstractmethod
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the address alone."""
+    def __getstate__(self) -> dict[str, str]:
+        return {"address": self.address}
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        self.__init__(**state)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The ledger of one budget: its terms, its releases and their sums, wherever they are kept."""
+"""The ledger of one budget: its terms, its releases and their sums, in any storage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import local
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from skdp.exceptions import BudgetClosedError
@@ -23,10 +23,16 @@ from skdp.ledger.totals import Totals, accounts_of, all_totals
 
 __all__ = ["Ledger", "SpendRequest", "no_spends"]
 
-_DEFAULTS = {"slack": 0.0, "tv": 0.0, "unit": "record", "strict": False, "orders": "[]"}
+_DEFAULTS: dict[str, object] = {
+    "slack": 0.0,
+    "tv": 0.0,
+    "unit": "record",
+    "strict": False,
+    "orders": "[]",
+}
 
-
-_HERE = local()  # of each thread
+_HERE = local()  # per thread
+T = TypeVar("T")
 
 
 @contextmanager
@@ -42,17 +48,7 @@ def no_spends(identity: str | None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class SpendRequest:
-    """What a check sees of a release that wants to be written.
-
-    Parameters
-    ----------
-    release : Release
-        What would be written.
-    before : dict of Totals
-        The sums without it, of each account that it counts for.
-    number : int
-        How many releases there are before it.
-    """
+    """A release to check, the sums of its accounts `before` it, and the number of earlier ones."""
 
     release: Release
     before: dict[str, Totals]
@@ -85,23 +81,23 @@ class Ledger:
         The path of an SQLite database, or the address of a PostgreSQL server. Each thread and
         process opens it once; a `Ledger` may be copied, pickled and used from any of them.
     terms : dict
-        What the ledger was made for. Every call checks that it still says so. The Rényi
-        orders of a ledger that is there already replace those given, whoever chose them.
+        The terms of the ledger, which every call checks. The Rényi orders of an existing ledger
+        replace the given ones.
     cost : callable
-        What a release adds to the running totals.
+        Returns the numbers that a release adds to the running totals.
     nothing : tuple of numbers
-        The running totals of an empty ledger, which say how many there are.
+        The running totals of an empty ledger.
     """
 
     def __init__(
         self,
         path: str,
-        terms: dict[str, Any],
+        terms: dict[str, object],
         cost: Callable[[Release], Amounts] = _free,
         nothing: Amounts = (),
     ) -> None:
         self.storage = _storage_at(path)
-        self.terms: dict[str, Any] = _DEFAULTS | terms
+        self.terms: dict[str, object] = _DEFAULTS | terms
         self.cost = cost
         self.nothing = nothing
         self.identity: str | None = None
@@ -109,18 +105,15 @@ class Ledger:
 
     @property
     def path(self) -> str:
-        """Where the ledger is, without a password."""
+        """The path or the address, without a password."""
         return self.storage.address
 
     def create(self) -> None:
-        """Make the ledger; if there is one already, its terms must be the same.
-
-        The chain of its releases is followed, and their sums are compared with the running totals.
-        """
+        """Make the ledger, or check an existing one: its terms, its hash chain and its totals."""
         self.storage.make(self._open)
 
     def create_from(self, releases: Iterable[Release], accounts: Iterable[Account]) -> None:
-        """Make the ledger with these releases and shares; there must be none."""
+        """Make the ledger with these releases and shares; it must not exist."""
         self.storage.make(partial(self._fill, list(releases), list(accounts)))
 
     def append(
@@ -131,8 +124,8 @@ class Ledger:
     ) -> None:
         """Append a release unless `check(request)` raises.
 
-        The check and the entry are one transaction, made durable before this returns. An error
-        after the call of `before_commit` leaves open whether they were.
+        The check and the entry are one transaction, durable on return. After an error that comes
+        after the call of `before_commit` the outcome is unknown.
         """
         if self.identity in vars(_HERE).get("refused", ()):
             raise ValueError(
@@ -145,15 +138,15 @@ class Ledger:
         )
 
     def releases(self, collect: Callable[[Iterator[Release]], Any] = list) -> Any:
-        """Return what `collect` makes of all releases, in the order in which they were written."""
+        """Return `collect` of all releases, oldest first."""
         return self._read(lambda tables: collect(tables.releases()))
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
-        """Return the running totals of an account, as far as they concern a release on `part`."""
+        """Return the running totals of an account that a release on `part` needs."""
         return self._read(lambda tables: self._totals(tables, account, part))
 
     def head(self) -> Head:
-        """Return the number of releases, and the hash that covers them and the terms."""
+        """Return the number of releases, and the hash of all of them and the terms."""
         return self._read(lambda tables: tables.look().head)
 
     def accounts(self) -> list[Account]:
@@ -161,7 +154,7 @@ class Ledger:
         return self._read(lambda tables: tables.accounts())
 
     def open_account(self, name: str, epsilon: float, delta: float) -> None:
-        """Write down the ceiling of a share; one of that name must have the same."""
+        """Write the limit of a share; an existing share of this name must have the same limit."""
         found = self.storage.write(partial(self._open_account, (name, epsilon, delta)))
         if found != (name, epsilon, delta):
             raise ValueError(
@@ -173,8 +166,8 @@ class Ledger:
         """Close the connections of this process."""
         self.storage.close()
 
-    def _read(self, action: Callable[[Tables], Any]) -> Any:
-        def checked(tables: Tables) -> Any:
+    def _read(self, action: Callable[[Tables], T]) -> T:
+        def checked(tables: Tables) -> T:
             self._check_terms(tables)
             return action(tables)
 
@@ -197,7 +190,7 @@ class Ledger:
         totals = tables.totals(account, part)
         with tables.damage("its totals"):
             for amounts in totals.scopes.values():
-                add(amounts, self.nothing)  # as many of them
+                add(amounts, self.nothing)  # raises unless their number is the same
         return totals
 
     def _open(self, tables: Tables) -> None:
@@ -214,7 +207,7 @@ class Ledger:
             head = tables.write(head, release)
         for name, totals in all_totals(releases, self.cost).items():
             tables.save(name, totals)
-        for account in sorted(accounts):  # a share after what it is a share of
+        for account in sorted(accounts):  # a share after its parent
             tables.add_account(account)
         self._check_whole(tables)
 
@@ -229,7 +222,7 @@ class Ledger:
             )
 
     def _check_terms(self, tables: Tables) -> Head:
-        """Return the head of the chain; what this handle has seen of it has to be there still."""
+        """Return the head of the chain, after a check that it extends the last head seen here."""
         seen = self._seen
         found = tables.look(seen.number if seen else 0)
         if found.terms != self.terms:
@@ -241,8 +234,8 @@ class Ledger:
         return found.head
 
 
-def _differing(*terms: dict[str, Any]) -> Iterator[str]:
-    """Yield, of each of two terms, what differs from the other one."""
+def _differing(*terms: dict[str, object]) -> Iterator[str]:
+    """Yield the differing terms of each of two ledgers."""
     names = sorted({*terms[0], *terms[1]})
     differing = [name for name in names if terms[0].get(name) != terms[1].get(name)]
     for one in terms:

@@ -1,4 +1,4 @@
-"""The tables of a ledger, in the SQL that every storage understands."""
+"""The tables of a ledger, in SQL for every storage."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from uuid import uuid4
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.chain import Head, first_head, next_hash
 from skdp.ledger.fractions import Amounts, read, write
-from skdp.ledger.release import Release
-from skdp.ledger.rows import content_of, release_from
+from skdp.ledger.release import Release, content_of, release_from
 from skdp.ledger.totals import EVERY, PEAK, Totals, scope_of
 
 __all__ = ["FORMAT", "Account", "Found", "Tables"]
@@ -49,39 +48,31 @@ Account = tuple[str, float, float]
 
 
 class Found(NamedTuple):
-    """What a ledger says of itself, and the head that it had at an earlier number."""
+    """The terms and the head of a ledger, and its head at an earlier number."""
 
-    terms: dict[str, Any]
+    terms: dict[str, object]
     identity: str
     head: Head
     earlier: Head
 
 
 class Tables(ABC):
-    """The tables of one ledger through an open connection.
-
-    Parameters
-    ----------
-    connection : object
-        An open connection, in a transaction or not.
-    address : str
-        What messages call the ledger.
-    """
+    """The tables of one ledger through an open connection; messages show its address."""
 
     def __init__(self, connection: Any, address: str) -> None:
         self.connection = connection
         self.address = address
 
     @abstractmethod
-    def execute(self, query: str, values: Iterable[Any] = ()) -> Any:
-        """Run a query whose values stand as ``?``; return its cursor."""
+    def execute(self, query: str, values: Iterable[object] = ()) -> Any:
+        """Run a query with placeholders ``?``; return its cursor."""
 
     @abstractmethod
     def append(self, head: Head, release: Release, cost: Amounts, key: str) -> Head:
-        """Append a release after `head`, add its cost to the totals, and return the new head."""
+        """Append a release after `head` and add its cost to the totals; return the new head."""
 
-    def make(self, terms: dict[str, Any]) -> bool:
-        """Write the terms unless there are some; return whether it did."""
+    def make(self, terms: dict[str, object]) -> bool:
+        """Write the terms unless there are some; return whether it wrote."""
         if self.execute("SELECT 1 FROM terms").fetchone() is not None:
             return False
         values = [_as_stored(terms)[name] for name in _TERM_NAMES]
@@ -90,7 +81,7 @@ class Tables(ABC):
         return True
 
     def look(self, number: int = 0) -> Found:
-        """Return the terms, the identity and the head now, and the head at an earlier number."""
+        """Return the terms, the identity, the head, and the head at an earlier number."""
         with self.damage("its terms"):
             row = self.execute(_SELECT_TERMS, (number,)).fetchone()
             *values, identity, checksum, last, last_hash, earlier = row
@@ -107,23 +98,22 @@ class Tables(ABC):
             rows = self.execute("SELECT name, epsilon, delta FROM accounts")
             accounts = sorted((name.strip(), e + 0.0, d + 0.0) for name, e, d in rows)
             if not all(epsilon > 0.0 and 0.0 <= delta < 1.0 for _, epsilon, delta in accounts):
-                raise ValueError("a ceiling that is none")
+                raise ValueError("not a limit")
             return accounts
 
     def add_account(self, account: Account) -> Account:
-        """Write a share down unless one of its name is there; return the one that is."""
+        """Write a share unless one of this name exists; return the existing one."""
         query = "INSERT INTO accounts VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
         self.execute(query, account)
         return self.account(account[0])
 
     def account(self, name: str) -> Account:
-        """Return a share that is there."""
         query = "SELECT name, epsilon, delta FROM accounts WHERE name = ?"
         found: Account = self.execute(query, (name,)).fetchone()
         return found
 
     def releases(self) -> Iterator[Release]:
-        """Yield all releases in the order in which they were written, and check their chain."""
+        """Yield all releases in order, and check their hash chain."""
         number, last = first_head(self.look().terms)
         for row in self.execute("SELECT id, time, content, hash FROM releases ORDER BY id"):
             with self.damage(f"release {number + 1}"):
@@ -135,15 +125,14 @@ class Tables(ABC):
             yield release
 
     def edited(self, number: int) -> BudgetClosedError:
-        """Return the error about a release that breaks the chain."""
+        """Return the error for a release that breaks the chain."""
         return BudgetClosedError(
-            f"The ledger {self.address} cannot be used: release {number} is not the one that was "
-            "written there, by the hash that covers it and all before, so somebody has edited it "
-            "or taken a release away."
+            f"The ledger {self.address} cannot be used: the hash of release {number} does not "
+            "match, so somebody has edited it or taken a release away."
         )
 
     def write(self, head: Head, release: Release) -> Head:
-        """Write the row of a release after `head`; return the new head."""
+        """Write a release after `head`, without its cost; return the new head."""
         content = content_of(release)
         new = Head(head.number + 1, next_hash(head.hash, release.time, content))
         query = "INSERT INTO releases (id, time, content, hash) VALUES (?, ?, ?, ?)"
@@ -151,14 +140,14 @@ class Tables(ABC):
         return new
 
     def totals(self, account: str, part: str | None = None) -> Totals:
-        """Return the sums of an account that concern a release on `part`."""
+        """Return the sums of an account that a release on `part` needs."""
         query = "SELECT scope, amounts FROM totals WHERE account = ? AND scope IN (?, ?, ?)"
         rows = self.execute(query, (account, EVERY, PEAK, scope_of(part)))
         with self.damage("its totals"):
             return Totals({scope: read(amounts) for scope, amounts in rows})
 
     def all_totals(self) -> dict[str, Totals]:
-        """Return the sums of every account as they are written."""
+        """Return the stored sums of every account."""
         totals: dict[str, Totals] = {}
         with self.damage("its totals"):
             for account, scope, text in self.execute("SELECT * FROM totals"):
@@ -166,13 +155,12 @@ class Tables(ABC):
         return totals
 
     def save(self, account: str, totals: Totals) -> None:
-        """Write the sums of an account."""
         for scope, amounts in totals.scopes.items():
             self.execute(_WRITE_TOTALS, (account, scope, write(amounts)))
 
     @contextmanager
     def damage(self, what: str) -> Iterator[None]:
-        """Turn what garbage does to the code that reads it into `BudgetClosedError`."""
+        """Turn errors from reading a damaged ledger into `BudgetClosedError`."""
         try:
             yield
         except (TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
@@ -181,13 +169,13 @@ class Tables(ABC):
             ) from error
 
 
-def _as_stored(terms: dict[str, Any]) -> dict[str, Any]:
-    """Return the terms with what is not usual in the texts of the relation and the composition.
+def _as_stored(terms: dict[str, object]) -> dict[str, object]:
+    """Return the terms, with unit and strict as parts of the relation and the composition.
 
-    So the tables are those of all ledgers, and a version that knows nothing of it refuses this one.
+    So the tables are those of all ledgers, and a version without these terms rejects the ledger.
     """
     unit, relation = terms["unit"], terms["neighboring"]
-    composition = f"{_STRICT * terms['strict']}{terms['composition']}"
+    composition = f"{_STRICT * bool(terms['strict'])}{terms['composition']}"
     relation = relation if unit == _RECORD else f"{relation}{_OF}{unit}"
     return terms | {"neighboring": relation, "composition": composition}
 
@@ -200,5 +188,5 @@ def _as_read(stored: dict[str, Any]) -> dict[str, Any]:
     return stored | covered | {"composition": composition, "strict": strict}
 
 
-def _checksum(values: list[Any], identity: Any) -> str:
+def _checksum(values: list[object], identity: object) -> str:
     return sha256(repr([*values, identity]).encode()).hexdigest()

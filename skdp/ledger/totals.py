@@ -1,4 +1,4 @@
-"""Running sums of costs, for each account and part, kept beside the rows they add up."""
+"""Running sums of costs, per account and part, stored beside the rows."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ PEAK = "largest part"
 
 
 class Totals:
-    """The sums of one account: of releases on every part, of one part, and of the largest part.
+    """The sums of one account: of releases on every part, on one part, and on the largest part.
 
-    The number that counts is `worst`, the sum over every part plus that of the largest part. It is
-    kept, not recomputed: sums only grow, so the largest part is the largest sum ever seen.
+    `worst` decides: the sum of releases on every part plus the largest sum of a part. The largest
+    is stored, not recomputed: sums only grow, so it is the largest sum ever seen.
     """
 
     def __init__(self, scopes: dict[str, Amounts] | None = None) -> None:
         self.scopes = dict(scopes or {})
 
     def add(self, part: str | None, cost: Amounts) -> None:
-        """Add one more release."""
         zero = (Fraction(0),) * len(cost)
         scope = scope_of(part)
         self.scopes[scope] = add(self.scopes.get(scope, zero), cost)
@@ -34,15 +33,15 @@ class Totals:
             self.scopes[PEAK] = tuple(map(max, both))
 
     def worst(self, nothing: Amounts, part: str | None = None) -> Amounts:
-        """Return the largest sums over the parts, or those of one part, with every part's.
+        """Return the sums on every part plus those on the largest part, or on `part`.
 
-        `nothing` is what an empty ledger sums up to.
+        `nothing` are the sums of an empty ledger.
         """
         scope = PEAK if part is None else scope_of(part)
         return add(self.scopes.get(EVERY, nothing), self.scopes.get(scope, nothing))
 
     def of_every(self, nothing: Amounts) -> Amounts:
-        """Return the sums of the releases that read every part."""
+        """Return the sums of releases on every part."""
         return self.scopes.get(EVERY, nothing)
 
     def __eq__(self, other: object) -> bool:
@@ -52,7 +51,7 @@ class Totals:
 
 
 def accounts_of(account: str) -> Iterator[str]:
-    """Yield the accounts that a release counts for: the whole budget, then each share inwards."""
+    """Yield the accounts of a release: the budget, then each share inwards."""
     yield ""
     names = account.split("/") if account else []
     for depth in range(len(names)):
@@ -62,7 +61,7 @@ def accounts_of(account: str) -> Iterator[str]:
 def all_totals(
     releases: Iterable[Release], cost: Callable[[Release], Amounts]
 ) -> dict[str, Totals]:
-    """Return the sums of every account, added up from the rows."""
+    """Add up the rows, per account."""
     totals: dict[str, Totals] = {}
     for release in releases:
         amounts = cost(release)
@@ -72,5 +71,5 @@ def all_totals(
 
 
 def scope_of(part: str | None) -> str:
-    """Return the name under which the sums of a part are kept."""
+    """Return the key of the sums of a part."""
     return EVERY if part is None else f"part {part}"

@@ -105,7 +105,7 @@ def test_a_replaced_ledger_is_noticed_by_an_open_connection(budget, path, tmp_pa
         spend(budget, "after the copy")
     os.replace(other, path)
     for _ in range(2):
-        with pytest.raises(BudgetClosedError, match=r"replaced by another one, or by an older"):
+        with pytest.raises(BudgetClosedError, match=r"replaced by another one or by an older"):
             spend(budget)
 
 

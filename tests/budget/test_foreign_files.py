@@ -101,7 +101,7 @@ def test_an_empty_file_alone_becomes_a_ledger(tmp_path):
 
 _DIES_WHILE_MAKING = """
 import os, sys
-from skdp.ledger import file_storage, file_tables
+from skdp.ledger import file_storage
 from skdp.ledger.store import Ledger
 
 class Dying:
@@ -114,7 +114,8 @@ class Dying:
             os._exit(9)
         return self.connection.execute(statement)
 
-file_storage.mark = lambda connection: file_tables.mark(Dying(connection))
+mark = file_storage.mark
+file_storage.mark = lambda connection: mark(Dying(connection))
 Ledger(sys.argv[1], {}).create()
 """
 

@@ -29,7 +29,7 @@ def test_a_folder_that_cannot_be_locked_is_refused(tmp_path, monkeypatch, code):
         raise OSError(code, "no locks here")
 
     monkeypatch.setattr(locks, "fcntl", Patched(flock=fail))
-    with pytest.raises(BudgetClosedError, match=r"cannot be used: .*no locks here.*can be locked"):
+    with pytest.raises(BudgetClosedError, match=r"cannot be used: .*no locks here.*with locks"):
         PrivacyBudget(**TERMS, path=tmp_path / "study.db")
     assert list(tmp_path.iterdir()) == []
 

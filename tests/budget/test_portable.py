@@ -91,7 +91,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 _REASONS = (
-    "more than its own|no share|has the fields|no number|delta must|negative|texts|damaged|"
+    "more than its own|no share|has the fields|not a number|delta must|negative|strings|damaged|"
     "Neighboring"
 )
 

@@ -158,7 +158,7 @@ def test_what_adds_up_is_what_the_first_release_has_decided(composition):
     assert basic.startswith("ε and δ add up (fully adaptive), since the first release was outside")
     for open_still in (said(), said((SMALL, "a"))):
         assert open_still == (
-            f"{own}; but ε and δ, should the first release be outside of the limits of that",
+            f"{own}; but ε and δ if the first release is outside of these limits",
             False,
         )
     mixed = said((large, "a"), (SMALL, "b"))
@@ -303,8 +303,8 @@ def test_findings_are_told_and_so_is_that_nobody_looked():
     budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     leaks = check_pipeline(make_pipeline(StandardScaler(), DPLogisticRegression()))
     assert "StandardScaler" in budget.report(checked=leaks)
-    assert "found no leak. That does not show that there is none." in budget.report(checked=[])
-    assert "was not checked" in budget.report()
+    assert "found no leaks. This is not a proof that there are none." in budget.report(checked=[])
+    assert "were not checked" in budget.report()
 
 
 @pytest.mark.parametrize(

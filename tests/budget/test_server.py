@@ -648,7 +648,7 @@ def test_a_schema_in_which_others_may_make_things_takes_no_ledger(server, roles,
     name = f"of_{uuid4().hex}"
     with server.connect() as own:
         own.execute(f"CREATE SCHEMA {name}; GRANT {how.format(name, roles['spend'])}")
-        with pytest.raises(BudgetClosedError, match="others than its owner may make"):
+        with pytest.raises(BudgetClosedError, match="others than you may make"):
             PrivacyBudget(**TERMS, path=server.address(name))
         own.execute(f"REVOKE ALL ON SCHEMA {name} FROM PUBLIC, {roles['spend']}")
         PrivacyBudget(**TERMS, path=server.address(name))
@@ -659,7 +659,7 @@ def test_a_schema_of_somebody_else_and_public_take_no_ledger(server, roles):
     with server.connect() as own:
         own.execute(f"CREATE SCHEMA {name} AUTHORIZATION {roles['spend']}")
     for ledger in (name, "public"):
-        with pytest.raises(BudgetClosedError, match="others than its owner may make"):
+        with pytest.raises(BudgetClosedError, match="others than you may make"):
             PrivacyBudget(**TERMS, path=server.address(ledger))
 
 
@@ -799,7 +799,7 @@ def test_a_worker_without_the_password_is_refused_and_one_with_it_in_its_environ
     ],
 )
 def test_an_address_that_cannot_be_read_is_refused_without_a_word_of_it(address):
-    message = r"of a ledger is postgresql://user@host|ledger's name"
+    message = r"of a ledger is postgresql://user@host|name of a ledger"
     with pytest.raises(ValueError, match=message) as error:
         PrivacyBudget(**TERMS, path=address)
     assert not any(secret in str(error.value) for secret in SECRETS)

@@ -1,9 +1,9 @@
-"""The address of a ledger on a server, and the secrets that it was given with."""
+"""The address of a ledger on a server, and its secrets."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import unquote
 
 __all__ = ["clean_address", "is_address", "parameters_of"]
@@ -20,16 +20,16 @@ _DEFAULT_LEDGER = "skdp"
 _SECRET = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 _FORM = (
     "The address of a ledger is postgresql://user@host:port/database?ledger=name, with any other "
-    "parameters of libpq; in a user, password or value, what is not a letter or digit is written "
-    "by percent, such as %40 for @. Leave the password to ~/.pgpass, PGPASSWORD or a service file."
+    "parameters of libpq. In a user, password or value, percent-encode all but letters and digits, "
+    "such as %40 for @. Leave the password to ~/.pgpass, PGPASSWORD or a service file."
 )
 _secrets: dict[str, dict[str, str]] = {}
 
 
-def is_address(path: Any) -> bool:
+def is_address(path: object) -> TypeGuard[str]:
     """Return whether a path is the address of a ledger on a server.
 
-    What is near to one is neither: as a file it would stand in messages, with its password.
+    A malformed address raises: as a file name, messages would show its password.
     """
     if isinstance(path, str) and path.startswith(("postgresql://", "postgres://")):
         return True
@@ -39,7 +39,7 @@ def is_address(path: Any) -> bool:
 
 
 def clean_address(text: str) -> str:
-    """Return an address without its secrets, which stay in the memory of this process alone."""
+    """Return an address without its secrets, which stay in the memory of this process."""
     if (found := _URI.fullmatch(text)) is None:
         raise ValueError(_FORM)
     pairs = _pairs(found["query"])
@@ -53,19 +53,19 @@ def clean_address(text: str) -> str:
 
 
 def parameters_of(address: str) -> tuple[dict[str, Any], str]:
-    """Return the parameters of a connection, with the secrets known here, and the ledger's name."""
+    """Return the parameters of a connection, with its secrets, and the name of the ledger."""
     found = _URI.fullmatch(address)
     assert found is not None
     pairs = _pairs(found["query"])
     ledger = {name: value for name, value, _ in pairs}.get("ledger", _DEFAULT_LEDGER)
     if not _LEDGER.fullmatch(ledger):
-        raise ValueError("A ledger's name is of at most 63 letters a to z, digits and _.")
+        raise ValueError("The name of a ledger has at most 63 letters a to z, digits and _.")
     uri = _joined(found, [raw for name, _, raw in pairs if name != "ledger"])
     return _read(uri) | _secrets.get(address, {}), ledger
 
 
 def _read(uri: str) -> dict[str, Any]:
-    """Return what libpq reads; its own message may quote what it cannot read, so it goes."""
+    """Parse a URI with libpq; its own message is dropped, because it may quote a secret."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
@@ -77,7 +77,7 @@ def _read(uri: str) -> dict[str, Any]:
 
 
 def _pairs(query: str | None) -> list[tuple[str, str, str]]:
-    """Return (name, value, as it was written) of each parameter."""
+    """Return (name, value, raw text) of each parameter."""
     raws = query.split("&") if query else []
     split = [(*raw.partition("=")[::2], raw) for raw in raws]
     return [(unquote(name), unquote(value), raw) for name, value, raw in split]

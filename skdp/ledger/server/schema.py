@@ -1,4 +1,4 @@
-"""The tables of a ledger in a schema of PostgreSQL, and the functions that alone may append."""
+"""The tables of a ledger in PostgreSQL, and the only functions that may append."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.chain import Head, first_head
 from skdp.ledger.fractions import Amounts, write
-from skdp.ledger.release import Release
-from skdp.ledger.rows import content_of
+from skdp.ledger.release import Release, content_of
 from skdp.ledger.tables import FORMAT, TABLES, Account, Tables
 
 __all__ = ["ServerTables", "grants"]
@@ -20,8 +19,8 @@ _MORE_TABLES = (
     ADD CHECK (epsilon > 0 AND epsilon < 'Infinity' AND delta >= 0 AND delta < 1)""",
     "CREATE TABLE origin (format INTEGER, hash TEXT)",
 )
-# Names are looked up among those of the server alone: whoever may make a function in the ledger's
-# schema would otherwise have it run as the owner.
+# The search path holds only the server's own names: otherwise a function that somebody makes in the
+# ledger's schema would run as the owner.
 _LOCK = """
 CREATE FUNCTION {ledger}.lock_ledger() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
@@ -29,7 +28,7 @@ BEGIN
     PERFORM FROM {ledger}.terms FOR UPDATE;
 END $$
 """
-# Sums are of type numeric, which is exact, and only grow: a cost below zero is refused.
+# Sums have the exact type numeric and only grow: a cost below zero is rejected.
 _APPEND = """
 CREATE FUNCTION {ledger}.append(new_key text, new_id bigint, new_content text, account_of text,
     part text, costs numeric[])
@@ -81,7 +80,7 @@ BEGIN
     RETURN new_hash;
 END $$
 """
-# A share lies within what it is a share of, or no export of the ledger could be imported.
+# A share lies within its parent; otherwise an export of the ledger could not be imported.
 _OPEN_ACCOUNT = """
 CREATE FUNCTION {ledger}.open_account(new_name text, new_epsilon float8, new_delta float8)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -122,7 +121,7 @@ class ServerTables(Tables):
         super().__init__(connection, address)
         self.ledger = ledger
 
-    def execute(self, query: str, values: Iterable[Any] = ()) -> Any:
+    def execute(self, query: str, values: Iterable[object] = ()) -> Any:
         return self.connection.execute(query.replace("?", "%s"), tuple(values))
 
     def append(self, head: Head, release: Release, cost: Amounts, key: str) -> Head:
@@ -140,7 +139,7 @@ class ServerTables(Tables):
         return self.execute("SELECT 1 FROM releases WHERE key = ?", (key,)).fetchone() is not None
 
     def exist(self) -> bool:
-        """Return whether there is a ledger, of a format that can be read."""
+        """Return whether there is a ledger; raise if its format cannot be read."""
         query = "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'origin'"
         if self.execute(query, (self.ledger,)).fetchone() is None:
             return False
@@ -153,28 +152,28 @@ class ServerTables(Tables):
         return True
 
     def create(self) -> None:
-        """Make the schema, unless it is there, the tables and the functions."""
+        """Make the schema, unless it exists, the tables and the functions."""
         self._check_server()
         self._make_schema()
         for statement in (*TABLES, *_MORE_TABLES, _LOCK, _APPEND, _OPEN_ACCOUNT):
             self.connection.execute(statement.replace("{ledger}", f'"{self.ledger}"'))
         self.execute(f"REVOKE ALL ON FUNCTION {', '.join(_FUNCTIONS)} FROM PUBLIC")
 
-    def make(self, terms: dict[str, Any]) -> bool:
+    def make(self, terms: dict[str, object]) -> bool:
         made = super().make(terms)
         if made:
             self.execute("INSERT INTO origin VALUES (?, ?)", (FORMAT, first_head(terms).hash))
         return made
 
     def _make_schema(self) -> None:
-        """Make the schema; one that is there has to be this user's, who alone may make things."""
+        """Make the schema; in an existing one only this user may have the right to create."""
         found = self.execute(_SCHEMA, (self.ledger,)).fetchone()
         if found is None and self.ledger != "public":
             self.execute(f'CREATE SCHEMA "{self.ledger}"')
         elif found != (True,) or self.ledger == "public":
             raise BudgetClosedError(
-                f"The ledger {self.address} cannot be made: its schema is there, and others than "
-                "its owner may make tables in it. Choose a schema of your own, or a new name."
+                f"The ledger {self.address} cannot be made: its schema exists, and others than you "
+                "may make tables in it. Choose your own schema, or a new name."
             )
 
     def _check_server(self) -> None:
@@ -188,21 +187,10 @@ class ServerTables(Tables):
 
 
 def grants(ledger: str, spend: str, audit: str) -> str:
-    """Return the SQL that lets one role append to a ledger and read it, and another one read it.
+    """Return the SQL by which the owner of a ledger gives two roles their rights.
 
-    Parameters
-    ----------
-    ledger : str
-        *Public.* The name of the ledger.
-    spend : str
-        *Public.* The role that may append, and open shares, by functions alone.
-    audit : str
-        *Public.* The role that may read.
-
-    Returns
-    -------
-    str
-        What the owner runs; neither role may change, delete or make anything.
+    The role `spend` may read, append and open shares, through functions only. The role `audit` may
+    read. Neither may change, delete or create anything.
     """
     quoted = (name.replace('"', '""') for name in (ledger, spend, audit))
     schema, spender, auditor = (f'"{name}"' for name in quoted)

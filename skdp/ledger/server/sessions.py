@@ -1,4 +1,4 @@
-"""One open connection to the server for each process and thread, safe across forks."""
+"""Connections to a server: one per process and thread, safe across forks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _DEFAULTS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
-# Who hangs in the middle of a spend loses its lock before the others stop waiting for it.
+# The server disconnects a client that stalls inside a transaction, before others stop waiting for
+# its lock.
 _SETTINGS = """
 SET search_path = "{ledger}";
 SET idle_in_transaction_session_timeout = '30s';
@@ -44,9 +45,10 @@ class LostError(BudgetClosedError):
 
 
 class Sessions:
-    """The open sessions of this process at one address, at most one for each thread.
+    """The open sessions of this process at one address, at most one per thread.
 
-    All handles on a ledger share them: a worker may hold hundreds, a server admits few.
+    All handles on a ledger share them: a worker may hold hundreds of handles, but a server admits
+    few connections.
     """
 
     def __init__(self, address: str) -> None:
@@ -56,7 +58,7 @@ class Sessions:
 
     @classmethod
     def at(cls, address: str) -> Sessions:
-        """Return the sessions at this address, which last as long as somebody has them."""
+        """Return the sessions at this address, shared while they are in use."""
         with gate.moment():
             found = _sessions.get(address)
             if found is None:
@@ -65,7 +67,7 @@ class Sessions:
 
     @contextmanager
     def use(self) -> Iterator[Session]:
-        """Lend this thread's session, and keep forks out meanwhile."""
+        """Lend this thread's session, and block forks meanwhile."""
         with gate:
             session = getattr(self._local, "session", None)
             if session is None or session.connection.closed:
@@ -76,7 +78,7 @@ class Sessions:
             yield session
 
     def wait(self) -> None:
-        """Return when the server answers; raise what it says if that takes too long."""
+        """Wait until the server answers; raise its error after a timeout."""
         end = time.monotonic() + _PATIENCE_SECONDS
         while True:
             try:
@@ -95,9 +97,9 @@ class Sessions:
 
 
 class _Connection(Connection[Any]):
-    """One that is closed when nobody has it any more, by the process that opened it alone.
+    """A connection that is closed on deletion, but only by the process that opened it.
 
-    A word from another process would reach the server as one of the first.
+    The server would take a message of a forked process for one of the opener.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:
@@ -138,7 +140,7 @@ class Session:
                 yield
                 self.check_process()
                 done = self.connection.execute("COMMIT").statusmessage
-            if done != "COMMIT":  # so a server ends a transaction in which something has failed
+            if done != "COMMIT":  # a server answers ROLLBACK if a statement had failed
                 raise BudgetClosedError(
                     f"The ledger {self.address} cannot be used: an earlier error of the server "
                     "ended the transaction, and nothing was recorded."
@@ -149,7 +151,7 @@ class Session:
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """Turn errors of the server into `BudgetClosedError`, `LostError` if it has hung up."""
+        """Turn errors of the server into `BudgetClosedError`, or `LostError` if it disconnected."""
         try:
             yield
         except Error as error:
@@ -160,7 +162,7 @@ class Session:
             raise kind(self._said(error)) from error
 
     def check_process(self) -> None:
-        """Raise BudgetClosedError in a process that has the connection by a fork."""
+        """Raise BudgetClosedError in a process that inherited the connection by a fork."""
         if self.connection.process != os.getpid():
             raise BudgetClosedError(
                 f"The ledger {self.address} was carried open into another process."
@@ -171,7 +173,7 @@ class Session:
         self.connection.close()
 
     def _connected(self, parameters: dict[str, Any]) -> _Connection:
-        """Open the connection; psycopg's own error, which holds the password, is left behind."""
+        """Open the connection; psycopg's own error is dropped, because it holds the password."""
         try:
             return _Connection.connect(**parameters, autocommit=True)
         except Error as error:
@@ -188,7 +190,7 @@ class Session:
         try:
             self.connection.rollback()
         except BaseException:
-            self.close()  # the server rolls back what it hears no more of
+            self.close()  # the server then rolls back
 
 
 _sessions: weakref.WeakValueDictionary[str, Sessions] = weakref.WeakValueDictionary()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.server.address import clean_address
@@ -14,9 +14,9 @@ from skdp.ledger.tables import Tables
 
 __all__ = ["ServerStorage"]
 
-_PATIENT = "SET LOCAL idle_in_transaction_session_timeout = 0"  # a long ledger is added up
+_PATIENT = "SET LOCAL idle_in_transaction_session_timeout = 0"  # adding up a long ledger takes time
 _SNAPSHOT = f"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; {_PATIENT}"
-_ONE_BY_ONE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # who waited for a lock sees what came before
+_ONE_BY_ONE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # after a lock, earlier commits are visible
 _ALONE = f"{_ONE_BY_ONE}; SELECT lock_ledger()"
 _MAKERS = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 
@@ -26,14 +26,9 @@ T = TypeVar("T")
 class ServerStorage(Storage):
     """A schema of a PostgreSQL database, to which each thread and process has one connection.
 
-    A write holds the lock of the ledger's one row of terms from its first look to its commit.
-    (Serializable transactions that are tried again, or a check that is repeated where somebody
-    was faster, do half as many of them a second where eight write at once.)
-
-    Parameters
-    ----------
-    address : str
-        Where it is; a password in it is not kept with this object.
+    A write holds the lock of the ledger's one row of terms from its first query to its commit.
+    (With eight writers, retried serializable transactions or repeated checks are half as fast.) A
+    password in the address is not kept with this object.
     """
 
     def __init__(self, address: str) -> None:
@@ -58,7 +53,7 @@ class ServerStorage(Storage):
         self.sessions.close()
 
     def _again_if_lost(self, attempt: Callable[[], T]) -> T:
-        """Return what `attempt` does, once more where a lost connection has left nothing of it."""
+        """Call `attempt`, again if the connection was lost and nothing was recorded."""
         try:
             return attempt()
         except LostError:
@@ -81,7 +76,7 @@ class ServerStorage(Storage):
     def _made(
         self, session: Session, tables: ServerTables, action: Callable[[Tables], None]
     ) -> bool:
-        """Make a ledger unless somebody else just has."""
+        """Make a ledger, or return False if another process was faster."""
         with session.transaction(f"{_ONE_BY_ONE}; {_PATIENT}"):
             session.connection.execute(_MAKERS, (f"skdp {session.ledger}",))
             if tables.exist():
@@ -100,7 +95,7 @@ class ServerStorage(Storage):
         before_commit: Callable[[], None] | None,
         key: str,
     ) -> T:
-        """Write once; raise `LostError` only where nothing was recorded."""
+        """Write once; raise `LostError` only if nothing was recorded."""
         in_doubt = False
         try:
             with self.sessions.use() as session, session.transaction(_ALONE):
@@ -114,7 +109,7 @@ class ServerStorage(Storage):
         return result
 
     def _was_recorded(self, key: str) -> bool:
-        """Look for a spend whose commit was not answered, once its transaction has ended."""
+        """Look for a spend whose commit was not confirmed, once its transaction has ended."""
         try:
             self.sessions.wait()
             with self.sessions.use() as session, session.transaction(_ALONE):
@@ -124,9 +119,3 @@ class ServerStorage(Storage):
                 f"The connection to the ledger {self.address} was lost in the middle of a spend, "
                 "and the server cannot be asked whether it was recorded: count it as spent."
             ) from error
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"address": self.address}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
