@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from skdp.privacy.combined import StitchedCurve, SymmetrizedCurve
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event, WrappedEvent, check_event
+from skdp.privacy.events.base import Event, check_event
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.subsampling import PoissonSampledCurve, check_rate
 
@@ -108,7 +108,7 @@ def _replace_one(neighboring: Neighboring) -> Neighboring:
 
 
 @dataclass(frozen=True)
-class ShuffledEvent(WrappedEvent):
+class ShuffledEvent(Event):
     """One epoch: every record is in exactly one batch, and `event` is released for each batch.
 
     It costs as much as one `event` **without any amplification**: each record is read once, so
@@ -131,6 +131,21 @@ class ShuffledEvent(WrappedEvent):
     def ideal(self) -> tuple[Event, float]:
         event, tv = self.event.ideal()
         return ShuffledEvent(event), tv
+
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
+        return self.event.curve(neighboring)
+
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
+        return self.event.pure_epsilon(neighboring)
+
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
+        return self.event.zcdp_rho(neighboring)
+
+    def gdp_mu(self, neighboring: Neighboring) -> float:
+        return self.event.gdp_mu(neighboring)
+
+    def rdp(self, order: float, neighboring: Neighboring) -> float:
+        return self.event.rdp(order, neighboring)
 
     def leaves(self) -> Iterator[tuple[Event, int]]:
         yield from self.event.leaves()

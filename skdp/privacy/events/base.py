@@ -36,7 +36,6 @@ __all__ = [
     "AdditiveEvent",
     "Event",
     "NoClosedCurveError",
-    "WrappedEvent",
     "check_event",
     "mu_of_pure",
     "rho_of_pure",
@@ -192,30 +191,6 @@ class Event(ABC):
         return {"kind": type(self).__name__, "version": self.version} | fields
 
     _set = set_checked
-
-
-class WrappedEvent(Event):
-    """An event that costs as much as its `event`, under the relation that `_relation` returns."""
-
-    event: Event
-
-    def _relation(self, neighboring: Neighboring) -> Neighboring:
-        return neighboring
-
-    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
-        return self.event.curve(self._relation(neighboring))
-
-    def pure_epsilon(self, neighboring: Neighboring) -> float:
-        return self.event.pure_epsilon(self._relation(neighboring))
-
-    def zcdp_rho(self, neighboring: Neighboring) -> float:
-        return self.event.zcdp_rho(self._relation(neighboring))
-
-    def gdp_mu(self, neighboring: Neighboring) -> float:
-        return self.event.gdp_mu(self._relation(neighboring))
-
-    def rdp(self, order: float, neighboring: Neighboring) -> float:
-        return self.event.rdp(order, self._relation(neighboring))
 
 
 class AdditiveEvent(Event):
