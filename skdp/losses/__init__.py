@@ -1,4 +1,4 @@
-"""What is fitted: convex losses with the constants that privacy and run time depend on."""
+"""Convex losses, with the constants that privacy and run time depend on."""
 
 from skdp.losses.adaptive_competitor import AdaptiveCompetitorLoss
 from skdp.losses.base import Loss, MarginLoss, ResidualLoss, adapted, oscillation

@@ -1,4 +1,4 @@
-"""A family of losses for several classes, of which the signal-to-noise ratio chooses one."""
+"""A family of losses for several classes; the signal-to-noise ratio selects the member."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["AdaptiveCompetitorLoss"]
 
 @dataclass(frozen=True)
 class AdaptiveCompetitorLoss(CompetitorLoss, LossFamily):
-    """The competitor loss of a family of margin losses; multinomial where nothing is clipped.
+    """Competitor loss of a family of margin losses, or the multinomial loss if nothing is clipped.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every loss answers."""
+"""The contract of a loss, and losses of one number: a margin or a residual."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ __all__ = [
     "oscillation",
 ]
 
-# A difference of two values, each right to a few units of 2⁻⁵³, relative to the larger of them:
-# what varies by no more than this bound may be what a guarantee rests on.
+# Both values are exact to a few units of 2⁻⁵³, relative to the larger one. A guarantee may rest on
+# the bound of their difference.
 _OSCILLATION_MARGIN = 1e-14
-_CHORD = 0.2  # half of the stretch of scores over which curvature is averaged; for speed only
+_CHORD = 0.2  # half the width of scores over which curvature is averaged; for speed only
 
 
 class Loss(ABC):
-    """A convex loss of one record's label or number y and raw score z.
+    """A convex loss of one record's target y and raw score z.
 
-    Two classes: ``y`` in {−1, +1} and ``z``, both of shape (n,). K classes: integer ``y`` in
-    0..K−1 of shape (n,) and ``z`` of shape (n, K). Regression: any real ``y`` of shape (n,) and
-    ``z`` of shape (n,), or (n, K) for K numbers that are predicted. All constants are with respect
-    to z, in the l2 norm, and hold for every z and y.
+    - Two classes: ``y`` in {−1, +1} and ``z``, both of shape (n,).
+    - K classes: integer ``y`` in 0..K−1 of shape (n,) and ``z`` of shape (n, K).
+    - Regression: real ``y`` of shape (n,), and ``z`` of shape (n,), or (n, K) for K predictions.
+
+    All constants refer to z, in the l2 norm, and hold for every z and y.
     """
 
     n_scores: int = 1
-    """Scores per record: 1 for two classes or one number, else K."""
+    """Scores per record: 1 for two classes or one prediction, else K."""
 
     @property
     @abstractmethod
@@ -57,8 +58,7 @@ class Loss(ABC):
     def noise_scale(self) -> float:
         """Standard deviation of the noise in a score up to which more steps improve the fit.
 
-        It is of the size of the scores over which the derivative changes: with less noise than that
-        all records still pull one way; with more, noise alone switches records on and off.
+        It is about the width of the scores over which the derivative changes.
         """
 
     @abstractmethod
@@ -67,51 +67,42 @@ class Loss(ABC):
 
         Parameters
         ----------
-        y : ndarray of shape (n,)
-            Labels or numbers.
-        z : ndarray of shape (n,) or (n, K)
-            Scores.
+        y, z : ndarray
+            Targets of shape (n,), and scores of shape (n,) or (n, K).
 
         Returns
         -------
         ndarray of shape (n,)
-            ℓ(y, z).
         """
 
     @abstractmethod
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return each record's (sub)gradient in z.
+        """Return each record's (sub)gradient in z, of norm at most `lipschitz`.
 
         Parameters
         ----------
-        y : ndarray of shape (n,)
-            Labels or numbers.
-        z : ndarray of shape (n,) or (n, K)
-            Scores.
+        y, z : ndarray
+            Targets of shape (n,), and scores of shape (n,) or (n, K).
 
         Returns
         -------
         ndarray of the shape of z
-            Gradients, of norm at most `lipschitz`.
         """
 
     @abstractmethod
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return one number a record that stands for its Hessian near z.
+        """Return one nonnegative number per record that represents its Hessian near z.
 
-        Samplers precondition with it; what they sample from does not depend on it.
+        Samplers use it as a preconditioner. It does not change the distribution of a sample.
 
         Parameters
         ----------
-        y : ndarray of shape (n,)
-            Labels or numbers.
-        z : ndarray of shape (n,) or (n, K)
-            Scores.
+        y, z : ndarray
+            Targets of shape (n,), and scores of shape (n,) or (n, K).
 
         Returns
         -------
         ndarray of shape (n,)
-            At least 0.
         """
 
 
@@ -129,8 +120,7 @@ class LossFamily(Protocol):
 
         Returns
         -------
-        loss : Loss
-            The member.
+        Loss
         """
 
 
@@ -139,7 +129,7 @@ class ProbabilityLoss(Protocol):
     """A loss with a link from scores to probabilities of the classes."""
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
-        """Return the logarithms of the probabilities of the classes.
+        """Return the natural logarithms of the class probabilities.
 
         Parameters
         ----------
@@ -149,7 +139,6 @@ class ProbabilityLoss(Protocol):
         Returns
         -------
         ndarray of shape (n, 2) or (n, K)
-            Natural logarithms, each row's probabilities summing to 1.
         """
 
 
@@ -165,8 +154,8 @@ def adapted(loss: Loss, signal: float) -> Loss:
 
     Returns
     -------
-    loss : Loss
-        The loss itself where it is not a family.
+    Loss
+        `loss` itself if it is not a family.
     """
     return loss.adapted(signal) if isinstance(loss, LossFamily) else loss
 
@@ -177,7 +166,7 @@ def oscillation(loss: Loss, radius: float) -> float:
     Parameters
     ----------
     loss : Loss
-        *Public.* One that varies less than its Lipschitz constant says has a method `oscillation`.
+        *Public.* Its method `oscillation`, if any, replaces the bound by the Lipschitz constant.
     radius : float
         *Public.* Largest norm of a record's scores.
 
@@ -190,65 +179,95 @@ def oscillation(loss: Loss, radius: float) -> float:
     return 2.0 * loss.lipschitz * radius if known is None else known(radius)
 
 
-@dataclass(frozen=True)
-class MarginLoss(Loss):
-    """A loss φ(m) of the margin m = y·z of two classes; φ is convex and falls."""
+class _ScalarLoss(Loss):
+    """A loss φ(x) of one number x, computed from the target and the score; φ is convex."""
 
     @abstractmethod
-    def value_at(self, m: np.ndarray) -> np.ndarray:
-        """Return φ(m).
+    def _argument(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return x."""
+
+    @abstractmethod
+    def value_at(self, x: np.ndarray) -> np.ndarray:
+        """Return φ(x).
 
         Parameters
         ----------
-        m : ndarray
-            Margins, of any shape.
+        x : ndarray
+            Margins or residuals, of any shape.
 
         Returns
         -------
-        ndarray of the shape of m
-            Values.
+        ndarray of the shape of x
         """
 
     @abstractmethod
-    def derivative(self, m: np.ndarray) -> np.ndarray:
-        """Return φ'(m), or a subgradient where φ is not smooth.
+    def derivative(self, x: np.ndarray) -> np.ndarray:
+        """Return φ'(x), or a subgradient where φ is not smooth.
 
         Parameters
         ----------
-        m : ndarray
-            Margins, of any shape.
+        x : ndarray
+            Margins or residuals, of any shape.
 
         Returns
         -------
-        ndarray of the shape of m
-            At most 0.
+        ndarray of the shape of x
         """
 
-    def second_derivative(self, m: np.ndarray) -> np.ndarray:
-        """Return φ''(m) if φ'' rises and then falls, so that it is least at an end, else 0.
+    def second_derivative(self, x: np.ndarray) -> np.ndarray:
+        """Return φ''(x) if φ'' rises and then falls, so that its least value is at an end, else 0.
 
         Parameters
         ----------
-        m : ndarray
-            Margins, of any shape.
+        x : ndarray
+            Margins or residuals, of any shape.
 
         Returns
         -------
-        ndarray of the shape of m
-            At least 0.
+        ndarray of the shape of x
         """
-        return np.zeros_like(m)
+        return np.zeros_like(x)
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.value_at(y * z)
+        return self.value_at(self._argument(y, z))
+
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        x = self._argument(y, z)
+        return (self.derivative(x + _CHORD) - self.derivative(x - _CHORD)) / (2.0 * _CHORD)
+
+    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Return the smaller φ'' of both ends.
+
+        Parameters
+        ----------
+        y, z, radius : ndarray of shape (n,)
+            See `Minorant.least_curvature`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        x = self._argument(y, z)
+        return np.minimum(self.second_derivative(x - radius), self.second_derivative(x + radius))
+
+
+@dataclass(frozen=True)
+class MarginLoss(_ScalarLoss):
+    """A loss φ(m) of the margin m = y·z of two classes; φ is convex and falls."""
+
+    def _argument(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return y * z
+
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return y * self.derivative(y * z)
 
     def oscillation(self, radius: float) -> float:
-        """Return φ(−r) − φ(r) or, if less, the bound by the Lipschitz constant.
+        """Return φ(−r) − φ(r) or, if smaller, the bound by the Lipschitz constant.
 
         Parameters
         ----------
         radius : float
-            r, the largest size of a margin.
+            r, the largest absolute margin.
 
         Returns
         -------
@@ -259,101 +278,13 @@ class MarginLoss(Loss):
         fall = float(highest - least + _OSCILLATION_MARGIN * abs(highest))
         return min(fall, 2.0 * self.lipschitz * radius)
 
-    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return y * self.derivative(y * z)
-
-    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the lesser φ'' of both ends.
-
-        Parameters
-        ----------
-        y, z, radius : ndarray of shape (n,)
-            As `Minorant.least_curvature` takes them.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            At least 0.
-        """
-        m = y * z
-        return np.minimum(self.second_derivative(m - radius), self.second_derivative(m + radius))
-
-    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        m = y * z
-        return (self.derivative(m + _CHORD) - self.derivative(m - _CHORD)) / (2.0 * _CHORD)
-
 
 @dataclass(frozen=True)
-class ResidualLoss(Loss):
-    """A loss φ(r) of the residual r = z − y, y a number; φ is convex."""
+class ResidualLoss(_ScalarLoss):
+    """A loss φ(r) of the residual r = z − y for a numeric target y; φ is convex."""
 
-    @abstractmethod
-    def value_at(self, r: np.ndarray) -> np.ndarray:
-        """Return φ(r).
-
-        Parameters
-        ----------
-        r : ndarray
-            Residuals, of any shape.
-
-        Returns
-        -------
-        ndarray of the shape of r
-            Values.
-        """
-
-    @abstractmethod
-    def derivative(self, r: np.ndarray) -> np.ndarray:
-        """Return φ'(r), or a subgradient where φ is not smooth.
-
-        Parameters
-        ----------
-        r : ndarray
-            Residuals, of any shape.
-
-        Returns
-        -------
-        ndarray of the shape of r
-            Of size at most `lipschitz`.
-        """
-
-    def second_derivative(self, r: np.ndarray) -> np.ndarray:
-        """Return φ''(r) if φ'' rises and then falls, so that it is least at an end, else 0.
-
-        Parameters
-        ----------
-        r : ndarray
-            Residuals, of any shape.
-
-        Returns
-        -------
-        ndarray of the shape of r
-            At least 0.
-        """
-        return np.zeros_like(r)
-
-    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.value_at(z - y)
+    def _argument(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return z - y
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self.derivative(z - y)
-
-    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the lesser φ'' of both ends.
-
-        Parameters
-        ----------
-        y, z, radius : ndarray of shape (n,)
-            As `Minorant.least_curvature` takes them.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            At least 0.
-        """
-        r = z - y
-        return np.minimum(self.second_derivative(r - radius), self.second_derivative(r + radius))
-
-    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        r = z - y
-        return (self.derivative(r + _CHORD) - self.derivative(r - _CHORD)) / (2.0 * _CHORD)

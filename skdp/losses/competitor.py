@@ -1,4 +1,4 @@
-"""One loss for several classes: the margin of the true class over a soft worst competitor."""
+"""A loss for several classes: the margin of the true class over a soft worst competitor."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class CompetitorLoss(Loss, ProbabilityLoss):
 
     M = −(1/β)·log( ω·e^(β·v̄) + (1 − ω)/(K − 1)·Σ_(j≠y) e^(β·a·v_j) ).
 
-    At z = 0 it pulls y away from all others at once; later it can turn its whole length against
-    one hard competitor, where a mean over pairs would spend 1/K of it.
+    At z = 0 the gradient separates y from all other classes at once. Later its whole length can
+    point against one hard competitor, while a mean over pairs would use 1/K of it.
 
     *Constants.* The linear forms v̄ and a·v_j have gradients of norm exactly ρ, so any mixture of
     them has norm at most ρ: Lipschitz constant ρ·L. Its squared norm is at least a²·ρ², and the
@@ -57,9 +57,9 @@ class CompetitorLoss(Loss, ProbabilityLoss):
 
     @property
     def directions(self) -> GradientDirections:
-        """Those of the hull of the gradients of the K forms, v̄ and a·v_j.
+        """The hull of the gradients of the K forms, v̄ and a·v_j.
 
-        The cosine of v̄ and a single v_j is a; single ones are at 1/2, and v̄ of two labels at less.
+        The cosine of v̄ and a v_j is a, of two v_j it is 1/2, and of the v̄ of two labels less.
         """
         return GradientDirections(
             dimension=self.n_scores - 1,
@@ -94,9 +94,9 @@ class CompetitorLoss(Loss, ProbabilityLoss):
 
     @property
     def minorant(self) -> Minorant:
-        """The linearised minorants of φ: φ(M − δ) is at least its minorant, which falls."""
+        """The linearized minorants of φ: φ(M − δ) is at least its minorant, which falls."""
         inner = Minorant.of(self.margin_loss)
-        assert isinstance(inner.steady, MarginLoss), "the minorants of a margin loss are of margins"
+        assert isinstance(inner.steady, MarginLoss), "a margin loss has minorants of the margin"
         return _CompetitorMinorant(self, replace(self, margin_loss=inner.steady), inner.gap)
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -140,13 +140,14 @@ class CompetitorLoss(Loss, ProbabilityLoss):
 
 @dataclass(frozen=True)
 class _CompetitorMinorant(Minorant):
-    """Minorants of a competitor loss, with leads of z and origin computed in one call."""
+    """Minorants of a competitor loss; one call computes the leads of z and origin."""
 
     loss: CompetitorLoss
     steady: CompetitorLoss
 
     def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:
-        both = np.concatenate([origin.T, z.T], axis=1).T  # the rows of samplers are few: one call
+        # one call is faster than two for the few rows of a sampler
+        both = np.concatenate([origin.T, z.T], axis=1).T
         lead, mixture = self.loss._lead(np.concatenate([y, y]), both)
         here, there = lead[: y.size], lead[y.size :]
         phi, line = self.loss.margin_loss, self.steady.margin_loss

@@ -1,4 +1,4 @@
-"""In which directions the gradients of a loss can point."""
+"""The directions of the gradients of a loss."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class GradientDirections:
     Parameters
     ----------
     dimension : int
-        Of the space of all gradients; one less than the number of scores where they sum to 0.
+        Of the space of all gradients; the number of scores, less 1 if gradients sum to 0.
     n_extremes : int
-        p; 0 if no small number is known.
+        p; 0 if p is not known to be small.
     cosine : float
         A bound c: of the p² pairs of extremes of two records, at most p have a cosine above c. For
         any two labels and any x in [−1, 1], p pairs excepted, x times the cosine is at most c.
     slowness : float
-        By how much longer gradient steps run in a metric, where a gradient may be small. No
-        guarantee rests on it.
+        Factor on the length of a run of gradient steps in a metric, for losses with small
+        gradients. No guarantee rests on it.
     """
 
     dimension: int
@@ -38,7 +38,7 @@ class GradientDirections:
 
     @classmethod
     def of(cls, loss: Loss) -> GradientDirections:
-        """Return what a loss says as its `directions`, or else what holds for every loss.
+        """Return a loss's own `directions`, or the values that hold for every loss.
 
         Parameters
         ----------
@@ -47,14 +47,13 @@ class GradientDirections:
 
         Returns
         -------
-        directions : GradientDirections
-            Of that loss.
+        GradientDirections
         """
         known: GradientDirections | None = getattr(loss, "directions", None)
         if known is not None:
             return known
         if loss.n_scores > 1:
             return cls(dimension=loss.n_scores, n_extremes=0, cosine=1.0)
-        # A margin loss falls, so that its gradients with one label have one sign; others have two.
+        # A margin loss falls, so its gradients for one label have one sign; others have two.
         n_extremes = 1 if isinstance(loss, MarginLoss) else 2
         return cls(dimension=1, n_extremes=n_extremes, cosine=0.0)

@@ -14,12 +14,12 @@ from skdp.support.validation import check_real, make_plain
 __all__ = ["AdaptiveHingeLoss", "HingeLoss", "SmoothedHingeLoss"]
 
 _WIDE_SIGNAL = 4000.0  # from which on a width of 1 is better; no guarantee rests on it
-_SHARPEST = 0.05  # margins: over no shorter stretch do the minorants' derivatives change
+_SHARPEST = 0.05  # margins: the derivatives of minorants change over at least this width
 
 
 @dataclass(frozen=True)
 class SmoothedHingeLoss(MarginLoss):
-    """The hinge with its corner rounded over a stretch of `width` margins.
+    """Hinge loss with its corner rounded over a width of `width` margins.
 
     φ(m) = 0 for m ≥ 1, (1 − m)²/(2·width) on [1 − width, 1] and 1 − m − width/2 below. It lies
     at most width/2 under the hinge and has the same Lipschitz constant. A width above 1 wastes
@@ -37,13 +37,11 @@ class SmoothedHingeLoss(MarginLoss):
 
     width: float = 2 / 3
 
+    lipschitz = 1.0
+
     def __post_init__(self) -> None:
         make_plain(self)
         check_real("smoothing", self.width, low=1e-6, high=1e6)
-
-    @property
-    def lipschitz(self) -> float:
-        return 1.0
 
     @property
     def smoothness(self) -> float:
@@ -53,16 +51,16 @@ class SmoothedHingeLoss(MarginLoss):
     def noise_scale(self) -> float:
         return max(1.0, self.width)
 
-    def value_at(self, m: np.ndarray) -> np.ndarray:
-        s = -self.derivative(m)
-        return s * (1.0 - m) - 0.5 * self.width * s * s
+    def value_at(self, x: np.ndarray) -> np.ndarray:
+        s = -self.derivative(x)
+        return s * (1.0 - x) - 0.5 * self.width * s * s
 
-    def derivative(self, m: np.ndarray) -> np.ndarray:
-        return -np.clip((1.0 - m) / self.width, 0.0, 1.0)
+    def derivative(self, x: np.ndarray) -> np.ndarray:
+        return -np.clip((1.0 - x) / self.width, 0.0, 1.0)
 
-    def second_derivative(self, m: np.ndarray) -> np.ndarray:
+    def second_derivative(self, x: np.ndarray) -> np.ndarray:
         height = 0.0 if self.width < _SHARPEST else 1.0 / self.width
-        return np.where((m >= 1.0 - self.width) & (m <= 1.0), height, 0.0)
+        return np.where((x >= 1.0 - self.width) & (x <= 1.0), height, 0.0)
 
     @property
     def minorant(self) -> Minorant:
@@ -72,12 +70,12 @@ class SmoothedHingeLoss(MarginLoss):
 
 @dataclass(frozen=True)
 class AdaptiveHingeLoss(SmoothedHingeLoss, LossFamily):
-    """The smoothed hinge of width 2/3, or of width 1 where the signal-to-noise ratio is high.
+    """Smoothed hinge of width 2/3, or of width 1 if the signal-to-noise ratio is high.
 
     Parameters
     ----------
     width : float in (1e-6, 1e6)
-        *Public.* Of the low signal.
+        *Public.* Width for a low signal.
     """
 
     def adapted(self, signal: float) -> Loss:
@@ -91,23 +89,15 @@ class HingeLoss(MarginLoss):
     Affine minorants are s·(1 − m) for s in [0, 1], chosen as for a sharp `SmoothedHingeLoss`.
     """
 
-    @property
-    def lipschitz(self) -> float:
-        return 1.0
+    lipschitz = 1.0
+    smoothness = math.inf
+    noise_scale = 1.0
 
-    @property
-    def smoothness(self) -> float:
-        return math.inf
+    def value_at(self, x: np.ndarray) -> np.ndarray:
+        return np.maximum(0.0, 1.0 - x)
 
-    @property
-    def noise_scale(self) -> float:
-        return 1.0
-
-    def value_at(self, m: np.ndarray) -> np.ndarray:
-        return np.maximum(0.0, 1.0 - m)
-
-    def derivative(self, m: np.ndarray) -> np.ndarray:
-        return -(m <= 1.0).astype(float)
+    def derivative(self, x: np.ndarray) -> np.ndarray:
+        return -(x <= 1.0).astype(float)
 
     @property
     def minorant(self) -> Minorant:
@@ -121,24 +111,19 @@ class _Lines(MarginLoss):
 
     width: float
 
-    @property
-    def lipschitz(self) -> float:
-        return 1.0
-
-    @property
-    def smoothness(self) -> float:
-        return 1.0 / _SHARPEST
+    lipschitz = 1.0
+    smoothness = 1.0 / _SHARPEST
 
     @property
     def noise_scale(self) -> float:
         return max(1.0, self.width)
 
-    def value_at(self, m: np.ndarray) -> np.ndarray:
-        s = -self.derivative(m)
-        return s * (1.0 - m) - 0.5 * self.width * s * s
+    def value_at(self, x: np.ndarray) -> np.ndarray:
+        s = -self.derivative(x)
+        return s * (1.0 - x) - 0.5 * self.width * s * s
 
-    def derivative(self, m: np.ndarray) -> np.ndarray:
-        return -np.clip((1.0 - m) / _SHARPEST, 0.0, 1.0)
+    def derivative(self, x: np.ndarray) -> np.ndarray:
+        return -np.clip((1.0 - x) / _SHARPEST, 0.0, 1.0)
 
 
 def _lines(loss: MarginLoss, width: float) -> Minorant:

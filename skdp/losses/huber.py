@@ -1,4 +1,4 @@
-"""Squares of residuals, linear where residuals are large."""
+"""Huber and squared losses of residuals."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ class HuberLoss(ResidualLoss):
 
     threshold: float = 0.15
 
+    smoothness = 1.0
+    noise_scale = _NOISE_SCALE
+
     def __post_init__(self) -> None:
         make_plain(self)
         check_size("threshold", self.threshold)
@@ -34,31 +37,23 @@ class HuberLoss(ResidualLoss):
     def lipschitz(self) -> float:
         return self.threshold
 
-    @property
-    def smoothness(self) -> float:
-        return 1.0
+    def value_at(self, x: np.ndarray) -> np.ndarray:
+        clipped = self.derivative(x)
+        return clipped * (x - 0.5 * clipped)
 
-    @property
-    def noise_scale(self) -> float:
-        return _NOISE_SCALE
+    def derivative(self, x: np.ndarray) -> np.ndarray:
+        return np.clip(x, -self.threshold, self.threshold)
 
-    def value_at(self, r: np.ndarray) -> np.ndarray:
-        clipped = self.derivative(r)
-        return clipped * (r - 0.5 * clipped)
-
-    def derivative(self, r: np.ndarray) -> np.ndarray:
-        return np.clip(r, -self.threshold, self.threshold)
-
-    def second_derivative(self, r: np.ndarray) -> np.ndarray:
-        return np.where(np.abs(r) <= self.threshold, 1.0, 0.0)
+    def second_derivative(self, x: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(x) <= self.threshold, 1.0, 0.0)
 
 
 @dataclass(frozen=True)
 class SquaredLoss(HuberLoss):
-    """Half the square of a residual, of targets that a solver may clip to [−1, 1].
+    """Half the squared residual, for targets that a solver may clip to [−1, 1].
 
-    A square has no Lipschitz constant. Solvers that follow gradients take it with derivatives
-    clipped to ±h, which is the Huber loss; solvers that need no more than moments take it as it is.
+    The square has no Lipschitz constant. Gradient-based solvers clip its derivative to ±h, which
+    gives the Huber loss. Moment-based solvers use the square itself.
 
     Parameters
     ----------

@@ -24,26 +24,18 @@ _SEPARABLE_SIGNAL = 600.0  # below, scores are so small that the plain link is a
 class LogisticLoss(MarginLoss, ProbabilityLoss):
     """φ(m) = log(1 + e^−m)."""
 
-    @property
-    def lipschitz(self) -> float:
-        return 1.0
+    lipschitz = 1.0
+    smoothness = 0.25
+    noise_scale = 4.0
 
-    @property
-    def smoothness(self) -> float:
-        return 0.25
+    def value_at(self, x: np.ndarray) -> np.ndarray:
+        return np.log1p(np.exp(-np.abs(x))) - np.minimum(x, 0.0)
 
-    @property
-    def noise_scale(self) -> float:
-        return 4.0
+    def derivative(self, x: np.ndarray) -> np.ndarray:
+        return -expit(-x)
 
-    def value_at(self, m: np.ndarray) -> np.ndarray:
-        return np.log1p(np.exp(-np.abs(m))) - np.minimum(m, 0.0)
-
-    def derivative(self, m: np.ndarray) -> np.ndarray:
-        return -expit(-m)
-
-    def second_derivative(self, m: np.ndarray) -> np.ndarray:
-        return expit(m) * expit(-m)
+    def second_derivative(self, x: np.ndarray) -> np.ndarray:
+        return expit(x) * expit(-x)
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
         return np.column_stack([log_expit(-z), log_expit(z)])
@@ -54,19 +46,19 @@ class ClippedLogisticLoss(MarginLoss, LossFamily, ProbabilityLoss):
     """The logistic loss with its derivative clipped at −`clip`: linear left of a margin b.
 
     φ(m) = log(1 + e^−m) for m ≥ b and φ(b) + clip·(b − m) for m < b, with b = log(1/clip − 1).
-    It is convex and continuously differentiable. With clip ≤ 1/2 the derivative at m = 0,
-    where learning starts, is as large as anywhere, and that is what the noise is chosen by; the
-    plain logistic loss has noise for a derivative of 1 and starts at 1/2.
+    It is convex and continuously differentiable. Noise is proportional to the largest absolute
+    derivative. With clip ≤ 1/2 the derivative at m = 0, where learning starts, attains it; the
+    derivative of the plain logistic loss starts at 1/2 of it.
 
-    Its link is p = a/(a + b) with a = min(σ(z), k) and b = min(σ(−z), k): at k = `clip`, z is then
-    the minimizer of the mean loss of records of which a share p is +1.
+    The link is p = a/(a + b) with a = min(σ(z), k) and b = min(σ(−z), k). At k = `clip`, z
+    minimizes the mean loss of records with a share p of +1.
 
     Parameters
     ----------
     clip : float in (1e-6, 1)
         *Public.* Largest absolute derivative.
     link_clip : float in [0.5, 1] or None
-        *Public.* At what probability the link is clipped; None: at `clip`, but not below 1/2.
+        *Public.* Probability at which the link is clipped; None: `clip`, at least 1/2.
     """
 
     clip: float = _LEAST_CLIP
@@ -102,32 +94,32 @@ class ClippedLogisticLoss(MarginLoss, LossFamily, ProbabilityLoss):
         """The margin b at which the loss turns linear."""
         return math.log(1.0 / self.clip - 1.0)
 
-    def value_at(self, m: np.ndarray) -> np.ndarray:
-        return LogisticLoss().value_at(np.maximum(m, self.knee)) - self.clip * np.minimum(
-            m - self.knee, 0.0
+    def value_at(self, x: np.ndarray) -> np.ndarray:
+        return LogisticLoss().value_at(np.maximum(x, self.knee)) - self.clip * np.minimum(
+            x - self.knee, 0.0
         )
 
-    def derivative(self, m: np.ndarray) -> np.ndarray:
-        odds = np.exp(-np.maximum(m, self.knee))
+    def derivative(self, x: np.ndarray) -> np.ndarray:
+        odds = np.exp(-np.maximum(x, self.knee))
         return odds / (-1.0 - odds)
 
-    def second_derivative(self, m: np.ndarray) -> np.ndarray:
-        return np.where(m >= self.knee, LogisticLoss().second_derivative(m), 0.0)
+    def second_derivative(self, x: np.ndarray) -> np.ndarray:
+        return np.where(x >= self.knee, LogisticLoss().second_derivative(x), 0.0)
 
 
 @dataclass(frozen=True)
 class AdaptiveLogisticLoss(ClippedLogisticLoss):
-    """The clipped logistic loss whose clip rises with the signal: to 1, where nothing is clipped.
+    """Clipped logistic loss whose clip rises with the signal, up to 1 (no clipping).
 
-    k(x) = (x/24000)^(1/3), between 0.35 and 1, for a signal-to-noise ratio x. A low clip wastes
-    less noise on the first step, a high one leaves the model that is learned without privacy.
+    k(x) = (x/24000)^(1/3), between 0.35 and 1, for a signal-to-noise ratio x. A low clip
+    makes the first steps less noisy; a high one approaches the model learned without privacy.
 
     Parameters
     ----------
     clip : float in (1e-6, 1)
         *Public.* Largest absolute derivative, until it is adapted.
     link_clip : float in [0.5, 1] or None
-        *Public.* At what probability the link is clipped; None: at `clip`, but not below 1/2.
+        *Public.* Probability at which the link is clipped; None: `clip`, at least 1/2.
     """
 
     def adapted(self, signal: float) -> Loss:

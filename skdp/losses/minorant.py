@@ -16,8 +16,8 @@ __all__ = ["Minorant"]
 class Minorant:
     """For each record and each point z, an affine minorant of ℓ(y, ·) that nearly touches it at z.
 
-    For a smooth loss it is the tangent. The gradients of the minorants of a non-smooth loss change
-    steadily where its own gradient jumps; `gap` is the cost of that.
+    For a smooth loss it is the tangent. For a non-smooth loss the gradients of the minorants change
+    steadily where the loss's own gradient jumps; `gap` is the cost.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Minorant:
 
     @classmethod
     def of(cls, loss: Loss) -> Minorant:
-        """Return the minorants that a loss supplies as its `minorant`, or else its tangents.
+        """Return a loss's own `minorant`, or its tangents.
 
         Parameters
         ----------
@@ -44,8 +44,7 @@ class Minorant:
 
         Returns
         -------
-        minorant : Minorant
-            Of that loss.
+        Minorant
         """
         supplied: Minorant | None = getattr(loss, "minorant", None)
         return cls(loss, loss) if supplied is None else supplied
@@ -57,7 +56,7 @@ class Minorant:
 
     @property
     def curvature_trace(self) -> float:
-        """The trace that goes with `smoothness`; finite for every loss, nominal for some."""
+        """Trace bound that matches `smoothness`; finite for every loss, nominal for some."""
         return self.steady.curvature_trace
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -65,15 +64,12 @@ class Minorant:
 
         Parameters
         ----------
-        y : ndarray of shape (n,)
-            Labels or numbers.
-        z : ndarray of shape (n,) or (n, K)
-            Scores.
+        y, z : ndarray
+            Targets of shape (n,), and scores of shape (n,) or (n, K).
 
         Returns
         -------
         ndarray of the shape of z
-            Gradients.
         """
         return self.steady.gradient(y, z)
 
@@ -82,29 +78,25 @@ class Minorant:
 
         Parameters
         ----------
-        y : ndarray of shape (n,)
-            Labels or numbers.
-        z : ndarray of shape (n,) or (n, K)
-            Scores.
+        y, z : ndarray
+            Targets of shape (n,), and scores of shape (n,) or (n, K).
 
         Returns
         -------
         ndarray of shape (n,)
-            At most ℓ(y, z), and at least ℓ(y, z) − `gap`.
+            Between ℓ(y, z) − `gap` and ℓ(y, z).
         """
         return self.steady.value(y, z)
 
     def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:
-        """Return ℓ(y, z) less the minorant at `origin`, record by record.
+        """Return ℓ(y, z) less the minorant at `origin`, per record.
 
         For a smooth loss this is the Bregman divergence.
 
         Parameters
         ----------
-        y : ndarray of shape (n,)
-            Labels or numbers.
-        z : ndarray of shape (n,) or (n, K)
-            Scores.
+        y, z : ndarray
+            Targets of shape (n,), and scores of shape (n,) or (n, K).
         origin : ndarray of the shape of z
             Scores at which the minorants nearly touch.
 
@@ -128,7 +120,6 @@ class Minorant:
         Returns
         -------
         float
-            The bound.
         """
         # Loss and minorant change by at most L·radius each. Over a tangent the loss also rises by
         # at most smoothness·radius²/2, and the lesser of the two bounds counts.
@@ -137,19 +128,15 @@ class Minorant:
         return radius * min(0.5 * self.loss.smoothness * radius, 2.0 * self.loss.lipschitz)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return a lower bound of ℓ''(y, ·) around z, record by record; 0 if unknown.
+        """Return a lower bound of ℓ''(y, ·) within `radius` of z, per record; 0 if unknown.
 
         For losses of one score whose affine minorants are tangents. Single points do not count.
         The certificate of a sampler may rest on it.
 
         Parameters
         ----------
-        y : ndarray of shape (n,)
-            Labels or numbers.
-        z : ndarray of shape (n,)
-            Scores.
-        radius : ndarray of shape (n,)
-            How far from z the bound holds.
+        y, z, radius : ndarray of shape (n,)
+            Targets, scores, and distances from the scores.
 
         Returns
         -------

@@ -29,28 +29,20 @@ class MultinomialLoss(Loss, ProbabilityLoss):
 
     n_scores: int
 
+    lipschitz = math.sqrt(2.0)
+    smoothness = 0.5
+    noise_scale = 1.0
+
     @property
     def directions(self) -> GradientDirections:
-        """Those of the hull of the vectors e_j − e_y, j ≠ y."""
+        """The hull of the vectors e_j − e_y, j ≠ y."""
         return GradientDirections(
             dimension=self.n_scores - 1, n_extremes=self.n_scores - 1, cosine=0.5
         )
 
     @property
-    def lipschitz(self) -> float:
-        return math.sqrt(2.0)
-
-    @property
-    def smoothness(self) -> float:
-        return 0.5
-
-    @property
     def curvature_trace(self) -> float:
         return 1.0 - 1.0 / self.n_scores
-
-    @property
-    def noise_scale(self) -> float:
-        return 1.0
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return logsumexp(z, axis=1) - z[np.arange(y.size), y]

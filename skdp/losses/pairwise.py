@@ -1,4 +1,4 @@
-"""One loss for several classes from a loss of two: every pair with the true class counts."""
+"""A loss for several classes: the mean of a two-class loss over pairs with the true class."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class PairwiseLoss(Loss):
     With derivatives s_j = |φ'(z_y − z_j)| ≤ L the gradient has squared norm
     ((Σ s_j)² + Σ s_j²)/K² ≤ L²(K − 1)/K, attained at z = 0 if φ' is largest there.
     The Hessian is the Laplacian of a star with weights φ''/K ≤ w/K: its largest eigenvalue is at
-    most w, its trace at most 2w(K − 1)/K. One joint analysis: no budget is split among classes.
+    most w, its trace at most 2w(K − 1)/K. One joint analysis covers all classes: the budget is not
+    split among them.
 
     Parameters
     ----------
@@ -71,16 +72,13 @@ class PairwiseLoss(Loss):
     def minorant(self) -> Minorant:
         """The mean over pairs of the minorants of φ."""
         inner = Minorant.of(self.margin_loss)
-        assert isinstance(inner.steady, MarginLoss), "the minorants of a margin loss are of margins"
+        assert isinstance(inner.steady, MarginLoss), "a margin loss has minorants of the margin"
         steady = replace(self, margin_loss=inner.steady)
         return Minorant(self, steady, (1.0 - 1.0 / self.n_scores) * inner.gap)
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return (
-            2.0
-            * self.margin_loss.curvature(np.ones(1), _margins(y, z)).mean(axis=1)
-            / self.n_scores
-        )
+        curvature = self.margin_loss.curvature(np.ones(1), _margins(y, z))
+        return 2.0 * curvature.mean(axis=1) / self.n_scores
 
 
 def _margins(y: np.ndarray, z: np.ndarray) -> np.ndarray:

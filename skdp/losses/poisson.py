@@ -12,7 +12,7 @@ from skdp.support.validation import check_size, make_plain
 
 __all__ = ["PoissonLoss"]
 
-_CHORD = 0.2  # half of the stretch of scores over which curvature is averaged; for speed only
+_CHORD = 0.2  # half the width of scores over which curvature is averaged; for speed only
 _NOISE_SCALE = 1.0  # a factor of e in the predicted count; found on public data
 _START = 0.2  # share of the largest count at which learning starts; found on public data
 _LEAST = 1e-300  # instead of 0, which has no logarithm
@@ -23,8 +23,8 @@ class PoissonLoss(Loss):
     """ℓ(y, z) = e^s − t·s with s = z + s₀, its derivative e^s − t clipped to ±h.
 
     The target y in [−1, 1] stands for the count's share t = (1 + y)/2 of the largest count. The
-    predicted share is e^s, at most 1: where s > 0 the loss is linear too. Learning starts at the
-    share e^s₀ = 0.2.
+    predicted share is e^s, at most 1: the loss is linear for s > 0. Learning starts at the share
+    e^s₀ = 0.2.
 
     *Constants.* The derivative is v − t with v = clip(e^s, max(t − h, 0), min(t + h, 1)). It rises
     with s, so ℓ is convex. |v − t| ≤ h by the clip and |v − t| ≤ 1 because v and t are shares; for
@@ -39,30 +39,25 @@ class PoissonLoss(Loss):
 
     threshold: float = 0.25
 
+    smoothness = 1.0
+    noise_scale = _NOISE_SCALE
+
     def __post_init__(self) -> None:
         make_plain(self)
         check_size("threshold", self.threshold)
 
     @property
     def start(self) -> float:
-        """The logarithm s₀ of the share that is predicted where the score is 0."""
+        """s₀, the logarithm of the predicted share at score 0."""
         return math.log(_START)
 
     @property
     def lipschitz(self) -> float:
         return min(self.threshold, 1.0)
 
-    @property
-    def smoothness(self) -> float:
-        return 1.0
-
-    @property
-    def noise_scale(self) -> float:
-        return _NOISE_SCALE
-
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         s, t = z + self.start, _share(y)
-        inside = self._inside(t, s)  # beyond it ℓ goes on along its tangent
+        inside = self._inside(t, s)  # beyond it ℓ continues along its tangent
         return np.exp(inside) * (1.0 + s - inside) - t * s
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -22,16 +22,17 @@ _NOISE_SCALE = 0.2  # of targets in [−1, 1]; found on public data
 class QuantileLoss(Loss):
     """ℓ(y, z) = Σ_k ψ(r_k) − τ_k·r_k with r_k = z_k + o_k − y; ψ is max(0, r), smoothed.
 
-    ψ'(r) = u = clip(r/v + 1/2, 0, 1) and ψ(r) = u·r + v·u(1 − u)/2, so that the pinball loss of
-    level τ, of derivative −τ left of 0 and 1 − τ right of it, gets a derivative that rises steadily
-    over a stretch of width v around 0. It lies at most v/8 above the pinball loss; what it
-    minimizes is the quantile of y plus uniform noise of that width. The prediction is z_k + o_k:
-    learning starts at o_k = τ_k − 1/2, where the quantiles of targets lie that are spread evenly
-    over the middle half of [−1, 1].
+    ψ'(r) = u = clip(r/v + 1/2, 0, 1) and ψ(r) = u·r + v·u(1 − u)/2. The pinball loss of level τ has
+    derivative −τ left of 0 and 1 − τ right of it; here the derivative rises linearly over a stretch
+    of width v around 0. The loss is at most v/8 above the pinball loss. Its minimizer is the
+    quantile of y plus uniform noise of that width.
+
+    The prediction is z_k + o_k. Learning starts at o_k = τ_k − 1/2, the quantiles of targets spread
+    evenly over the middle half of [−1, 1].
 
     *Constants.* |∂ℓ/∂z_k| ≤ max(τ_k, 1 − τ_k), whatever the other scores are, and all of these
-    are attained at once: one Lipschitz constant √(Σ max(τ_k, 1 − τ_k)²) for all levels. The
-    Hessian is diagonal with entries in [0, 1/v].
+    are attained at once. The Lipschitz constant is √(Σ max(τ_k, 1 − τ_k)²). The Hessian is
+    diagonal with entries in [0, 1/v].
 
     Parameters
     ----------
@@ -44,6 +45,8 @@ class QuantileLoss(Loss):
     levels: tuple[float, ...] = (0.5,)
     smoothing: float = 0.05
 
+    noise_scale = _NOISE_SCALE
+
     def __post_init__(self) -> None:
         make_plain(self)
         check_real("smoothing", self.smoothing, low=down(0.01, ROOT), high=1e6)
@@ -52,7 +55,7 @@ class QuantileLoss(Loss):
 
     @property
     def n_scores(self) -> int:  # type: ignore[override]
-        """Scores per record: one a level."""
+        """Scores per record: one per level."""
         return len(self.levels)
 
     @property
@@ -73,14 +76,10 @@ class QuantileLoss(Loss):
         return self.n_scores / self.smoothing
 
     @property
-    def noise_scale(self) -> float:
-        return _NOISE_SCALE
-
-    @property
     def directions(self) -> GradientDirections:
-        """Those of any loss, and as slowness √(½/τ) for the level τ nearest to 0 or 1.
+        """The values of any loss, with slowness √(½/τ) for the level τ nearest to 0 or 1.
 
-        Beyond most targets the derivative is τ.
+        Beyond most targets the derivative is only τ.
         """
         several, least = self.n_scores > 1, min(min(level, 1.0 - level) for level in self.levels)
         return GradientDirections(
@@ -103,17 +102,16 @@ class QuantileLoss(Loss):
         return (self._rise(r + _CHORD) - self._rise(r - _CHORD)).mean(axis=1) / (2.0 * _CHORD)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return 1/v where all of the stretch is curved.
+        """Return 1/v where the whole interval is curved, else 0.
 
         Parameters
         ----------
         y, z, radius : ndarray of shape (n,)
-            As `Minorant.least_curvature` takes them.
+            See `Minorant.least_curvature`.
 
         Returns
         -------
         ndarray of shape (n,)
-            At least 0.
         """
         ends = np.abs(self._residual(y, z)).max(axis=1) + radius
         return np.where(ends <= 0.5 * self.smoothing, 1.0 / self.smoothing, 0.0)

@@ -1,4 +1,4 @@
-"""Losses that count some records more than others: by a weight of their own, or of their class."""
+"""Losses with weights per record or per class."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["ClassWeightedLoss", "SharedLoss", "WeightedLoss", "weighted_targets"
 
 
 def weighted_targets(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return targets that carry their weights, as `WeightedLoss` reads them.
+    """Return targets paired with their weights, the input of `WeightedLoss`.
 
     Parameters
     ----------
     y : ndarray of shape (n_samples,)
-        *Private.* Targets as the weighted loss wants them.
+        *Private.* Targets for the loss that is weighted.
     weights : ndarray of shape (n_samples,)
         *Private.* In [0, max_weight].
 
@@ -37,7 +37,7 @@ def weighted_targets(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Weighted(Loss, LossFamily, ProbabilityLoss):
-    """w·ℓ(y, z) for a weight w of each record: every constant is multiplied by the largest."""
+    """w·ℓ(y, z) for a weight w of each record: constants are multiplied by the largest w."""
 
     loss: Loss
 
@@ -47,28 +47,26 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
         """The largest weight that a record may have."""
 
     @abstractmethod
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        """Return the targets of the records."""
+    def _targets(self, y: np.ndarray) -> np.ndarray: ...
 
     @abstractmethod
-    def _weights(self, y: np.ndarray) -> np.ndarray:
-        """Return the weights of the records."""
+    def _weights(self, y: np.ndarray) -> np.ndarray: ...
 
     @property
     def n_scores(self) -> int:  # type: ignore[override]
-        """Scores per record, as of the loss that is weighted."""
+        """Scores per record."""
         return self.loss.n_scores
 
     def adapted(self, signal: float) -> Loss:
         return replace(self, loss=adapted(self.loss, signal))
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
-        assert isinstance(self.loss, ProbabilityLoss), "asked of losses with a link only"
+        assert isinstance(self.loss, ProbabilityLoss), "only losses with a link have probabilities"
         return self.loss.log_probabilities(z)
 
     @property
     def directions(self) -> GradientDirections:
-        """Those of the loss that is weighted: a weight changes lengths only."""
+        """Directions of the unweighted loss: a weight changes lengths only."""
         return GradientDirections.of(self.loss)
 
     @property
@@ -94,7 +92,7 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
         return self.loss.noise_scale
 
     def oscillation(self, radius: float) -> float:
-        """Return that of a record of the largest weight.
+        """Return the bound for a record of the largest weight.
 
         Parameters
         ----------
@@ -118,17 +116,16 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
         return self._weights(y) * self.loss.curvature(self._targets(y), z)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return weighted bounds.
+        """Return the weighted bounds.
 
         Parameters
         ----------
         y, z, radius : ndarray of shape (n,)
-            As `Minorant.least_curvature` takes them.
+            See `Minorant.least_curvature`.
 
         Returns
         -------
         ndarray of shape (n,)
-            At least 0.
         """
         inner = Minorant.of(self.loss)
         return self._weights(y) * inner.least_curvature(self._targets(y), z, radius)
@@ -136,14 +133,14 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
 
 @dataclass(frozen=True)
 class ClassWeightedLoss(_Weighted):
-    """ℓ_w(y, z) = w_y·ℓ(y, z): derivatives are bounded by those of the largest weight.
+    """ℓ_w(y, z) = w_y·ℓ(y, z), with a weight per class; constants are those of the largest weight.
 
     Parameters
     ----------
     loss : Loss
         *Public.* The loss at weight 1.
     weights : tuple of float
-        *Public.* One positive weight a class, in the order of the labels.
+        *Public.* One positive weight per class, in the order of the labels.
     """
 
     weights: tuple[float, ...]
@@ -162,21 +159,20 @@ class ClassWeightedLoss(_Weighted):
 
 @dataclass(frozen=True)
 class WeightedLoss(_Weighted):
-    """ℓ_w((y, w), z) = w·ℓ(y, z), the weight w a part of the record and as private as the rest.
+    """ℓ_w((y, w), z) = w·ℓ(y, z), with a private weight w per record.
 
-    Let L be the Lipschitz constant of ℓ in the score and R the norm of a row. The loss of a record
-    of any weight in [0, max_weight] has a gradient in θ of norm at most max_weight·L·R, so one
-    record more or less changes the sum of all by a function with that Lipschitz constant, and one
-    in the place of another by 2·max_weight·L·R, whatever both weights are. Every constant of the
-    loss is therefore multiplied by `max_weight`. The count of records does not depend on weights.
+    Let L be the Lipschitz constant of ℓ in the score and R the norm of a row. For any weight in
+    [0, max_weight] the gradient in θ has norm at most max_weight·L·R. Adding or removing a record
+    changes the sum by a function with that Lipschitz constant; replacing one, by a function with
+    the constant 2·max_weight·L·R, whatever both weights are. Every constant of the loss is
+    therefore multiplied by `max_weight`. The number of records does not depend on weights.
 
     Parameters
     ----------
     loss : Loss
         *Public.* The loss at weight 1.
     max_weight : float
-        *Public.* Largest weight, positive. Who makes the targets clips their weights to
-        [0, max_weight].
+        *Public.* Largest weight, positive. The caller clips weights to [0, max_weight].
     """
 
     max_weight: float
@@ -198,17 +194,16 @@ class WeightedLoss(_Weighted):
 
 @dataclass(frozen=True)
 class SharedLoss(WeightedLoss):
-    """ℓ_w((y, w), z) = w·ℓ(y, z) of one of several rows of a person, whose weights are shares.
+    """ℓ_w((y, w), z) = w·ℓ(y, z) of one row of a person with several rows; weights are shares.
 
-    The weights w of a person's rows add up to `max_weight` at most, so the loss of the person is
-    `max_weight` times a mean of the losses of single rows: one person more or less changes the sum
-    of all by a function with the Lipschitz constant max_weight·L·R, as one row of the largest
-    weight would, however many rows they have. Every constant holds for the person.
+    The weights of a person's rows add up to at most `max_weight`. Adding or removing a person
+    therefore changes the sum by a function with the Lipschitz constant max_weight·L·R, the same as
+    one row of the largest weight, however many rows the person has. All constants hold per person.
 
     Parameters
     ----------
     loss : Loss
         *Public.* The loss at weight 1.
     max_weight : float
-        *Public.* Bound of the sum of a person's weights, positive.
+        *Public.* Upper bound of the sum of a person's weights, positive.
     """

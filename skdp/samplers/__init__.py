@@ -1,7 +1,7 @@
-"""How a log-concave density is sampled, and what is proved about the sample.
+"""Samplers of log-concave densities, each with a certificate of its samples.
 
-`SAMPLERS` are what estimators offer as `sampler`; `sampler="auto"` is "proximal" there, for every
-fit. `REFERENCE_SAMPLERS` are the papers' others, for research only.
+Estimators accept the names in `SAMPLERS` as `sampler`; `sampler="auto"` means "proximal".
+`REFERENCE_SAMPLERS` are other samplers from papers, for research only.
 """
 
 from skdp.samplers.ball import Ball

@@ -1,4 +1,4 @@
-"""A ball to which a density is restricted, and Gaussians on it."""
+"""A ball that restricts a density, and Gaussians on it."""
 
 from __future__ import annotations
 
@@ -36,32 +36,28 @@ class Ball:
         check_size("radius", self.radius)
 
     def holds(self, theta: np.ndarray) -> bool:
-        r"""Tell whether θ lies in the ball.
+        """Whether θ lies in the ball.
 
         Parameters
         ----------
         theta : ndarray of shape (d,) or (d, K)
-            θ.
 
         Returns
         -------
         bool
-            Whether \|θ\| ≤ radius.
         """
         return float(np.vdot(theta, theta)) <= self.radius**2
 
     def project(self, theta: np.ndarray) -> np.ndarray:
-        """Return the point of the ball that is nearest to θ.
+        """Return the point of the ball nearest to θ.
 
         Parameters
         ----------
         theta : ndarray of shape (d,) or (d, K)
-            θ.
 
         Returns
         -------
         ndarray of the same shape
-            θ itself where it lies in the ball.
         """
         return theta if self.holds(theta) else theta * (self.radius / np.linalg.norm(theta))
 
@@ -71,19 +67,18 @@ class Ball:
         Parameters
         ----------
         mean : ndarray of shape (d,) or (d, K)
-            Wherever it lies.
+            Inside or outside the ball.
         sd : float
             Standard deviation of one coefficient.
 
         Returns
         -------
         RestrictedGaussian
-            Something to draw from.
         """
         return RestrictedGaussian(self, mean, sd)
 
     def lowest(self, curvature: np.ndarray, linear: np.ndarray) -> np.ndarray:
-        """Return where in the ball ½·Σ w_j·|x_j|² − Σ ⟨e_j, x_j⟩ is least.
+        """Return the point of the ball that minimizes ½·Σ w_j·|x_j|² − Σ ⟨e_j, x_j⟩.
 
         Parameters
         ----------
@@ -95,7 +90,6 @@ class Ball:
         Returns
         -------
         ndarray of the shape of e
-            A point of the ball.
         """
 
         def beyond(multiplier: float) -> float:
@@ -118,21 +112,9 @@ class RestrictedGaussian:
     sd: float
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw one point.
-
-        A point of the whole Gaussian that falls inside has this distribution, and so has what is
-        drawn by other means where it falls outside.
-
-        Parameters
-        ----------
-        rng : numpy Generator
-            *Secret.*
-
-        Returns
-        -------
-        ndarray of the shape of the mean
-            *Private.*
-        """
+        """Return one point."""
+        # A point of the whole Gaussian that falls inside has this distribution. If it falls
+        # outside, an exact sample replaces it, so the result has this distribution in both cases.
         theta = self.mean + self.sd * rng.standard_normal(self.mean.shape)
         if self.ball.holds(theta):
             return theta
@@ -144,20 +126,13 @@ class RestrictedGaussian:
 
 
 class TruncatedGaussian:
-    """N(m·u, I) restricted to |x| ≤ ρ, u a unit vector: drawn exactly, wherever its mean lies.
+    """N(m·u, I) restricted to |x| ≤ ρ, u a unit vector; samples are exact for any mean.
 
     With x = a·u + w, w at a right angle to u and v = |w|², a is in [−b, b], b = √(ρ² − v), and v
     has a density ∝ v^((d−3)/2)·exp(−v/2)·g(v), g(v) the probability that N(m, 1) is in [−b, b].
     log g is concave, so it lies below its tangent at any v₀, of derivative −κ: w is proposed from
     N(0, s²·I), 1/s² = 1 + 2κ, and accepted with probability g(v)/g(v₀)·exp(κ·(v − v₀)). Then a is
     drawn.
-
-    Parameters
-    ----------
-    radius : float
-        ρ.
-    mean : ndarray of shape (d,)
-        m·u.
     """
 
     def __init__(self, radius: float, mean: np.ndarray) -> None:
@@ -168,7 +143,7 @@ class TruncatedGaussian:
         self._v0 = self._best_tangency(mean.size - 1)
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw one point, of shape (d,)."""
+        """Return one point, of shape (d,)."""
         b0, derivative = self._half_chord(self._v0), self._derivative(self._v0)
         sd = 1.0 / math.sqrt(1.0 - 2.0 * derivative)
         while True:
@@ -202,7 +177,7 @@ class TruncatedGaussian:
         return -ends * math.exp(-self._mass(b)) / (2.0 * b * _ROOT_2PI)
 
     def _best_tangency(self, k: int) -> float:
-        """Return v₀ = k·s²(v₀), for which fewest proposals of k dimensions are needed."""
+        """Return v₀ = k·s²(v₀), which needs the fewest proposals in k dimensions."""
 
         def is_below(v: float) -> bool:
             return v * (1.0 - 2.0 * self._derivative(v)) < k
@@ -218,7 +193,7 @@ def _log_tail(x: float) -> float:
 
 
 def _depth(x: float, b: float, rng: np.random.Generator) -> float:
-    """Draw t in [0, 2b] with density ∝ exp(x·t − t²/2); few proposals are rejected."""
+    """Return a sample t in [0, 2b] with density ∝ exp(x·t − t²/2); few proposals are rejected."""
     while True:
         if x > -1.0 and b > 0.5:
             t = x - rng.standard_normal()

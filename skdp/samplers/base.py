@@ -1,10 +1,10 @@
-"""What a sampler samples from, and what every sampler answers."""
+"""The contract of a sampler: setting, plan, target, sample and certificate."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from functools import cached_property
@@ -35,27 +35,27 @@ Progress = Callable[[int, int], None]
 
 
 class Certificate(StrEnum):
-    """What is proved about a sample. A string of the same value is as good."""
+    """What is proved about a sample. A string of the same value is equivalent."""
 
     EXACT = "exact"
-    """It has the target's distribution."""
+    """The sample has the target's distribution."""
 
     STABLE = "stable"
-    """Two of the sampler's own outputs are close: see `SamplerPlan.stability`. Nothing is said of
-    the target."""
+    """Two of the sampler's own outputs are close: see `SamplerPlan.stability`. Nothing is stated
+    about the target."""
 
     TV = "tv"
-    """Its distribution is within a given total variation of the target's."""
+    """The distribution is within a given total variation of the target's."""
 
     ASYMPTOTIC = "asymptotic"
-    """It comes near the target in the long run. Nothing is proved of any finite run."""
+    """The distribution converges to the target's. Nothing is proved about a finite run."""
 
 
 class Requirement(Enum):
-    """What a sampler may need of a setting; the value is the name that a refusal gives it."""
+    """Something that a sampler may need of a setting; error messages show the value."""
 
     SMOOTH_LOSS = "a loss with a continuous gradient"
-    ONE_SCORE = "a loss of one score a record"
+    ONE_SCORE = "a loss of one score per record"
     FEATURE_COUNT = "a number of features"
     ROW_COUNT = "a row count"
     SHARED_ROW_COUNT = "a row count that all neighbors share"
@@ -63,18 +63,18 @@ class Requirement(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What is public about a target while α is still open: c = C·α.
+    """Public facts about a target whose α is still open; c = C·α.
 
     Parameters
     ----------
     loss : Loss
         *Public.* ℓ.
     row_norm : float
-        *Public.* R, with |a_i| ≤ R for every row that can occur.
+        *Public.* R, with |a_i| ≤ R for every possible row.
     n_samples : int or None
-        About how many rows there are: *public*, *released*, or None where neither.
+        Approximate number of rows: *public*, *released*, or None.
     n_is_public : bool
-        *Public.* Whether every data set that can occur has exactly `n_samples` rows.
+        *Public.* Whether every possible data set has exactly `n_samples` rows.
     n_features : int or None
         *Public.* d, the intercept's column included.
     C : float
@@ -84,9 +84,9 @@ class Setting:
     prior_precision : float
         *Public.* α, in 1/coefficient², of a run with `SamplerPlan.stability` 1.
     domain : Ball or None
-        *Public.* Where the target lives; None for all of space.
+        *Public.* Domain of the target; None for all of space.
     row_trace : float or None
-        Trace of Σ a_i·a_iᵀ, about: *public*, *released*, or None for that of the worst rows.
+        Approximate trace of Σ a_i·a_iᵀ: *public*, *released*, or None for the worst rows.
     """
 
     loss: Loss
@@ -105,7 +105,7 @@ class Setting:
 
     @property
     def offers(self) -> frozenset[Requirement]:
-        """What a sampler may require, as far as this setting has it."""
+        """The requirements that this setting meets."""
         facts = {
             Requirement.SMOOTH_LOSS: math.isfinite(self.loss.smoothness),
             Requirement.ONE_SCORE: self.loss.n_scores == 1,
@@ -118,12 +118,12 @@ class Setting:
     @property
     def dimension(self) -> int:
         """k, the number of coefficients."""
-        assert self.n_features is not None, "a sampler that needs the number is given it"
+        assert self.n_features is not None, "a sampler that needs the number requires it"
         return self.n_features * self.loss.n_scores
 
     @property
     def lipschitz(self) -> float:
-        """Γ = c·n·R·L, a Lipschitz constant of c·Σ ℓ for any rows, where `stability` is 1."""
+        """Γ = c·n·R·L, a Lipschitz constant of c·Σ ℓ for any rows, if `stability` is 1."""
         c = self.C * self.prior_precision
         return c * self._rows * self.row_norm * self.loss.lipschitz
 
@@ -134,20 +134,20 @@ class Setting:
 
     @property
     def worst_trace(self) -> float:
-        """Trace that the Hessian of Σ ℓ has for the worst `n_samples` rows of that `row_trace`."""
+        """Trace of the Hessian of Σ ℓ for the worst `n_samples` rows with this `row_trace`."""
         trace = self._rows * self.row_norm**2 if self.row_trace is None else self.row_trace
         return trace * Minorant.of(self.loss).curvature_trace
 
     @property
     def worst_rank(self) -> int:
-        """Rank that the Hessian of Σ ℓ may have."""
+        """Largest possible rank of the Hessian of Σ ℓ."""
         return GradientDirections.of(self.loss).dimension * min(
             self._rows, self.n_features or self._rows
         )
 
     @property
     def _rows(self) -> int:
-        assert self.n_samples is not None, "a sampler that counts rows is given a number"
+        assert self.n_samples is not None, "a sampler that counts rows requires the number"
         return self.n_samples
 
 
@@ -158,20 +158,20 @@ class SamplerPlan:
     Parameters
     ----------
     n_steps : int
-        T; 1 for a sampler that takes as many as the data need and does not say how many.
+        T; 1 for a sampler whose number of steps depends on the data and is not released.
     step : float
         h = c·η, each step's multiplier of the gradient of Σ ℓ.
     stability : float
-        f ≤ 1: on two targets whose potentials differ by an L-Lipschitz function, outputs are no
-        easier to tell apart than N(0, 1) and N(f·L/√α, 1), but for `tv`.
+        f ≤ 1. For two targets whose potentials differ by an L-Lipschitz function, outputs are no
+        easier to distinguish than N(0, 1) and N(f·L/√α, 1), except for `tv`.
     spread : float
-        c times the variance of the sample where the data say nothing, roughly.
+        c times the approximate variance of the sample in directions without data.
     tv : float
-        Bound of the distance in total variation between the distributions of sample and target; 0
-        unless certified "tv".
+        Bound of the total variation between the distributions of sample and target; 0 unless the
+        certificate is "tv".
     contraction : float
-        Times √(E|θ|² + d·η), θ from the target, it bounds in the quadratic mean how far sample and
-        target are apart, but for `tv`; inf if nothing of the kind is known.
+        Times √(E|θ|² + d·η), θ from the target, it bounds the distance of sample and target in
+        the quadratic mean, except for `tv`; inf if no such bound is known.
     """
 
     n_steps: int
@@ -189,7 +189,7 @@ class Target:
     Parameters
     ----------
     design : Design
-        *Private.* Rows a_i and their targets y_i, coded as the loss wants them.
+        *Private.* Rows a_i and their targets y_i, coded for the loss.
     loss : Loss
         *Public.* ℓ.
     row_norm : float
@@ -199,9 +199,9 @@ class Target:
     prior_precision : float
         *Public.* α, in 1/coefficient².
     domain : Ball or None
-        *Public.* To which the density is restricted.
+        *Public.* Domain of the density; None for all of space.
     row_trace : float or None
-        *Released.* About Σ |a_i|²; None: as much as R allows.
+        *Released.* Approximate Σ |a_i|²; None for the largest that R allows.
     """
 
     design: Design
@@ -219,17 +219,16 @@ class Target:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of θ: (d,) for one score a record, else (d, K)."""
+        """Shape of θ: (d,) for one score per record, else (d, K)."""
         d, k = self.design.n_features, self.loss.n_scores
         return (d,) if k == 1 else (d, k)
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Return a (sub)gradient of the potential at θ. One pass over the data.
+        """Return a (sub)gradient of the potential at θ. Takes one pass over the data.
 
         Parameters
         ----------
         theta : ndarray of shape (d,) or (d, K)
-            θ.
 
         Returns
         -------
@@ -240,17 +239,16 @@ class Target:
         return self.temperature * total + self.prior_precision * theta
 
     def scored_gradient(self, theta: np.ndarray) -> tuple[Design, np.ndarray]:
-        """Return the rows scored at θ and a (sub)gradient of the potential. One pass over the data.
+        """Return the rows scored at θ and a (sub)gradient of the potential. Takes one pass.
 
         Parameters
         ----------
         theta : ndarray of shape (d,) or (d, K)
-            θ.
 
         Returns
         -------
         rows : Design
-            *Private.* As `design.scored` returns them.
+            *Private.* See `design.scored`.
         gradient : ndarray of the shape of θ
             *Private.*
         """
@@ -260,17 +258,16 @@ class Target:
     def scored_minorant(self, theta: np.ndarray) -> tuple[Design, np.ndarray]:
         """Return the rows scored at θ, and the gradient of an affine minorant of c·Σ ℓ.
 
-        It nearly touches at θ; of a smooth loss it is the tangent. One pass over the data.
+        The minorant nearly touches at θ; for a smooth loss it is the tangent. Takes one pass.
 
         Parameters
         ----------
         theta : ndarray of shape (d,) or (d, K)
-            θ.
 
         Returns
         -------
         rows : Design
-            *Private.* As `design.scored` returns them.
+            *Private.* See `design.scored`.
         gradient : ndarray of the shape of θ
             *Private.*
         """
@@ -280,14 +277,9 @@ class Target:
 
 @dataclass(frozen=True)
 class Effort:
-    """Numbers of proposals and of per-example evaluations. They depend on the data: *not private*.
+    """Counts of proposals and of per-example evaluations; *not private*, they depend on the data.
 
-    Parameters
-    ----------
-    n_tries : int
-        Proposals.
-    n_evaluations : int
-        Records times points θ at which their loss, its gradient or both were computed.
+    An evaluation computes the loss, its gradient or both for one record at one point θ.
     """
 
     n_tries: int = 0
@@ -299,31 +291,32 @@ class Effort:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample:
-    """A sample, with what may be looked at but is *not private*.
+    """A sample and its diagnostics.
 
-    Every sampler's diagnostics have `n_evaluations`, the number of per-example evaluations: of one
-    record at one point θ, for the loss or its gradient there or both. A pass over the data is n.
+    Every sampler's diagnostics have `n_evaluations`, the number of per-example evaluations: the
+    loss, its gradient or both for one record at one point θ. A pass over the data is n.
 
     Parameters
     ----------
     theta : ndarray of shape (d,) or (d, K)
-        *Private*, until a solver that planned for it releases it.
-    diagnostics : dict
+        *Private* until a solver that planned for it releases it.
+    diagnostics : mapping
         *Not private.*
     """
 
     theta: np.ndarray
-    diagnostics: dict[str, Any] = field(default_factory=dict)
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
 
 
 class Sampler(ABC):
-    """A way to sample from a `Target`. It knows potentials and constants, nothing of privacy.
+    """An algorithm that samples from a `Target`.
 
-    `check` and `plan` see public facts only, `sample` reads the data.
+    A sampler uses potentials and constants only; it is independent of privacy. `check` and `plan`
+    use public facts only; `sample` reads the data.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Let no class that changes what is certified inherit the reason for it."""
+        """Reset `theorem` in a class that changes `certifies` without naming a theorem."""
         super().__init_subclass__(**kwargs)
         if "certifies" in vars(cls) and "theorem" not in vars(cls):
             cls.theorem = f"no theorem is named by {cls.__name__}"
@@ -332,25 +325,26 @@ class Sampler(ABC):
     """What is proved about every sample."""
 
     theorem: ClassVar[str]
-    """The statement behind the certificate, by name."""
+    """Name of the statement behind the certificate."""
 
     requires: ClassVar[frozenset[Requirement]] = frozenset()
-    """What of `Setting.offers` the sampler cannot do without."""
+    """The members of `Setting.offers` that the sampler needs."""
 
     counts_rows: ClassVar[bool] = True
-    """Whether `plan` reads `Setting.n_samples`."""
+    """Whether `plan` uses `Setting.n_samples`."""
 
     takes_domain: ClassVar[bool] = False
-    """Whether `sample` keeps to `Target.domain`."""
+    """Whether samples stay in `Target.domain`."""
 
     takes_blocks: ClassVar[bool] = False
-    """Whether `sample` asks a design for sums and for some rows only, wherever they are."""
+    """Whether `sample` needs only sums over the design and some of its rows, so that rows may be
+    outside memory."""
 
     takes_long_runs: ClassVar[bool] = False
-    """Whether the cost of a run is so steady that it may take thousands of steps."""
+    """Whether the cost of a run is steady enough for thousands of steps."""
 
     def check(self, setting: Setting) -> None:
-        """Refuse, by public facts, what `sample` cannot do.
+        """Raise if, by public facts, `sample` cannot handle the setting.
 
         Parameters
         ----------
@@ -360,46 +354,46 @@ class Sampler(ABC):
         Raises
         ------
         IncompatibleSolverError
-            If something is missing, which the message names, or a run would take too long.
+            If a requirement is not met (the message names it), or a run would take too long.
         """
         for missing in sorted(fact.value for fact in self.requires - setting.offers):
             raise IncompatibleSolverError(
-                f"{type(self).__name__} needs {missing}; this fit, of {setting.loss!r}, has none. "
-                "sampler='proximal' takes any."
+                f"{type(self).__name__} needs {missing}, which this fit of {setting.loss!r} does "
+                "not have. Use sampler='proximal'."
             )
         if setting.domain is not None and not self.takes_domain:
             raise IncompatibleSolverError(
-                f"{type(self).__name__} draws from all of space and cannot keep to "
-                f"{setting.domain!r}. sampler='proximal' can."
+                f"{type(self).__name__} cannot restrict samples to {setting.domain!r}. "
+                "Use sampler='proximal'."
             )
 
     @abstractmethod
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        """Return the public numbers of a run.
+        """Return the public numbers of a run, the same for the same arguments.
 
         Parameters
         ----------
         setting : Setting
-            *Public.* One that `check` admits.
+            *Public.* A setting that `check` accepts.
         tv : float
-            *Public.* The total variation that is asked for; for certificate "tv" only.
+            *Public.* The requested total variation; for certificate "tv" only.
 
         Returns
         -------
         SamplerPlan
-            *Public.* The same for the same arguments.
+            *Public.*
 
         Raises
         ------
         IncompatibleSolverError
-            If no run that is short enough comes within `tv`.
+            If no run of acceptable length is within `tv`.
         """
 
     @abstractmethod
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
     ) -> Sample:
-        """Draw once. Whatever depends on the data goes into the diagnostics and nowhere else.
+        """Return one sample. Its diagnostics hold everything else that depends on the data.
 
         Parameters
         ----------
@@ -408,7 +402,7 @@ class Sampler(ABC):
         plan : SamplerPlan
             *Public.* From `plan`, for the target's setting.
         rng : numpy Generator
-            *Secret.* All randomness comes from it.
+            *Secret.* Source of all randomness.
         progress : callable
             Called with (step, n_steps), both public, after each step.
 

@@ -28,28 +28,28 @@ __all__ = ["ExactSampler"]
 
 @dataclass(frozen=True)
 class ExactSampler(Sampler):
-    """Propose from N(θ̂, I/α), tangent to the target near its mode θ̂, until one is accepted.
+    """Exact sampler by rejection from N(θ̂, I/α), θ̂ near the mode of the target.
 
-    Under a tangent of Σ ℓ the target is Gaussian, and a proposal is accepted with probability
-    exp(−c·Σ D_i), D_i the Bregman divergences from the point of tangency. For few coefficients, or
-    a strong ridge.
+    With a tangent in place of Σ ℓ the target is Gaussian, and a proposal is accepted with
+    probability exp(−c·Σ D_i), D_i the Bregman divergences from the point of tangency. For few
+    coefficients, or a strong ridge.
 
     Parameters
     ----------
     max_exponent : float
-        *Public.* Settings whose worst-case expected number of proposals is above e^max_exponent
-        are refused.
+        *Public.* Largest allowed logarithm of the expected number of proposals for the worst data.
 
     Notes
     -----
-    **Certificate: exact.** The accepted proposal has the target's distribution, whatever the data
-    (*The exact inner step* in the documentation, with an infinite step).
-    **Cost.** 1/√det(I + H/α) proposals are accepted, H ≤ c·w·AᵀA a bound of the Hessian of c·Σ ℓ
-    at θ̂: at most (1 + C·τ/r)^(r/2) are needed on average, τ the trace that the Hessian of Σ ℓ has
-    for the worst data and r its rank, n or d times the directions of a record's gradient, whatever
-    is less. Non-smooth losses count with a nominal τ. On a ball, of d coefficients, the proof needs
-    (1 + C·β)^(d/2), β the largest curvature of Σ ℓ for the worst data. There α may be 0: proposals
-    have the ridge 1/r², and rejecting some makes up for it.
+    **Certificate: exact.** The accepted proposal has the target's distribution for any data (*The
+    exact inner step* in the documentation, with an infinite step).
+
+    **Cost.** A share 1/√det(I + H/α) of the proposals is accepted, H ≤ c·w·AᵀA a bound of the
+    Hessian of c·Σ ℓ at θ̂. On average at most (1 + C·τ/r)^(r/2) proposals are needed. τ is the trace
+    of the Hessian of Σ ℓ for the worst data (nominal for non-smooth losses). r is its rank: the
+    smaller of n and d, times the directions of a record's gradient. On a ball, for d coefficients,
+    the proof needs (1 + C·β)^(d/2), β the largest curvature of Σ ℓ for the worst data. There α may
+    be 0: proposals have the ridge 1/r², and an additional rejection corrects for it.
     """
 
     certifies: ClassVar[Certificate] = Certificate.EXACT
@@ -69,13 +69,13 @@ class ExactSampler(Sampler):
         exponent = self.exponent(setting)
         if exponent > self.max_exponent:
             raise IncompatibleSolverError(
-                f"ExactSampler needs e^{exponent:.3g} proposals in expectation for the worst data, "
-                f"and max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}: lower C "
-                "or epsilon, or take sampler='proximal', which takes any."
+                f"ExactSampler may need e^{exponent:.3g} proposals on average, and "
+                f"max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}. Lower C or "
+                "epsilon, or use sampler='proximal'."
             )
 
     def exponent(self, setting: Setting) -> float:
-        """Return the logarithm of the number of proposals that the worst data need on average.
+        """Return the logarithm of the expected number of proposals for the worst data.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class ExactSampler(Sampler):
         Returns
         -------
         float
-            *Public.* Inf where the number of features is needed and not known.
+            *Public.* inf if the number of features is needed and unknown.
         """
         gain, rank = setting.C * setting.worst_trace, setting.worst_rank
         if setting.domain is None:

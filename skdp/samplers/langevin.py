@@ -1,4 +1,4 @@
-"""Langevin steps of a public size and number."""
+"""Langevin sampler with a public step size and number of steps."""
 
 from __future__ import annotations
 
@@ -23,36 +23,34 @@ from skdp.support.validation import check_count, check_real, make_plain
 
 __all__ = ["LangevinSampler"]
 
-# Five operations in floating point, each right to 2⁻⁵³: without it a step could be longer than the
-# theorem admits.
+# Covers five floating-point operations, each exact to 2⁻⁵³. Without it a step could be longer than
+# the theorem allows.
 _STEPS_MARGIN = 1e-12
 
 
 @dataclass(frozen=True)
 class LangevinSampler(Sampler):
-    """Repeat θ' = θ − η·∇U(θ) + √(2η)·ξ from θ = 0: one pass over the data a step, and no more.
+    """Langevin sampler: θ' = θ − η·∇U(θ) + √(2η)·ξ from θ = 0, one pass over the data per step.
 
-    On a domain, each step ends with the projection onto it.
-
-    Running time depends on public numbers only. The distribution of the last state is not quite the
-    target's, even in the long run: in a direction of curvature κ its variance is 2/(2 − η·κ) times
-    too large.
+    On a domain, each step ends with the projection onto it. Running time depends on public numbers
+    only. Even after many steps the distribution differs from the target's: in a direction of
+    curvature κ the variance is 2/(2 − η·κ) times too large.
 
     Parameters
     ----------
     max_curvature : float in (0, 2]
         *Public.* Bound on η·(α + β), β ≥ α the largest curvature of U for the worst data.
     min_steps : int
-        *Public.* Fewest steps.
+        *Public.* Minimum number of steps.
     max_steps : int
-        *Public.* Settings that take more steps are refused: the number is known beforehand.
+        *Public.* Maximum number of steps; `check` rejects settings that need more.
 
     Notes
     -----
     **Certificate: stable.** After any T ≥ 1 steps of size η ≤ 2/(α + β), with q = 1 − αη,
     f² = (1 − αη/2)·(1 − q^T)/(1 + q^T): Theorem L (*Samplers* in the documentation; Bok, Su and
     Altschuler 2024). The proof needs β = α + c·n·w·R² for both neighbors: a loss with a
-    w-Lipschitz gradient, and a number of rows n that is no secret.
+    w-Lipschitz gradient, and a public number of rows n.
     """
 
     certifies: ClassVar[Certificate] = Certificate.STABLE
@@ -78,8 +76,8 @@ class LangevinSampler(Sampler):
         n_steps = self.n_steps(setting)
         if n_steps > self.max_steps:
             raise IncompatibleSolverError(
-                f"LangevinSampler would take {n_steps} steps, and max_steps={self.max_steps!r} is "
-                "the limit: raise C, or take sampler='proximal'."
+                f"LangevinSampler needs {n_steps} steps, more than max_steps={self.max_steps!r}. "
+                "Raise C, or use sampler='proximal'."
             )
 
     def n_steps(self, setting: Setting) -> int:
@@ -93,7 +91,6 @@ class LangevinSampler(Sampler):
         Returns
         -------
         int
-            T.
         """
         largest = 2.0 / setting.C + setting.worst_curvature
         needed = setting.flow_time * largest / self.max_curvature * (1.0 + _STEPS_MARGIN)

@@ -15,29 +15,27 @@ from skdp.samplers.kernels.tangent_rejection import TangentStep
 
 __all__ = ["ProximalSampler"]
 
-_WIDEST_GAP = (
-    30.0  # of the minorant below the potential, for the worst data; no guarantee rests on it
-)
+# of the minorant below the potential, for the worst data; no guarantee rests on it
+_WIDEST_GAP = 30.0
 
 
 @dataclass(frozen=True)
 class ProximalSampler(AlternatingSampler):
-    """Alternate θ' = θ + √η·ξ with an exact sample from exp(−U(θ) − |θ − θ'|²/(2η)).
+    """Proximal sampler: alternate θ' = θ + √η·ξ with a sample from exp(−U(θ) − |θ − θ'|²/(2η)).
 
-    It is drawn by rejection: under the tangent of Σ ℓ at any point p the distribution is Gaussian,
-    and a proposal is accepted with probability exp(−c·Σ D_i), D_i the Bregman divergences from p.
-    That is repeated until one is accepted, so that the distribution is exact whatever p and the
-    data are. The first half step, from the public start 0, is left out: it would add noise and no
-    privacy.
+    The inner sample is exact, by rejection. With the tangent at any point p in place of Σ ℓ the
+    distribution is Gaussian, and a proposal is accepted with probability exp(−c·Σ D_i), D_i the
+    Bregman divergences from p. Proposals are made until one is accepted, so the result does not
+    depend on p. The first half step, from the public start 0, is left out: it would add noise
+    without adding privacy.
 
     Parameters
     ----------
     max_exponent : float
         *Public.* Bound on the expected −log acceptance of a proposal, for the worst data and a
-        smooth loss. It is halved where a record has several scores: shorter steps are then
-        cheaper in all.
+        smooth loss. Halved for several scores per record, where shorter steps cost less in total.
     min_steps : int
-        *Public.* Fewest steps.
+        *Public.* Minimum number of steps.
 
     Notes
     -----
@@ -53,9 +51,8 @@ class ProximalSampler(AlternatingSampler):
         c, n = setting.C * setting.prior_precision, setting.n_samples or 0
         if c * n * Minorant.of(setting.loss).gap > _WIDEST_GAP:
             raise IncompatibleSolverError(
-                f"ProximalSampler's affine minorants lie too far below {setting.loss!r} where it "
-                f"is not smooth: for {n} rows it might never accept a proposal. "
-                "sampler='proximal_bundle' takes non-smooth losses, or smooth the loss."
+                f"{setting.loss!r} is not smooth, and for {n} rows ProximalSampler might never "
+                "accept a proposal. Smooth the loss, or use sampler='proximal_bundle'."
             )
 
     def inner_step(self, target: Target, variance: float, rng: np.random.Generator) -> TangentStep:

@@ -1,4 +1,4 @@
-"""The proximal sampler whose inner step lies over a mixture of cutting planes."""
+"""The proximal sampler with a bundle of cutting planes for its inner step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skdp.samplers.kernels.alternating import AlternatingSampler
 
 __all__ = ["Bundle", "ProximalBundleSampler"]
 
-# These decide how many cutting planes and proposals a sample takes. No guarantee rests on them.
+# These set the number of cutting planes and proposals of a sample. No guarantee rests on them.
 _SPARE_PLANES = 50
 _EXCHANGES = 500
 _DUAL_GAP = 0.01
@@ -26,10 +26,10 @@ _TRIES_PER_ROUND = 50
 class Bundle:
     """Cutting planes A_j(θ) = b_j + g_j·θ ≤ V(θ) = c·Σ ℓ, each of which touches V at a point.
 
-    Any mixture Σ w_j·A_j is an affine minorant of V as well. `minorant` chooses the mixture that
-    is best under V + |θ − center|²/(2σ²): its minimum with the quadratic is the greatest, and lies
-    at center − σ²·Σ w_j·g_j. It is found by exchanging weight between two planes at a time;
-    whatever is found is below V.
+    Any mixture Σ w_j·A_j is an affine minorant of V as well. `minorant` chooses the mixture whose
+    minimum with the quadratic |θ − center|²/(2σ²) is greatest; the minimum is at
+    center − σ²·Σ w_j·g_j. The search exchanges weight between two planes at a time. Its result is
+    below V even if the search stops early.
     """
 
     def __init__(self, target: Target, variance: float) -> None:
@@ -39,11 +39,11 @@ class Bundle:
         self._weights = np.zeros(0)
 
     def value(self, theta: np.ndarray) -> float:
-        """Return V(θ): one evaluation of each record."""
+        """Return V(θ); evaluates each record once."""
         return self._value(self._target.design, theta)
 
     def cut(self, theta: np.ndarray) -> float:
-        """Add the plane that touches V at θ; return V(θ). One evaluation of each record."""
+        """Add the plane that touches V at θ and return V(θ); evaluates each record once."""
         rows, slope = scored(self._target.design, self._target.loss.gradient, theta)
         gradient, value = self._target.temperature * slope.ravel(), self._value(rows, theta)
         self._drop_idle_planes()
@@ -53,7 +53,7 @@ class Bundle:
         return value
 
     def minorant(self, center: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return level b and gradient g of the mixture that serves best for a center."""
+        """Return level b and gradient g of the best mixture for a center."""
         gram = self._variance * self._gradients @ self._gradients.T
         lift = self._levels + self._gradients @ center.ravel()
         self._weights = _best_mixture(self._weights, lift, gram)
@@ -64,7 +64,7 @@ class Bundle:
         return self._target.temperature * float(rows.total(LossSum(self._target.loss.value, theta)))
 
     def _drop_idle_planes(self) -> None:
-        """Make room: of the planes without weight, the oldest go."""
+        """Drop the oldest planes without weight if there are too many."""
         surplus = self._levels.size - self._gradients.shape[1] - _SPARE_PLANES
         if surplus > 0:
             idle = np.flatnonzero(self._weights == 0.0)[:surplus]
@@ -74,7 +74,7 @@ class Bundle:
 
 
 def _best_mixture(weights: np.ndarray, lift: np.ndarray, gram: np.ndarray) -> np.ndarray:
-    """Return w on the simplex that about maximizes w·lift − w·gram·w/2, from given weights."""
+    """Approximately maximize w·lift − w·gram·w/2 over the simplex, from given weights."""
     weights, ascent = weights.copy(), lift - gram @ weights
     for _ in range(_EXCHANGES):
         best, worst = int(np.argmax(ascent)), int(np.argmin(np.where(weights > 0, ascent, np.inf)))
@@ -91,14 +91,15 @@ def _best_mixture(weights: np.ndarray, lift: np.ndarray, gram: np.ndarray) -> np
 
 @dataclass(frozen=True)
 class ProximalBundleSampler(AlternatingSampler):
-    """Alternate θ' = θ + √η·ξ with an exact sample from exp(−U(θ) − |θ − θ'|²/(2η)), by a bundle.
+    """Proximal sampler with an exact inner step by a bundle method, for non-smooth losses.
 
-    The inner step knows c·Σ ℓ by its values and subgradients only. A proximal bundle method adds
-    cutting planes until a mixture A of them, an affine minorant, nearly touches c·Σ ℓ where A and
-    the quadratic are least together. Under A the distribution is Gaussian, and a proposal is
-    accepted with probability exp(A(θ) − c·Σ ℓ(θ)); that is repeated until one is. Cutting planes
-    stay valid, so they are kept from step to step. `ProximalSampler` looks into the sum and needs
-    less, but its minorants of a non-smooth loss do not touch.
+    It alternates θ' = θ + √η·ξ with a sample from exp(−U(θ) − |θ − θ'|²/(2η)). The inner step uses
+    values and subgradients of c·Σ ℓ only. A proximal bundle method adds cutting planes until a
+    mixture A of them nearly touches c·Σ ℓ at the minimum of A plus the quadratic. With A in place
+    of c·Σ ℓ the distribution is Gaussian. Proposals from it are made until one is accepted, with
+    probability exp(A(θ) − c·Σ ℓ(θ)). Cutting planes remain valid from step to step.
+
+    `ProximalSampler` needs fewer evaluations, but its minorants of a non-smooth loss do not touch.
 
     Parameters
     ----------
@@ -106,14 +107,14 @@ class ProximalBundleSampler(AlternatingSampler):
         *Public.* Bound on the expected −log acceptance of a proposal, for the worst data, a smooth
         loss and a plane that touches at the proposal's mean. Halved for several scores.
     min_steps : int
-        *Public.* Fewest steps.
+        *Public.* Minimum number of steps.
 
     Notes
     -----
     **Certificate: stable.** A mixture of cutting planes is an affine minorant of the potential, so
-    the accepted proposal has the inner distribution exactly, however well or badly the bundle was
-    solved (*Reference samplers* in the documentation). Start, step size and number of steps are
-    public: Theorem A' holds as it does for `ProximalSampler`.
+    the accepted proposal has the inner distribution exactly, whatever the quality of the mixture
+    (*Reference samplers* in the documentation). Start, step size and number of steps are public, so
+    Theorem A' holds as for `ProximalSampler`.
 
     References
     ----------
@@ -128,7 +129,7 @@ class ProximalBundleSampler(AlternatingSampler):
 
 
 class _BundleStep:
-    """Draws by rejection under a mixture of cutting planes."""
+    """Rejection sampling under a mixture of cutting planes."""
 
     def __init__(self, target: Target, variance: float, rng: np.random.Generator) -> None:
         self._variance, self._rng = variance, rng
@@ -138,7 +139,7 @@ class _BundleStep:
         self.effort = self._pass
 
     def draw(self, center: np.ndarray) -> np.ndarray:
-        """Return one sample for a center; after many rejections the bundle is refined."""
+        """Return one sample for a center; refine the bundle after many rejections."""
         for tries in count():
             if tries % _TRIES_PER_ROUND == 0:
                 level, gradient = self._touching(center)

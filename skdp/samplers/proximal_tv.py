@@ -1,4 +1,4 @@
-"""The proximal sampler as near to its target as is asked for, its step chosen by the data."""
+"""The proximal sampler within a requested total variation of its target."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ __all__ = ["ProximalTVSampler"]
 
 @dataclass(frozen=True)
 class ProximalTVSampler(Sampler):
-    """Run the proximal sampler from near the mode until it is close to the target.
+    """Proximal sampler that starts near the mode and runs until it is close to the target.
 
     It alternates θ' = θ + √η·ξ with an exact sample from exp(−U(θ) − |θ − θ'|²/(2η)). Start, step
-    size and number of steps fit the data, so none of them is released: what counts is the distance
-    between the last state and the target, which is proved for every data set.
+    size and number of steps depend on the data and are not released. The distance between the last
+    state and the target is proved for every data set.
 
     Parameters
     ----------
     max_passes : float
-        *Public.* Settings are refused in which the worst data are predicted to be read more often.
+        *Public.* Largest allowed number of passes, predicted for the worst data.
 
     Notes
     -----
     **Certificate: tv.** After T steps from θ₀, with q = 1/(1 + αη) and θ* the mode, the total
     variation is at most q^(T−1)·W/√(2πη), W = √(d/α) + \\|θ₀ − θ*\\|, where \\|θ₀ − θ*\\| is at
     most \\|g\\|/α for any subgradient g of U at θ₀: Theorem B (*Samplers* in the documentation). T
-    is the least for which that is small enough.
+    is the least number for which the bound is small enough.
     """
 
     certifies: ClassVar[Certificate] = Certificate.TV

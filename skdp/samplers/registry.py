@@ -1,4 +1,4 @@
-"""Samplers by name: those that an estimator takes, and those of the papers."""
+"""Samplers by name: those for estimators, and the reference samplers of papers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAMPLERS: Registry[Sampler] = Registry(
         "proximal_bundle": ProximalBundleSampler,
     }
 )
-"""What an estimator's `sampler` may name: each certifies a run that is short enough for a fit."""
+"""Names for an estimator's `sampler`; each certifies a run that is short enough for a fit."""
 
 REFERENCE_SAMPLERS: Registry[Sampler] = Registry(
     {
@@ -37,8 +37,8 @@ REFERENCE_SAMPLERS: Registry[Sampler] = Registry(
         "logistic_gibbs": "skdp.research.samplers.gibbs:LogisticGibbsSampler",
     }
 )
-"""The papers' other samplers, for draws without privacy.
+"""Reference samplers from papers, for samples without privacy.
 
-Those that certify a total variation need too many steps to come within one that a fit could set
-aside; the others certify nothing of a finite run.
+Some certify a total variation but need too many steps for a fit. The others certify nothing about a
+finite run.
 """

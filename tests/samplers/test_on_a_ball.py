@@ -228,7 +228,7 @@ def test_who_cannot_keep_to_a_ball_refuses(name):
     if REGISTERED[name].takes_domain:
         REGISTERED[name]().check(setting)
     else:
-        with pytest.raises(IncompatibleSolverError, match=r"all of space.*proximal"):
+        with pytest.raises(IncompatibleSolverError, match=r"cannot restrict samples.*proximal"):
             REGISTERED[name]().check(setting)
 
 

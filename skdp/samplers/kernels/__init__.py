@@ -1,1 +1,1 @@
-"""What the certified samplers are made of: rejection, thinning, chains of proximal steps."""
+"""Components of the certified samplers: rejection, thinning, chains of proximal steps."""

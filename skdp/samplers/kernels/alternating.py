@@ -1,4 +1,4 @@
-"""The proximal (alternating) sampler, whatever draws its inner step."""
+"""The proximal (alternating) sampler for any inner step."""
 
 from __future__ import annotations
 
@@ -25,28 +25,18 @@ __all__ = ["AlternatingSampler", "InnerStep"]
 
 
 class InnerStep(Protocol):
-    """Draws exactly from exp(−c·Σ ℓ − |θ − center|²/(2σ²))."""
+    """Exact sampler of exp(−c·Σ ℓ − |θ − center|²/(2σ²)); `effort` is the total so far."""
 
     effort: Effort
-    """All that was done so far."""
 
-    def draw(self, center: np.ndarray) -> np.ndarray:
-        """Return one sample for a center."""
+    def draw(self, center: np.ndarray) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
 class AlternatingSampler(Sampler):
     """Alternate θ' = θ + √η·ξ with an exact sample from exp(−U(θ) − |θ − θ'|²/(2η)).
 
-    The first half step, from the public start 0, is left out: it would add noise and no privacy.
-    Theorem A' is about exact samples; how they are made does not matter to it.
-
-    Parameters
-    ----------
-    max_exponent : float
-        *Public.* Bound on the expected −log acceptance of a proposal, for the worst data.
-    min_steps : int
-        *Public.* Fewest steps.
+    Theorem A' holds for any exact inner step.
     """
 
     certifies: ClassVar[Certificate] = Certificate.STABLE
@@ -64,7 +54,7 @@ class AlternatingSampler(Sampler):
 
     @abstractmethod
     def inner_step(self, target: Target, variance: float, rng: np.random.Generator) -> InnerStep:
-        """Return what draws the inner step.
+        """Return a sampler of the inner step.
 
         Parameters
         ----------
@@ -78,7 +68,6 @@ class AlternatingSampler(Sampler):
         Returns
         -------
         InnerStep
-            *Private.*
         """
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
@@ -91,7 +80,7 @@ class AlternatingSampler(Sampler):
         return SamplerPlan(n_steps=T, step=h, stability=f, spread=spread, contraction=arrived)
 
     def n_steps(self, exponent: float, n_scores: int) -> int:
-        """Return into how many steps a run is cut.
+        """Return the number of steps of a run.
 
         Parameters
         ----------
@@ -99,12 +88,11 @@ class AlternatingSampler(Sampler):
             *Public.* Half the trace of the potential's Hessian times the step size, summed over the
             run, for the worst data.
         n_scores : int
-            *Public.* Scores a record.
+            *Public.* Scores per record.
 
         Returns
         -------
         int
-            T.
         """
         limit = self.max_exponent if n_scores == 1 else 0.5 * self.max_exponent
         return max(self.min_steps, math.ceil(exponent / limit))

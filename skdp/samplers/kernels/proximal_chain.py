@@ -1,4 +1,4 @@
-"""A proximal chain whose step fits the data and whose length fits the distance asked for."""
+"""A proximal chain with a step chosen by the data and a length chosen by the total variation."""
 
 from __future__ import annotations
 
@@ -27,36 +27,26 @@ __all__ = [
 
 # These choose among chains that are all within the distance. No guarantee rests on them.
 _PRECISION_STEPS = np.geomspace(1e-7, 1e15, 150)
-_GRADIENTS, _PROPOSAL = 1.3, 0.6  # passes a step, and a try
+_GRADIENTS, _PROPOSAL = 1.3, 0.6  # passes per step, and per proposal
 _MOST = 600.0  # e^600 passes are as good as infinitely many
 _START = 1.0  # of a start near the mode, in standard deviations of the ridge
 _PILOT_STEPS, _PILOT_TRIES = 16, 30
 _MOST_DOUBLINGS = 30
 
-# Bounds that a certificate rests on are rounded to its side. A distance is a norm of at most 10⁶
-# numbers, divided and added to: right to a relative (10⁶ + 9)·2⁻⁵³ < 1e-9. A number of steps is a
-# quotient of two logarithms: right to a few units of 2⁻⁵³.
+# Bounds behind a certificate are rounded to the safe side. A distance is a norm of at most 10⁶
+# numbers, divided and added to: exact to a relative (10⁶ + 9)·2⁻⁵³ < 1e-9. A number of steps is a
+# quotient of two logarithms: exact to a few units of 2⁻⁵³.
 _DISTANCE_MARGIN = 1e-9
 _STEPS_MARGIN = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Length:
-    """A chain's numbers.
+    """Step size and length of a chain."""
 
-    Parameters
-    ----------
-    precision_step : float
-        α·η.
-    n_steps : int
-        T.
-    passes : float
-        About how often the data are read, if the target is about Gaussian.
-    """
-
-    precision_step: float
-    n_steps: int
-    passes: float
+    precision_step: float  # α·η
+    n_steps: int  # T
+    passes: float  # expected number of passes for an approximately Gaussian target
 
 
 def n_steps_to(tv: float, precision_step: float, distance: float) -> int:
@@ -66,7 +56,7 @@ def n_steps_to(tv: float, precision_step: float, distance: float) -> int:
 
 
 def cheapest(curvatures: np.ndarray, distance: float, tv: float, repeated: int = 1) -> Length:
-    """Return the chain within `tv` that costs least.
+    """Return the cheapest chain within `tv`.
 
     `curvatures`, in units of α, are the eigenvalues of the Hessian of c·Σ ℓ, each `repeated`.
     """
@@ -85,7 +75,7 @@ def cheapest(curvatures: np.ndarray, distance: float, tv: float, repeated: int =
 def refuse_endless(name: str, setting: Setting, tv: float, limit: float) -> None:
     """Raise if the cheapest chain for the worst data takes more than `limit` passes.
 
-    Their Hessian has the largest trace, spread evenly over all the directions that it can have.
+    The worst data have a Hessian of the largest trace, spread evenly over all its directions.
     """
     rank = setting.worst_rank
     worst = np.full(1, setting.C * setting.worst_trace / rank)
@@ -94,23 +84,22 @@ def refuse_endless(name: str, setting: Setting, tv: float, limit: float) -> None
     passes = cheapest(worst, distance, tv, repeated=rank).passes
     if passes > limit:
         raise IncompatibleSolverError(
-            f"{name} may take {passes:.3g} passes over the worst data, and max_passes={limit!r} is "
-            "the limit: lower C or epsilon, or take sampler='proximal', which takes any."
+            f"{name} may take {passes:.3g} passes over the data, more than max_passes={limit!r}. "
+            "Lower C or epsilon, or use sampler='proximal'."
         )
 
 
 class Step(Protocol):
-    """Draws exactly from exp(−V(θ) − |θ − center|²/(2σ²))."""
+    """Exact sampler of exp(−V(θ) − |θ − center|²/(2σ²)); `effort` is the total so far."""
 
     effort: Effort
-    """All that was done so far."""
 
     def attempt(self, center: np.ndarray, most_tries: int = ...) -> np.ndarray | None:
-        """Return one sample for a center, or None if none is found within so many tries."""
+        """Return one sample for a center, or None after `most_tries` rejections."""
 
 
 class ChainStart(Protocol):
-    """A start for chains in a potential that is α-strongly convex there."""
+    """Start of chains in a potential that is α-strongly convex there."""
 
     @property
     def start(self) -> np.ndarray:
@@ -122,7 +111,7 @@ class ChainStart(Protocol):
 
     @property
     def curvatures(self) -> np.ndarray:
-        """About the eigenvalues of the Hessian beyond α, in units of α."""
+        """Approximate eigenvalues of the Hessian beyond α, in units of α."""
 
     @property
     def distance(self) -> float:
@@ -130,13 +119,13 @@ class ChainStart(Protocol):
 
     @property
     def facts(self) -> dict[str, float]:
-        """What diagnostics say of the place where the chain runs."""
+        """Additional diagnostics."""
 
     def step(self, variance: float) -> Step:
-        """Return what draws the states."""
+        """Return the sampler of the next state."""
 
     def theta(self, state: np.ndarray) -> np.ndarray:
-        """Return the coefficients that a state stands for."""
+        """Return the coefficients that a state represents."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +137,6 @@ class StepParameters:
 
     @classmethod
     def of(cls, start: ChainStart, length: Length) -> StepParameters:
-        """Return the parameters of a chain's steps."""
         return cls(length.precision_step / start.precision, 1.0 / (1.0 + length.precision_step))
 
     @property
@@ -157,15 +145,15 @@ class StepParameters:
         return self.q * self.step_size
 
     def forward(self, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the center that the next state is drawn for."""
+        """Return the center of the next inner step."""
         return self.q * (theta + math.sqrt(self.step_size) * rng.standard_normal(theta.shape))
 
 
 def tune_chain(start: ChainStart, tv: float, rng: np.random.Generator) -> tuple[Length, Effort]:
-    """Return a chain within `tv` of which the states are found soon, and what finding it took.
+    """Return a chain within `tv` whose states are found quickly, and the effort of the search.
 
-    That is tried out on a few states, which are then forgotten. The curvatures, which are known
-    at one point only, are doubled until it is so.
+    A pilot run of a few states, which are then discarded, tests the speed. The curvatures are known
+    at one point only; they are doubled until the pilot run is quick.
     """
     curvatures, effort = start.curvatures, Effort()
     for _ in range(_MOST_DOUBLINGS):
@@ -192,7 +180,7 @@ def _is_quick(start: ChainStart, length: Length, rng: np.random.Generator) -> tu
 def run_chain(
     start: ChainStart, length: Length, rng: np.random.Generator
 ) -> tuple[np.ndarray, Effort]:
-    """Return the last state of a chain, and what it took."""
+    """Return the last state of a chain, and its effort."""
     parameters, theta = StepParameters.of(start, length), start.start
     step = start.step(parameters.variance)
     for _ in range(length.n_steps):
@@ -206,7 +194,7 @@ def run_chain(
 def sample_by_chain(
     start: ChainStart, length: Length, rng: np.random.Generator, earlier: Effort
 ) -> Sample:
-    """Return a chain's last state; its diagnostics count also what was done `earlier`."""
+    """Return a chain's last state; its diagnostics include the `earlier` evaluations."""
     state, effort = run_chain(start, length, rng)
     facts = {
         "n_tries": effort.n_tries,
@@ -219,23 +207,7 @@ def sample_by_chain(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class UnconstrainedChain:
-    """A start near the mode, for chains that go anywhere on the target's domain.
-
-    Parameters
-    ----------
-    target : Target
-    rng : numpy Generator
-    start : ndarray of shape (d,) or (d, K)
-        θ₀.
-    precision : float
-        α.
-    curvatures : ndarray
-        About the eigenvalues of the Hessian of c·Σ ℓ, in units of α.
-    distance : float
-        Upper bound of W·√α.
-    effort : Effort
-        Of finding the start.
-    """
+    """A `ChainStart` near the mode, for chains on the whole domain of the target."""
 
     target: Target
     rng: np.random.Generator
@@ -243,11 +215,10 @@ class UnconstrainedChain:
     precision: float
     curvatures: np.ndarray
     distance: float
-    effort: Effort
+    effort: Effort  # of the search for the start
 
     @classmethod
     def near_mode(cls, target: Target, rng: np.random.Generator) -> UnconstrainedChain:
-        """Return a start near the mode of a target."""
         alpha = target.prior_precision
         search = TangentSearch(target, 1.0 / alpha, rng)
         first = search.start()
@@ -266,15 +237,12 @@ class UnconstrainedChain:
 
     @property
     def facts(self) -> dict[str, float]:
-        """What diagnostics say of the place where the chain runs: nothing."""
         return {}
 
     def step(self, variance: float) -> TangentStep:
-        """Return what draws the states."""
         return TangentStep(self.target, variance, self.rng)
 
     def theta(self, state: np.ndarray) -> np.ndarray:
-        """Return the coefficients that a state stands for: itself."""
         return state
 
 
@@ -289,7 +257,7 @@ def _distance(target: Target, start: np.ndarray) -> float:
 
 
 def _error_on_ball(radius: float, alpha: float, gradient: np.ndarray, start: np.ndarray) -> float:
-    """Return a bound of |θ₀ − θ*| where the ball holds θ₀ against a fall of U outwards."""
+    """Return a bound of |θ₀ − θ*| for θ₀ at which U falls towards the outside of the ball."""
     length = float(np.linalg.norm(start))
     if not length:
         return math.inf

@@ -1,4 +1,4 @@
-"""The exact inner step that every proximal method is made of: rejection under a tangent."""
+"""The exact inner step of the proximal methods: rejection under a tangent."""
 
 from __future__ import annotations
 
@@ -15,34 +15,24 @@ from skdp.samplers.kernels.thinning import Acceptance, RowStream
 
 __all__ = ["TangentPoint", "TangentSearch", "TangentStep"]
 
-# These decide how many proposals and passes a sample takes. No guarantee rests on them.
-_SUBSAMPLE, _CHUNK = 1000, 250  # rows that the preconditioner is made of, and rows at a time
-_WIDE = 500  # columns, of more only the preconditioner's diagonal is kept
-_CLOSE_ENOUGH = 1.0  # σ²: what is left costs a factor √e of tries at worst
-_PATIENCE = 4  # gradients beyond one for each center, until the preconditioner is renewed
+# These set the number of proposals and passes of a sample. No guarantee rests on them.
+_SUBSAMPLE, _CHUNK = 1000, 250  # rows of the preconditioner, and rows at a time
+_WIDE = 500  # columns; beyond, only the preconditioner's diagonal is kept
+_CLOSE_ENOUGH = 1.0  # σ²: this residual costs a factor of at most √e of proposals
+_PATIENCE = 4  # gradients beyond one per center, until the preconditioner is renewed
 _HARDEST_DAMPING = 16.0
 _MOST_STEPS = 200
 _TRIES_PER_POINT = 50
-_SPARE, _FORGET = 1.5, 0.95  # rows that are fetched ahead, of the most that a step took of late
+_SPARE, _FORGET = 1.5, 0.95  # rows fetched ahead, relative to the recent maximum of a step
 
 
 @dataclass(frozen=True, eq=False)
 class _Preconditioner:
-    """P = I + σ²·c·AᵀDA from a subsample of rows, D the curvatures at one point.
+    """P = I + σ²·c·AᵀDA from a subsample of rows, D the curvatures at one point."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (d,)
-        Eigenvalues of P − I, or its diagonal where that is all that is kept.
-    vectors : ndarray of shape (d, d) or None
-        Their eigenvectors; None for the axes.
-    floor : float
-        What 16-fold damping has to add to be above the worst Hessian of any data.
-    """
-
-    values: np.ndarray
-    vectors: np.ndarray | None
-    floor: float
+    values: np.ndarray  # eigenvalues of P − I, or its diagonal
+    vectors: np.ndarray | None  # the eigenvectors, or None for the axes
+    floor: float  # worst Hessian of any data over 16, which the hardest damping adds
 
     def weights(self, damping: float) -> np.ndarray:
         """Return the eigenvalues of the damped P."""
@@ -59,52 +49,26 @@ class _Preconditioner:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TangentPoint:
-    """A point p, and what is known of c·Σ ℓ there.
-
-    Parameters
-    ----------
-    point : ndarray of shape (d,) or (d, K)
-        p.
-    rows : Design
-        The target's, scored at p.
-    step : ndarray of the shape of p
-        σ²·g, g the gradient of the affine minorant at p.
-    preconditioner : _Preconditioner
-        From p, or from a point that came before.
-    extra_gradients : int
-        How many more than one for each center have been computed since.
-    least_damping : float
-        With which the next search begins.
-    n_evaluations : int
-        Per-example evaluations of the search that found this point.
-    """
+    """The result of a search: a point p, and c·Σ ℓ near it."""
 
     point: np.ndarray
-    rows: Design
-    step: np.ndarray
-    preconditioner: _Preconditioner
-    extra_gradients: int
-    least_damping: float
-    n_evaluations: int
+    rows: Design  # scored at p
+    step: np.ndarray  # σ²·g, g the gradient of the affine minorant at p
+    preconditioner: _Preconditioner  # from p or from an earlier point
+    extra_gradients: int  # computed since, beyond one per center
+    least_damping: float  # at the start of the next search
+    n_evaluations: int  # per-example evaluations of the search
 
 
 class TangentSearch:
-    """Finds p = center − σ²·g(p), g the gradient of c·Σ ℓ, for one center after the other.
+    """Search for p = center − σ²·g(p), g the gradient of c·Σ ℓ, for one center after another.
 
-    At a fixed point p is the mean of the proposal N(center − σ²·g(p), σ²·I), which is then
-    accepted often. The distribution of what is accepted does not depend on p, so p may be found by
-    any means: here by Newton steps with a preconditioner from a subsample of rows, frozen until it
-    serves badly; then it is computed from the same rows at another point. Steps that do not help
-    are damped, up to where they descend for any data. On a domain the mean of the proposal may lie
-    outside, and p is the point of the domain nearest to it.
-
-    Parameters
-    ----------
-    target : Target
-    variance : float
-        σ², the proposal's.
-    rng : numpy Generator
-        Draws the subsample.
+    This p is the mean of the proposal N(center − σ²·g(p), σ²·I), which is then accepted often. The
+    distribution of accepted proposals does not depend on p, so any search is valid. Here it takes
+    Newton steps with a preconditioner from a subsample of rows. The preconditioner is kept until it
+    performs badly and then recomputed from the same rows at another point. Steps that do not help
+    are damped, at most until they descend for any data. On a domain the mean of the proposal may be
+    outside; then p is the point of the domain nearest to it.
     """
 
     def __init__(self, target: Target, variance: float, rng: np.random.Generator) -> None:
@@ -123,7 +87,7 @@ class TangentSearch:
     def follow(self, tangent: TangentPoint, center: np.ndarray) -> TangentPoint:
         """Return p for another center, searched from the point for an earlier one.
 
-        A search from the result with the same center goes on where a hard case was left.
+        A search with the same center continues an unfinished one.
         """
         point, rows, step = tangent.point, tangent.rows, tangent.step
         frozen, extra = tangent.preconditioner, tangent.extra_gradients
@@ -143,11 +107,11 @@ class TangentSearch:
                 frozen, extra = self._preconditioner(rows, point), 0
                 damping = least = min(2.0 * least, _HARDEST_DAMPING)
         found = np.vdot(residual, residual) <= self._tolerance
-        least = 1.0 if found else _HARDEST_DAMPING  # a hard case goes on with care
+        least = 1.0 if found else _HARDEST_DAMPING  # an unfinished search continues with care
         return TangentPoint(point, rows, step, frozen, extra, least, n_evaluations)
 
     def curvatures(self, tangent: TangentPoint) -> np.ndarray:
-        """Return about the eigenvalues of the Hessian of c·Σ ℓ, or its diagonal if it is large."""
+        """Return approximate eigenvalues of the Hessian of c·Σ ℓ, or its diagonal if d is large."""
         return np.tile(tangent.preconditioner.values / self._variance, self._target.loss.n_scores)
 
     def _residual(self, center: np.ndarray, point: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -155,9 +119,9 @@ class TangentSearch:
         return (mean if domain is None else domain.project(mean)) - point
 
     def _narrowest(self) -> float:
-        """Return about the variance of one coordinate of the proposal.
+        """Return the approximate variance of one coordinate of the proposal.
 
-        On a ball it is a fraction: from the surface, all of the ball may look near.
+        On a ball it is a fraction of it: seen from the surface, the whole ball may be near.
         """
         domain = self._target.domain
         if domain is None:
@@ -207,20 +171,11 @@ class _CurvatureGram:
 
 
 class TangentStep:
-    """Draws from exp(−c·Σ ℓ − |θ − center|²/(2σ²)) by rejection under a tangent of Σ ℓ.
+    """Exact sampler of exp(−c·Σ ℓ − |θ − center|²/(2σ²)) by rejection under a tangent of Σ ℓ.
 
-    On a domain, proposals are drawn there. A `surplus` of ridge in σ² is taken off again. Before
-    each pass over all rows it says which rows proposals will probably ask for, so that they come
-    along; too few or too many of them cost time only.
-
-    Parameters
-    ----------
-    target : Target
-    variance : float
-        σ².
-    rng : numpy Generator
-    surplus : float
-        The density is multiplied by exp(surplus·|θ|²/2).
+    On a domain, proposals are drawn there. The density is multiplied by exp(surplus·|θ|²/2), which
+    removes a surplus of ridge in σ². Before each pass over all rows, rows that proposals will
+    probably read are announced, so that one pass fetches both; a wrong guess costs time only.
     """
 
     def __init__(
@@ -237,11 +192,11 @@ class TangentStep:
     def draw(self, center: np.ndarray) -> np.ndarray:
         """Return one sample for a center."""
         while (theta := self.attempt(center)) is None:
-            pass  # look for a better p
+            pass  # search for a better p
         return theta
 
     def attempt(self, center: np.ndarray, most_tries: int = _TRIES_PER_POINT) -> np.ndarray | None:
-        """Return one sample for a center, or None if none is found within so many tries."""
+        """Return one sample for a center, or None after `most_tries` rejections."""
         before = self._stream.n_taken
         self._announce()
         self._tangent = tangent = self._search.follow(self._tangent, center)
@@ -260,7 +215,7 @@ class TangentStep:
         return found
 
     def _announce(self) -> None:
-        """Say which rows proposals will probably take."""
+        """Announce the rows that proposals will probably read."""
         count = math.ceil(_SPARE * self._likely)
         prefetch(self._target.design, self._stream.ahead(count))
         self._announced = self._stream.n_taken + count

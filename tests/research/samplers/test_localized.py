@@ -205,9 +205,9 @@ def test_refusals_name_what_is_missing():
     LocalizedSampler().plan(setting, 1e-8)
     for change, missing in (
         ({"loss": HingeLoss()}, "continuous gradient"),
-        ({"loss": CompetitorLoss(LogisticLoss(), 3)}, "one score a record"),
+        ({"loss": CompetitorLoss(LogisticLoss(), 3)}, "one score per record"),
         ({"n_samples": None}, "a row count"),
-        ({"domain": Ball(1.0)}, "all of space"),
+        ({"domain": Ball(1.0)}, "cannot restrict samples"),
     ):
         with pytest.raises(IncompatibleSolverError, match=f"{missing}"):
             LocalizedSampler().check(replace(setting, **change))
