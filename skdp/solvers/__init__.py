@@ -1,4 +1,4 @@
-"""How a model is learned privately: a plan from public facts, then a solution from the data."""
+"""Private learning of linear models: a plan from public facts, then a solution from the data."""
 
 from skdp.solvers.adassp import AdaSSP
 from skdp.solvers.auto import AutoSolver

@@ -1,4 +1,4 @@
-"""Noisy gradient descent: what every solver that takes noisy steps has in common."""
+"""Noisy gradient descent, shared by all solvers that take noisy steps."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ from skdp.samplers import Progress
 from skdp.solvers._metric import Metric
 from skdp.solvers.base import Problem, rounded
 
-__all__ = [
-    "Descent",
-    "longest_step",
-    "require_stable",
-]
+__all__ = ["Descent", "longest_step", "require_stable"]
 
 _LEAST_LENGTH = 1e-300  # instead of 0, to divide by; no guarantee rests on it
 
@@ -28,7 +24,7 @@ def longest_step(problem: Problem, n: int) -> float:
 
 
 def require_stable(problem: Problem, step_size: float | None, momentum: float) -> None:
-    """Raise if steps along the ridge alone diverge: with momentum β from h/C = 2(1 + β) on."""
+    """Raise if steps along the ridge alone diverge: with momentum β, if h/C ≥ 2(1 + β)."""
     if step_size is not None and step_size * problem.ridge >= 2.0 * (1.0 + momentum):
         raise IncompatibleSolverError(
             f"step_size={step_size!r} diverges with C={problem.C!r}: step_size/C must be below "
@@ -41,51 +37,33 @@ class Descent:
     """Public numbers of a run of θ ← θ − h·v, v ← β·v + (estimate of ∇F(θ) + noise).
 
     F(θ) = Σ ℓ(y_i, a_i·θ) + |θ|²/(2C), a sum over all rows.
-
-    Parameters
-    ----------
-    n_steps : int
-        T.
-    step_size : float
-        h; the run flows for a time T·h/(1 − β).
-    noise : float
-        Standard deviation of the noise in each coordinate of each estimate.
-    ridge : float
-        1/C.
-    momentum : float in [0, 1)
-        β.
-    average : float in [0, 1]
-        Share of the run, its end, over which iterates are averaged; 0: the last one alone.
-    radius : float
-        Iterates are projected on the ball |θ| ≤ `radius`.
     """
 
-    n_steps: int
-    step_size: float
-    noise: float
-    ridge: float
-    momentum: float = 0.0
-    average: float = 0.0
-    radius: float = math.inf
+    n_steps: int  # T
+    step_size: float  # h; the run flows for a time T·h/(1 − β)
+    noise: float  # standard deviation in each coordinate of each estimate
+    ridge: float  # 1/C
+    momentum: float = 0.0  # β in [0, 1)
+    average: float = 0.0  # last share of the run, whose iterates are averaged; 0: the last iterate
+    radius: float = math.inf  # iterates are projected on this ball
 
     @property
     def last_noise(self) -> float:
-        """Standard deviation that the last steps alone leave; it sets the public grid."""
+        """Standard deviation of the noise of the last steps alone; it sets the public grid."""
         return self.step_size * self.noise / math.sqrt(self.n_averaged)
 
     @property
     def whole_noise(self) -> float:
-        """Bound of the standard deviation that the noise of all steps leaves in any direction.
+        """Bound of the standard deviation of the result in any direction.
 
-        Where curvature is constant and steps are stable, h·λ ≤ 2(1 + β), an impulse is worth at
-        most h/(1 − β) ever after: its response is a Chebyshev polynomial, largest for λ = 0. With a
+        For constant curvature λ and stable steps, h·λ ≤ 2(1 + β), the response to an impulse is at
+        most h/(1 − β) at all later times: it is a Chebyshev polynomial, largest for λ = 0. With a
         metric P the covariance is at most this number's square times P.
         """
         return self.step_size * self.noise * math.sqrt(self.n_steps) / (1.0 - self.momentum)
 
     @property
     def n_averaged(self) -> int:
-        """Number of iterates that are averaged."""
         return max(1, round(self.average * self.n_steps))
 
     def run(
@@ -96,7 +74,7 @@ class Descent:
         progress: Progress,
         metric: Metric | None = None,
     ) -> np.ndarray:
-        """Return the released iterate; `gradient` estimates that of Σ ℓ, without noise.
+        """Return the released iterate; `gradient` estimates ∇Σ ℓ without noise.
 
         With a metric, forces are multiplied by its matrix P.
         """

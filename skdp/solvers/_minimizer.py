@@ -1,4 +1,4 @@
-"""A minimizer with a certificate: it ends where the gradient is shorter than a public tolerance."""
+"""A minimizer with a certificate: the final gradient is shorter than a public tolerance."""
 
 from __future__ import annotations
 
@@ -26,66 +26,61 @@ __all__ = [
     "minimize",
 ]
 
-UNIT = 2.0**-53
-"""Relative error of one operation."""
-ROWS_SUMMED = 1024
-"""Rows whose gradients are summed at a time where a gradient is certified."""
+UNIT = 2.0**-53  # relative error of one operation
+ROWS_SUMMED = 1024  # rows whose gradients are summed at a time in a certified gradient
 
+# Bound of the error of a sum of n gradients of norm R·L, in units of 2⁻⁵³ relative to n·R·L. A
+# guarantee rests on it. A sum of m terms, in any order, is off by m units of the sum of their
+# sizes; the sums of `ROWS_SUMMED` rows are added up with the error of each addition, which costs 2.
+# The rest of 64 covers the derivative, 32 units, and products with factors of a row.
 _ROUNDINGS = ROWS_SUMMED + 64
-"""Units of 2⁻⁵³, relative to n·R·L, that a sum of n gradients of norm R·L is off at most.
+_STEEPEST = 1e6  # curvature of one record over the ridge; beyond, rounding hides the minimum
+_LONGEST_SCORE = 64.0  # in units of the loss's noise scale, at least 1: see `longest`
+_MOST_UNKNOWN_ROWS = 1 << 24  # covered if n is unknown
+_MOST_MOVED = 0.25  # of Θ: largest distance of a point from the minimum; see `minimize`
 
-A guarantee rests on it. A sum of m terms, in any order, is off by m units of the sum of their
-sizes; the sums of `ROWS_SUMMED` rows are added up with the error of each addition, which costs 2.
-What is left of 64 is for the derivative, 32 units, and products with factors of a row.
-"""
-_STEEPEST = 1e6  # curvature of one record over the ridge: beyond, minima drown in rounding
-_LONGEST_SCORE = 64.0  # in units of the loss's noise scale, 1 at least: see `longest`
-_MOST_UNKNOWN_ROWS = 1 << 24  # covered where nobody knows n
-_MOST_MOVED = 0.25  # of Θ: how far beside the minimum a point may be; see `minimize`
-
-# No guarantee rests on what follows: it is about speed, and every end is certified.
-_SAMPLE = 16_384  # rows from which second derivatives are learned
+# No guarantee rests on the following constants: they affect speed, and every result is certified.
+_SAMPLE = 16_384  # rows for second derivatives
 _SAMPLE_VALUES = 1 << 20
-_MOST_COLUMNS = 1024  # beyond, the diagonal of the Hessian has to do
+_MOST_COLUMNS = 1024  # beyond, only the diagonal of the Hessian is used
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _PAIRS = 60
 _PATIENCE = 300  # steps in which the gradient has to halve
-_REFRESH = 0.1  # a step that leaves more of the gradient calls for a new metric
-_FLAT = 0.5  # how much of the derivative along a step may be left
+_REFRESH = 0.1  # a step that leaves more of the gradient triggers a new metric
+_FLAT = 0.5  # share of the derivative that a line search may leave
 _TRIALS = 20
-_SINGULAR = 1e-12  # of a matrix's trace: smaller eigenvalues cannot be told from 0
+_SINGULAR = 1e-12  # of a matrix's trace: smaller eigenvalues are indistinguishable from 0
 
 Metric = Callable[[np.ndarray], np.ndarray]
 """Applies the inverse of a positive definite matrix."""
 
 
 def check_problem(name: str, problem: Problem, delta: float) -> None:
-    """Raise unless δ > 0, the loss is smooth and the ridge not lost beside it."""
+    """Raise unless δ > 0, the loss is smooth and the ridge strong enough for floating point."""
     require_delta(delta, name)
     if math.isinf(problem.loss.smoothness):
         raise IncompatibleSolverError(
-            f"solver={name!r} needs a smooth loss, got {problem.loss!r}: smooth it, with "
-            "smoothing > 0 for a hinge, or use solver='regularized_exponential'."
+            f"solver={name!r} needs a smooth loss, got {problem.loss!r}. Smooth it (smoothing > 0 "
+            "for a hinge), or use solver='regularized_exponential'."
         )
     curvature = problem.loss.smoothness * problem.row_norm**2
     if not isinstance(problem.C, str) and problem.C * curvature > _STEEPEST:
         raise IncompatibleSolverError(
-            f"solver={name!r} needs C up to {_STEEPEST / curvature:g} here, got {problem.C!r}: "
-            "beside a weaker ridge 1/C no minimum can be certified in floating point. C='auto' "
-            "chooses a smaller C."
+            f"C={problem.C!r} is too large for solver={name!r}, which takes up to "
+            f"C={_STEEPEST / curvature:g} here. C='auto' chooses a smaller C."
         )
 
 
 def covered_rows(problem: Problem) -> int:
-    """Return for how many rows a plan holds: the public number, or so many that it is no limit."""
+    """Return the number of rows that a plan covers: the public one, or a very large one."""
     n = problem.n_samples or 0
     return n if problem.neighboring.count_is_public and n else max(_MOST_UNKNOWN_ROWS, 2 * n)
 
 
 def longest(problem: Problem) -> float:
-    """Return the radius Θ on which minima are projected: scores of 64 noise scales, 64 at least.
+    """Return the radius Θ of the ball for minima: scores of 64 noise scales, at least 64.
 
-    Without a bound of |θ| there is none of how far rounding moves a score.
+    A bound of |θ| is needed to bound the rounding error of a score.
     """
     scores = _LONGEST_SCORE * max(1.0, problem.loss.noise_scale) * math.sqrt(problem.loss.n_scores)
     return scores / problem.row_norm
@@ -94,39 +89,24 @@ def longest(problem: Problem) -> float:
 def certified_tolerance(
     name: str, problem: Problem, ridge: float, wanted: float, noise: float = 0.0
 ) -> float:
-    """Return the length τ of gradient that is certified: as wanted, or as floating point allows.
+    """Return the certified length τ of the gradient: as wanted, or as floating point allows.
 
-    At most λΘ/4, on which the proof of `minimize` rests.
-
-    Parameters
-    ----------
-    name : str
-        *Public.* The solver's.
-    problem : Problem
-        *Public.*
-    ridge : float
-        *Public.* λ.
-    wanted : float
-        *Public.* τ without rounding.
-    noise : float
-        *Public.* Standard deviation of each entry of the tilt.
+    It is at most λΘ/4, on which the proof of `minimize` rests; `ridge` is λ, `wanted` is τ without
+    rounding, and `noise` is the standard deviation of each entry of the tilt. All are *public.*
     """
     least, most = _least_tolerance(problem, noise), _MOST_MOVED * ridge * longest(problem)
     if least > most:
         raise IncompatibleSolverError(
-            f"solver={name!r} cannot certify a minimum for {covered_rows(problem)} rows of "
-            f"{problem.n_features} columns beside a ridge 1/C of {ridge:.3g}: rounding alone "
-            "leaves it open. Take a smaller C or epsilon, or solver='regularized_exponential'."
+            f"solver={name!r} cannot certify a minimum in floating point for "
+            f"{covered_rows(problem)} rows of {problem.n_features} columns and 1/C = {ridge:.3g}. "
+            "Lower C or epsilon, or use solver='regularized_exponential'."
         )
     return max(min(wanted, most), least)
 
 
 def _least_tolerance(problem: Problem, noise: float) -> float:
-    """Return the shortest gradient that can be certified in the ball.
-
-    Twice what rounding amounts to, over the ¾ that count outside, and some for a run to end in.
-    The tilt is longer than noise·(√size + 10) with probability e⁻⁵⁰ only.
-    """
+    """Return the shortest gradient that can be certified in the ball."""
+    # Twice the rounding error, over the ¾ that count outside, and some space for a run to end in.
     # 3 is more than 2/¾. Near a minimum λ|θ| ≤ n·R·L + |b|, so the 2·(λ|θ| + |b|) units of
     # `Objective.rounding` are at most 2 units of n·R·L, of the 4 it leaves, and 4 units of |b|. A
     # normal vector of k entries is longer than √k + 10 with probability e^(−10²/2) at most.
@@ -140,34 +120,21 @@ def _least_tolerance(problem: Problem, noise: float) -> float:
 class Objective:
     """J(θ) = `weight`·Σ ℓ(y_i, a_i·θ) + (`ridge`/2)·|θ|² + `tilt`·θ, ℓ smooth.
 
-    Parameters
-    ----------
-    design : Design
-    loss : Loss
-    row_norm : float
-        R, with |a_i| ≤ R.
-    ridge : float
-        λ > 0, the strong convexity.
-    tilt : ndarray of the shape of θ
-    weight : float
-    passes : list of one int
-        *Private.* Counts the gradients; for diagnostics.
-    certifies : bool
-        Whether gradients are summed in pieces of `ROWS_SUMMED` rows, so that `rounding` bounds
-        their error; else in pieces that are fast.
+    If it `certifies`, gradients are summed in pieces of `ROWS_SUMMED` rows, so that `rounding`
+    bounds their error; else in pieces that are fast.
     """
 
     design: Design
     loss: Loss
-    row_norm: float
-    ridge: float
+    row_norm: float  # R, with |a_i| ≤ R
+    ridge: float  # λ > 0, the strong convexity
     tilt: np.ndarray
     weight: float = 1.0
-    passes: list[int] = field(default_factory=lambda: [0])
+    passes: list[int] = field(default_factory=lambda: [0])  # *private* count, for diagnostics
     certifies: bool = False
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Return ∇J(θ): one read of the data, block by block."""
+        """Return ∇J(θ) in one pass."""
         self.passes[0] += 1
         return self.weight * self._slope_sum(theta) + self.ridge * theta + self.tilt
 
@@ -179,12 +146,10 @@ class Objective:
         return found.total + found.lost
 
     def rounding(self, theta: np.ndarray) -> float:
-        """Return a bound of how far from the true ∇J(θ) the certified one is.
-
-        The sizes of all gradients add up to n·R·L at most, n the number of records.
-        A score, a sum of d products, is off by d + 4 units of R·|θ|, and moves the derivative by
-        `smoothness` times that.
-        """
+        """Return a bound of the distance of the certified gradient from the true ∇J(θ)."""
+        # The sizes of all gradients add up to n·R·L at most, n the number of records. A score, a
+        # sum of d products, is off by d + 4 units of R·|θ|, and moves the derivative by
+        # `smoothness` times that.
         # λθ is rounded once, and so are the two additions, whose sums are nearly −b and 0. That is
         # less than 2 units of λ|θ| and of |b|. `_least_tolerance` needs the 4 units left out here.
         n, R, size = self.design.n_records, self.row_norm, float(np.linalg.norm(theta))
@@ -194,12 +159,12 @@ class Objective:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether there are few enough columns for second derivatives in full."""
+        """Whether there are few enough columns for full second derivatives."""
         return self.design.n_features <= _MOST_COLUMNS
 
     @cached_property
     def sample(self) -> Objective:
-        """The same from some of the records, spread evenly, or from all if they are few."""
+        """The objective on an evenly spread sample of records, or on all if they are few."""
         d, n = self.design.n_features, self.design.n_samples
         least = 4 * d if self.is_narrow else 1024
         size = max(least, min(_SAMPLE, _SAMPLE_VALUES // d))
@@ -210,12 +175,12 @@ class Objective:
         return replace(self, design=part, weight=weight, passes=[0])
 
     def metric(self, theta: np.ndarray) -> Metric:
-        """Return an inverse of about the Hessian of J at θ, learned from the sample."""
+        """Return the inverse of the approximate Hessian of J at θ, from the sample."""
         part = self.sample
         return part._inverse(_Curvature(part.loss, theta, part.weight))
 
-    def majoriser(self) -> Metric:
-        """Return the inverse of a matrix that no Hessian of J exceeds."""
+    def majorizer(self) -> Metric:
+        """Return the inverse of a matrix that bounds every Hessian of J."""
         n, most = self.design.n_samples, self.weight * self.loss.smoothness
         if not self.is_narrow:
             most_of_all = most * n * self.row_norm**2 + self.ridge
@@ -223,17 +188,15 @@ class Objective:
         return self._inverse_of(most * self.design.cross_product())
 
     def _inverse(self, curvature: _Curvature) -> Metric:
-        """Return the inverse of Aᵀdiag(w)A + λ·I, or of its diagonal if it is large."""
+        """Return the inverse of Aᵀdiag(w)A + λ·I, or of its diagonal if d is large."""
         if not self.is_narrow:
             diagonal = self.design.total(replace(curvature, is_diagonal=True), _SAMPLE) + self.ridge
             return lambda g: (g.T / diagonal).T
         return self._inverse_of(self.design.total(curvature, _SAMPLE))
 
     def _inverse_of(self, gram: np.ndarray) -> Metric:
-        """Return the inverse of a matrix, to which λ·I is added in place.
-
-        Where λ is lost in rounding, a little more stands for it: no data make it singular.
-        """
+        """Return the inverse of a matrix, to which λ·I is added in place."""
+        # The last term keeps the matrix regular for all data, even if λ is lost in rounding.
         np.fill_diagonal(gram, gram.diagonal() + self.ridge + _SINGULAR * np.trace(gram))
         factor = cho_factor(gram)
         return lambda g: cho_solve(factor, g)
@@ -256,7 +219,7 @@ class _Curvature:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Sum:
-    """A sum in floating point, and what it has lost to rounding."""
+    """A sum in floating point, and its rounding error."""
 
     total: np.ndarray
     lost: np.ndarray
@@ -268,7 +231,7 @@ class _Sum:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _ExactlyAdded:
-    """A function of a block as a sum of which all later additions are exact but for `lost`."""
+    """A function of a block as a sum whose later additions are exact except for `lost`."""
 
     function: Callable[[MemoryDesign], np.ndarray]
 
@@ -286,11 +249,10 @@ class Minimum:
 
     @property
     def length(self) -> float:
-        """The length of the gradient."""
         return float(np.linalg.norm(self.gradient))
 
     def projected(self, radius: float) -> Minimum:
-        """Return the same, with the point moved along the radius to the ball."""
+        """Return a copy with the point projected on the ball."""
         size = float(np.linalg.norm(self.theta))
         return self if size <= radius else replace(self, theta=self.theta * (radius / size))
 
@@ -300,7 +262,7 @@ class Minimum:
 
 
 def _error_of_sum(total: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """Return what `total` + `part` loses to rounding, exactly; Knuth, TAOCP 2, Theorem 4.2.2B."""
+    """Return the exact rounding error of `total` + `part`; Knuth, TAOCP 2, Theorem 4.2.2B."""
     rounded = total + part
     of_part = rounded - total
     return (total - (rounded - of_part)) + (part - of_part)
@@ -309,25 +271,16 @@ def _error_of_sum(total: np.ndarray, part: np.ndarray) -> np.ndarray:
 def minimize(objective: Objective, tolerance: float, radius: float = math.inf) -> Minimum:
     """Return a point within τ/λ of the minimum, both projected on the ball |θ| ≤ Θ.
 
-    A quasi-Newton run does the work. Should it stall, steps of the majoriser M alternate with
-    further runs, of which those are kept that help: θ − M⁻¹∇J has the gradient (M − H)M⁻¹∇J with a
-    mean Hessian λI ≤ H ≤ M, shorter in the metric M⁻¹ by a factor below 1. So it ends, but
-    for rounding.
+    τ = `tolerance` and Θ = `radius` are *public.* If a quasi-Newton run stalls, steps of the
+    majorizer M alternate with further runs, and runs that help are kept. θ − M⁻¹∇J has the gradient
+    (M − H)M⁻¹∇J with a mean Hessian λI ≤ H ≤ M, shorter in the metric M⁻¹ by a factor below 1. So
+    the loop ends, up to rounding.
 
     Inside the ball the true gradient is at most τ long, so the point is within e = τ/λ of the
     minimum. At a distance r > Θ from 0 it is at most ¾·τ·r/Θ long. Projection takes two points
     outside, x and y, to Θ·|x − y|/√(|x|·|y|) of each other or less, and two others no farther
     apart than they were. With e ≤ Θ/4 all of this is at most e, for ¾/√(1 − 3/16) and
     ¾/(1 − 3/16) are below 1.
-
-    Parameters
-    ----------
-    objective : Objective
-        *Private.*
-    tolerance : float
-        *Public.* τ.
-    radius : float
-        *Public.* Θ.
     """
     target = _Target(objective, tolerance, radius)
     found = _arrive(target, _start(objective))
@@ -337,10 +290,10 @@ def minimize(objective: Objective, tolerance: float, radius: float = math.inf) -
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Target:
-    """Where a run may end: the gradient, with what rounding adds, is within the tolerance.
+    """The end of a run: the gradient plus its rounding error is within the tolerance.
 
-    It ends as well where rounding is all that is left: within a `certified_tolerance`, which is
-    more than twice that.
+    A run also ends where the gradient is within its rounding error. This is within a
+    `certified_tolerance`, which is more than twice that error.
     """
 
     objective: Objective
@@ -358,22 +311,22 @@ class _Target:
 
 
 def _arrive(target: _Target, found: Minimum) -> Minimum:
-    """Return where the target is reached, by steps that need not help and by some that do."""
+    """Return a point at which the target is reached: quasi-Newton runs, then majorizer steps."""
     found = _descend(target, found)
     if target.is_reached(found):
         return found
-    majoriser = target.objective.majoriser()
+    majorizer = target.objective.majorizer()
     while not target.is_reached(found):
-        safe = target.at(found.theta - majoriser(found.gradient))
+        safe = target.at(found.theta - majorizer(found.gradient))
         better = _descend(target, safe)
         if not target.is_reached(better):
-            better = min(safe, better, key=lambda one: one.squared(majoriser))
+            better = min(safe, better, key=lambda one: one.squared(majorizer))
         found = better
     return found
 
 
 def _start(objective: Objective) -> Minimum:
-    """Return the minimum for a sample, to about the precision that a sample has, or 0."""
+    """Return the minimum for the sample, to about its statistical precision, or 0."""
     part, theta = objective.sample, np.zeros_like(objective.tilt)
     if part is not objective:
         of_one = part.weight * part.loss.lipschitz * part.row_norm
@@ -384,7 +337,7 @@ def _start(objective: Objective) -> Minimum:
 
 
 def _descend(target: _Target, found: Minimum) -> Minimum:
-    """Return where a quasi-Newton run reaches the target, or its best point once it stalls."""
+    """Return the end of a quasi-Newton run, or its best point if it stalls."""
     objective = target.objective
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_PAIRS)
     best, mark, patience, metric = found, found.length, _PATIENCE, None
@@ -404,7 +357,7 @@ def _descend(target: _Target, found: Minimum) -> Minimum:
 def _direction(
     gradient: np.ndarray, metric: Metric, pairs: deque[tuple[np.ndarray, np.ndarray]]
 ) -> np.ndarray:
-    """Return the L-BFGS direction: the metric, corrected by what steps have shown."""
+    """Return the L-BFGS direction: the metric, corrected by earlier steps."""
     kept = [(s, y, np.vdot(s, y)) for s, y in pairs if np.vdot(s, y) > 0.0]
     q, shares = gradient.copy(), []
     for s, y, sy in reversed(kept):
@@ -417,9 +370,9 @@ def _direction(
 
 
 def _step(objective: Objective, found: Minimum, direction: np.ndarray) -> Minimum:
-    """Return a point along the direction where the derivative has about vanished.
+    """Return a point along the direction at which the derivative is nearly 0.
 
-    It rises along the line, since J is convex. Values of J, in which digits cancel, are not used.
+    The derivative rises along the line, since J is convex. Values of J are not used: digits cancel.
     """
     steepest = float(np.vdot(found.gradient, direction))
     low, at_low, high, at_high, t = 0.0, steepest, math.inf, 0.0, 1.0

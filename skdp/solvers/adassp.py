@@ -28,60 +28,42 @@ from skdp.solvers.base import (
 __all__ = ["AdaSSP", "AdaSSPPlan", "NoisyMoments"]
 
 _SHARE = 1.0 / 3.0  # of the squared sensitivity, for AᵀA; the guarantee is for this value
-_MOST_COLUMNS = (
-    16_384  # a matrix of so many rows and columns takes 2 GiB, and four are alive at once
-)
+_MOST_COLUMNS = 16_384  # a square matrix of this size takes 2 GiB, and four are in memory at once
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaSSPPlan(Plan):
-    """Moments with noise; all of it public.
+    """Public numbers of a release of noisy moments."""
 
-    Parameters
-    ----------
-    gram_noise : float
-        Standard deviation of the noise on the diagonal of AᵀA; off it, 1/√2 of that.
-    moment_noise : float
-        Standard deviation of the noise on Aᵀy.
-    """
-
-    gram_noise: float
-    moment_noise: float
+    gram_noise: float  # standard deviation on the diagonal of AᵀA; elsewhere 1/√2 of it
+    moment_noise: float  # standard deviation on Aᵀy
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyMoments:
-    """What is released: AᵀA and Aᵀy, each with noise and on a public grid.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (d, d)
-        *Released.*
-    moment : ndarray of shape (d,)
-        *Released.*
-    """
+    """*Released* AᵀA and Aᵀy, each with noise and on a public grid."""
 
     gram: np.ndarray
     moment: np.ndarray
 
 
 @dataclass(frozen=True)
-class AdaSSP(Solver):
+class AdaSSP(Solver[AdaSSPPlan]):
     """Adaptive sufficient statistics perturbation: least squares from one noisy release.
 
     For rows a of norm at most R and targets y in [−1, 1] the record's contribution is
-    v = (√s·aaᵀ/R², √(1 − s)·y·a/R) with s = 1/3, so that Σ v holds AᵀA and Aᵀy. It is released
-    with Gaussian noise; what follows reads nothing else. Noise on a symmetric matrix goes on its
+    v = (√s·aaᵀ/R², √(1 − s)·y·a/R) with s = 1/3, so Σ v consists of AᵀA and Aᵀy. It is released
+    with Gaussian noise, and nothing else is read. Noise on the symmetric matrix is added to its
     upper triangle, scaled so that Euclidean and Frobenius norm agree.
 
-    The solution is (Ĝ + I/C)⁻¹·b̂, where no eigenvalue of the matrix is left below √(2d)·σ, the
+    The solution is (Ĝ + I/C)⁻¹·b̂, with eigenvalues of the matrix raised to at least √(2d)·σ, the
     size of the largest eigenvalue of the noise. Wang's AdaSSP spends a third of its budget on a
-    noisy least eigenvalue for the same purpose; the eigenvalues of Ĝ are known already.
+    noisy least eigenvalue for the same purpose; here the eigenvalues of Ĝ are known already.
 
     Notes
     -----
     **Guarantee.** μ-Gaussian DP, by the Gaussian mechanism: noise of standard deviation Δ/μ in
-    each coordinate of Σ v, where Δ bounds what a neighbor moves.
+    each coordinate of Σ v, where Δ bounds the change of Σ v between neighbors.
 
     *Adding or removing a record:* \\|v\\|² ≤ s + (1 − s) = 1, so Δ = 1.
 
@@ -92,8 +74,8 @@ class AdaSSP(Solver):
     this grows with c up to 4(1 − s), attained by one row with targets 1 and −1. So Δ² = 8/3, no
     more than Aᵀy alone would cost.
 
-    *A person of several rows* adds Σ w·v with weights w that add up to 1 at most: a point of the
-    convex hull of 0 and what single rows would add, in which no two are farther apart.
+    *A person with several rows* adds Σ w·v with weights w that add up to at most 1: a point of the
+    convex hull of 0 and the contributions of single rows. No two of its points are farther apart.
 
     References
     ----------
@@ -119,11 +101,7 @@ class AdaSSP(Solver):
         )
 
     def solve(
-        self,
-        plan: AdaSSPPlan,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, plan: AdaSSPPlan, design: Design, rng: np.random.Generator, progress: Progress
     ) -> Solution:
         moments = self.release(plan, design, rng)
         theta = self.solution(plan, moments)
@@ -131,33 +109,32 @@ class AdaSSP(Solver):
         return Solution(theta, 1)
 
     def release(self, plan: AdaSSPPlan, design: Design, rng: np.random.Generator) -> NoisyMoments:
-        """Return the moments with noise: all that is ever read of the data.
+        """Release the moments with noise; nothing else is read from the data.
 
         Parameters
         ----------
         plan : AdaSSPPlan
             *Public.*
         design : Design
-            *Private.* The rows, and targets that are clipped to [−1, 1] here.
+            *Private.* The rows, and targets, which are clipped to [−1, 1] here.
         rng : numpy Generator
             *Secret.* Source of the noise.
 
         Returns
         -------
-        moments : NoisyMoments
-            Released.
+        NoisyMoments
+            *Released.*
         """
         d = design.n_features
         gram = design.cross_product()
-        noise = rng.standard_normal((d, d))  # of which the symmetric half has variances 1 and 1/2
-        moment = design.total(
-            _moment_of(plan.problem.loss)
-        ) + plan.moment_noise * rng.standard_normal(d)
+        noise = rng.standard_normal((d, d))  # its symmetric part has variances 1 and 1/2
+        exact = design.total(_moment_of(plan.problem.loss))
+        moment = exact + plan.moment_noise * rng.standard_normal(d)
         gram += plan.gram_noise * 0.5 * (noise + noise.T)
         return NoisyMoments(rounded(gram, plan.gram_noise), rounded(moment, plan.moment_noise))
 
     def solution(self, plan: AdaSSPPlan, moments: NoisyMoments) -> np.ndarray:
-        """Return the coefficients, from what was released and public numbers.
+        """Return the coefficients that follow from the noisy moments.
 
         Parameters
         ----------
@@ -168,8 +145,8 @@ class AdaSSP(Solver):
 
         Returns
         -------
-        theta : ndarray of shape (d,)
-            Released.
+        ndarray of shape (d,)
+            *Released.*
         """
         gram, d, problem = moments.gram.copy(), len(moments.moment), plan.problem
         if _knows_weight(problem) and problem.intercept_scaling > 0.0:
@@ -182,7 +159,7 @@ class AdaSSP(Solver):
 
 
 def _moment_of(loss: Loss) -> Callable[[MemoryDesign], np.ndarray]:
-    """Return what returns Aᵀy of a block, or of rows with shares the sum of share·y·a."""
+    """Return a function of a block: Aᵀy, or for rows with shares Σ share·y·a."""
     return partial(_shared_moment, loss.largest) if isinstance(loss, SharedLoss) else _moment
 
 
@@ -196,36 +173,35 @@ def _shared_moment(largest: float, block: MemoryDesign) -> np.ndarray:
 
 
 def _knows_weight(problem: Problem) -> bool:
-    """Return whether the sum of all rows' weights is public: the number of rows."""
+    """Whether the sum of all rows' weights is public: the number of rows."""
     return problem.neighboring.count_is_public and not isinstance(problem.loss, SharedLoss)
 
 
 def _sensitivity(neighboring: Neighboring) -> float:
-    """Return Δ, how far a neighbor moves the weighted moments at most."""
+    """Return Δ, the largest change of Σ v between neighbors; see *Guarantee* of `AdaSSP`."""
     return math.sqrt(4.0 * (1.0 - _SHARE)) if neighboring.count_is_public else 1.0
 
 
 def _require_squared(loss: Loss) -> None:
-    """Raise unless every record counts alike with its squared error."""
+    """Raise unless the loss is the squared error with equal weights of records."""
     if isinstance(loss, SharedLoss) and isinstance(loss.loss, SquaredLoss):
         return
     if isinstance(loss, WeightedLoss) and isinstance(loss.loss, SquaredLoss):
         raise IncompatibleSolverError(
-            "solver='adassp' takes no sample_weight: its moments count every record alike. Leave "
-            "the weights out, or use solver='regularized_exponential'."
+            "solver='adassp' takes no sample_weight. Leave the weights out, or use "
+            "solver='regularized_exponential'."
         )
     if not isinstance(loss, SquaredLoss):
         raise IncompatibleSolverError(
-            "solver='adassp' solves least squares from noisy moments, which needs a SquaredLoss; "
-            f"{loss!r} is not one. Use DPLinearRegression, or solver='regularized_exponential'."
+            f"solver='adassp' needs a SquaredLoss, got {loss!r}. Use DPLinearRegression, or "
+            "solver='regularized_exponential'."
         )
 
 
 def _require_few_columns(problem: Problem) -> None:
-    """Raise if AᵀA would not fit into memory, by public numbers."""
+    """Raise if AᵀA would be too large for memory."""
     if (problem.n_features or 0) > _MOST_COLUMNS:
         raise IncompatibleSolverError(
-            f"solver='adassp' makes a matrix of as many rows as columns, and takes up to "
-            f"{_MOST_COLUMNS} columns, the intercept's included; got {problem.n_features}. "
-            "solver='regularized_exponential' takes any number."
+            f"solver='adassp' takes up to {_MOST_COLUMNS} columns, the intercept's included; got "
+            f"{problem.n_features}. Use solver='regularized_exponential'."
         )

@@ -1,9 +1,8 @@
-"""The solver that public facts choose."""
+"""Choice of the solver by public facts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.losses import Minorant
 from skdp.privacy import GDPEvent
-from skdp.samplers import Progress
+from skdp.samplers import Progress, Sampler
 from skdp.solvers.base import (
     Plan,
     PlannedSolver,
@@ -27,46 +26,41 @@ from skdp.solvers.regularized_exponential import RegularizedExponential
 
 __all__ = ["AutoPlan", "AutoSolver"]
 
-# Above these, samples take longer than steps do and are no better; no guarantee rests on them.
+# Above these, sampling takes longer than noisy steps and is no better; no guarantee rests on them.
 _MOST_COLUMNS = 1024
 _MOST_STEPS = 128
-_MOST_STEPS_OF_SCORES = 64  # where a record has several
+_MOST_STEPS_OF_SCORES = 64  # for several scores per record
 
 
 @dataclass(frozen=True, kw_only=True)
 class AutoPlan(Plan):
-    """A plan of the solver that is chosen, or of the choice itself; all of it public.
+    """The plan of the chosen solver, or of the choice itself; *public.*"""
 
-    Parameters
-    ----------
-    count : RowCount
-        The number of rows by which the solver is chosen.
-    mu : float
-        Gaussian-DP parameter of what the chosen solver releases.
-    chosen : PlannedSolver or None
-        The solver and its plan; None where the choice waits for an estimate of the row count.
-    """
-
-    count: RowCount
-    mu: float
-    chosen: PlannedSolver | None
+    count: RowCount  # determines the choice
+    mu: float  # Gaussian-DP parameter of the chosen solver's release
+    chosen: PlannedSolver | None  # None if the choice needs an estimate of the row count
 
 
 @dataclass(frozen=True)
-class AutoSolver(Solver):
-    """Take the regularized exponential mechanism, or noisy gradient descent for longer runs.
+class AutoSolver(Solver[AutoPlan]):
+    """Regularized exponential mechanism for short runs, noisy gradient descent for others.
 
-    With x = n·μ/k, n the number of rows and k that in which neighbors differ, a run of the
-    exponential mechanism takes a number of steps in proportion to x: some x/9 for the logistic loss
-    of two classes. Where it is at most 128, or 64 for a loss of several scores a record, there are
-    at most 1024 columns and the loss is smooth or nearly so, that mechanism is taken. Elsewhere it
-    is `NoisyGD`, whose number of steps does not grow with x in its metric, and for persons of
-    several rows, whose gradients it clips together.
+    Let x = n·μ/k, with n rows and neighbors that differ in k of them. The exponential mechanism
+    takes a number of steps proportional to x, about x/9 for the logistic loss of two classes. It is
+    used if all of these hold:
+
+    - at most 128 steps, or 64 for several scores per record;
+    - at most 1024 columns;
+    - a smooth or nearly smooth loss;
+    - one row per record.
+
+    Otherwise `NoisyGD` is used. In its metric the number of steps does not grow with x, and it
+    clips the gradients of a person's rows together.
 
     Notes
     -----
-    **Guarantee.** Either solver's release is μ-Gaussian DP with the same μ, and the choice depends
-    on public facts, and on an estimate of n which 1 % of μ² has paid for; choice and release
+    **Guarantee.** Both solvers' releases are μ-Gaussian DP with the same μ. The choice depends on
+    public facts and, if n is private, on an estimate of n that costs 1 % of μ²; choice and release
     compose adaptively.
     """
 
@@ -74,7 +68,7 @@ class AutoSolver(Solver):
     takes_blocks = True
     takes_persons = True
 
-    def with_sampler(self, sampler: Any) -> Solver:
+    def with_sampler(self, sampler: str | Sampler) -> RegularizedExponential:
         return RegularizedExponential().with_sampler(sampler)
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> AutoPlan:
@@ -92,11 +86,7 @@ class AutoSolver(Solver):
         )
 
     def solve(
-        self,
-        plan: AutoPlan,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, plan: AutoPlan, design: Design, rng: np.random.Generator, progress: Progress
     ) -> Solution:
         chosen = plan.chosen
         if chosen is None:
@@ -108,7 +98,7 @@ class AutoSolver(Solver):
         return replace(solution, loss=loss, solver=name)
 
     def choice(self, problem: Problem, mu: float) -> PlannedSolver:
-        """Return the solver for a number of rows that is known, and its plan.
+        """Return the solver for a known number of rows, and its plan.
 
         Parameters
         ----------
@@ -119,7 +109,7 @@ class AutoSolver(Solver):
 
         Returns
         -------
-        chosen : PlannedSolver
+        PlannedSolver
             `RegularizedExponential` or `NoisyGD` with default parameters.
         """
         many, persons = (problem.n_features or 0) > _MOST_COLUMNS, problem.rows_each != 1

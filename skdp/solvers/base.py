@@ -1,14 +1,12 @@
-"""The contract between an estimator and a way to learn privately, and what all solvers share.
-
-Problem, plan, solution and solver; the row count; the public grid of what is released.
-"""
+"""The contract of a solver: problem, plan and solution; row counts; the grid of releases."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -17,7 +15,7 @@ from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, Minorant, adapted
 from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
-from skdp.samplers import Progress
+from skdp.samplers import Progress, Sampler
 from skdp.support.validation import make_plain
 
 __all__ = [
@@ -38,48 +36,47 @@ __all__ = [
 ]
 
 SCALE_MARGIN = 1e-12
-"""Relative margin, on the safe side, of a noise scale or a bound that is computed from constants.
+"""Relative safety margin of a noise scale or a bound that is computed from constants.
 
-A guarantee rests on it. Such a number follows from at most a few hundred operations and calls of
-elementary functions on positive numbers without cancellation, each of which rounds by at most four
-units of 2⁻⁵³: 1000·4·2⁻⁵³ < 5e-13.
+A guarantee rests on it. Such a number results from at most a few hundred operations and elementary
+functions of positive numbers without cancellation. Each rounds by at most four units of 2⁻⁵³:
+1000·4·2⁻⁵³ < 5e-13.
 """
 
 SHORT_RUN = 2048.0
-"""Flow times in units of 1/curvature, of what is not made for long runs. No guarantee rests on it.
-"""
+"""Longest flow time, in units of 1/curvature, without support for long runs; no guarantee."""
 
-_WEAK_RIDGE = 100.0  # C over the flow time, where that regularizes; no guarantee rests on it
+_WEAK_RIDGE = 100.0  # C over the flow time, if that regularizes; no guarantee rests on it
 _GRID_BITS = 20  # about 1e-6 of the noise; no guarantee rests on it, rounding is post-processing
 _COUNT_SHARE = 0.1  # of μ for an estimate of n, which is 1 % of μ²; no guarantee rests on it
-_FEWEST_ROWS = 10  # that an estimate of n may say; no guarantee rests on it
+_FEWEST_ROWS = 10  # smallest estimate of n; no guarantee rests on it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Everything about a fit that is public.
+    """The public facts of a fit.
 
     Parameters
     ----------
     loss : Loss
-        *Public.* What is fitted.
+        *Public.* The loss that is fitted.
     data_norm : float
         *Public.* Bound on the l2 norm of x, in the units of X.
     intercept_scaling : float
         *Public.* b₀: every row is (x, b₀). 0 for no intercept.
     n_samples : int or None
-        *Public.* A number of records, exact under ``replace_one``, a guess otherwise; None where
-        there is none.
+        *Public.* Number of records, exact under ``replace_one``, a guess otherwise; None if
+        unknown.
     neighboring : Neighboring
         *Public.* Whether neighbors differ in the values of one record or in its presence.
     C : float or "auto"
         *Public.* Inverse regularization strength.
     n_features : int or None
-        *Public.* Columns, the intercept's included. None: not known to whoever plans, and what
-        depends on it is not checked.
+        *Public.* Columns, the intercept's included. None if unknown; checks that depend on it are
+        then skipped.
     rows_each : int or None
-        *Public.* Most rows of one record: 1, or what a person has; None for any number. Of several
-        rows the weights, which the targets carry, add up to the loss's largest at most.
+        *Public.* Maximum number of rows per record: 1, or more for persons; None for any number.
+        The weights of several rows, stored in the targets, add up to at most the largest weight.
     """
 
     loss: Loss
@@ -96,12 +93,12 @@ class Problem:
 
     @property
     def row_norm(self) -> float:
-        """R: norm of a row with its intercept."""
+        """R, the norm of a row with its intercept."""
         return math.hypot(self.data_norm, self.intercept_scaling)
 
     @property
     def lipschitz_difference(self) -> float:
-        """G: Lipschitz constant in θ of the change that one record makes to the summed loss."""
+        """G, the Lipschitz constant in θ of the change of Σ ℓ between neighbors."""
         return self.neighboring.n_changed * self.loss.lipschitz * self.row_norm
 
     def signal(self, n: int, mu: float) -> float:
@@ -110,31 +107,31 @@ class Problem:
         Parameters
         ----------
         n : int
-            *Public or released.* About how many rows there are.
+            *Public or released.* Approximate number of rows.
         mu : float
             *Public.* Gaussian-DP parameter of the release.
 
         Returns
         -------
-        signal : float
+        float
             k is the number of records that neighbors differ in.
         """
         return n * mu / self.neighboring.n_changed
 
     def adapted(self, n: int, mu: float) -> Problem:
-        """Return the problem with the loss that suits so many rows and so much noise.
+        """Return the problem with the member of a loss family that suits the signal.
 
         Parameters
         ----------
         n : int
-            *Public or released.* About how many rows there are.
+            *Public or released.* Approximate number of rows.
         mu : float
             *Public.* Gaussian-DP parameter of the release.
 
         Returns
         -------
-        problem : Problem
-            This one itself unless its loss is a family.
+        Problem
+            `self` unless the loss is a family.
         """
         loss = adapted(self.loss, self.signal(n, mu))
         return self if loss is self.loss else replace(self, loss=loss)
@@ -149,7 +146,7 @@ class Problem:
 
         Returns
         -------
-        shape : tuple of int
+        tuple of int
             (n_features,), or (n_features, K) for a loss of K scores.
         """
         k = self.loss.n_scores
@@ -161,27 +158,26 @@ class Problem:
         return 0.0 if isinstance(self.C, str) else 1.0 / float(self.C)
 
     def inverse_regularization(self, t: float) -> float:
-        """Return C: the user's, or so large that a run hardly feels it.
+        """Return the user's C, or for "auto" one so large that it has almost no effect.
 
         Parameters
         ----------
         t : float
-            *Public.* The flow time of the run.
+            *Public.* Flow time of the run.
 
         Returns
         -------
         float
-            Positive.
         """
         return _WEAK_RIDGE * t if isinstance(self.C, str) else float(self.C)
 
     def worst_curvature(self, n: int) -> float:
-        """Return the trace that the Hessian of Σ ℓ has for the worst rows.
+        """Return the trace of the Hessian of Σ ℓ for the worst rows.
 
         Parameters
         ----------
         n : int
-            *Public or released.* The number of rows.
+            *Public or released.* Number of rows.
 
         Returns
         -------
@@ -194,20 +190,19 @@ class Problem:
         """Return the flow time t of a descent on Σ ℓ.
 
         T steps of size h, without momentum, follow the gradient flow θ' = −∇Σ ℓ for t = T·h. The
-        run ends when the noise in a score, R·t·`noise`, is as wide as the loss's `noise_scale`, or
-        when the work is at its limit. But for that limit, t does not depend on n.
+        run ends when the noise in a score, R·t·`noise`, reaches the loss's `noise_scale`, or at a
+        limit on the work. Without that limit, t does not depend on n.
 
         Parameters
         ----------
         n : int or None
-            *Public or released.* About how many rows there are; None leaves out the limit.
+            *Public or released.* Approximate number of rows; None omits the limit.
         noise : float
             *Public.* Standard deviation of the noise in a coefficient after a unit of time.
 
         Returns
         -------
         float
-            Positive.
         """
         loss, R = self.loss, self.row_norm
         longest = SHORT_RUN / (n * Minorant.of(loss).smoothness * R**2) if n else math.inf
@@ -216,16 +211,16 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC):
-    """What a solver will release, with every parameter fixed. All of it is public.
+    """Description of a solver's release, with every parameter fixed.
 
     Parameters
     ----------
     problem : Problem
-        *Public.* What it was planned for.
+        *Public.* The problem of the plan.
     event : Event
-        *Public.* What happens to a record's privacy; a budget spends it.
+        *Public.* The privacy event that a budget spends.
     theorem : str
-        *Public.* The statement that proves the event.
+        *Public.* Name of the statement that proves the event.
     """
 
     problem: Problem
@@ -235,35 +230,33 @@ class Plan(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
-    """What a solver has released.
+    """A solver's release.
 
     Parameters
     ----------
     theta : ndarray of shape (n_features,) or (n_features, K)
-        *Released.* Coefficients, the intercept column's last.
+        *Released.* Coefficients; the intercept's is last.
     n_iter : int
-        *Public, or computed from what was released.* Number of steps.
-    diagnostics : dict
-        *Private.* What a developer may want to see.
+        *Public or released.* Number of steps.
+    diagnostics : mapping
+        *Private.* For developers.
     noise : float or None
-        *Public.* Standard deviation of the Gaussian noise in each entry of `theta`, where `theta`
-        is an optimum with such noise added; None where its distribution is another.
+        *Public.* Standard deviation of the Gaussian noise in each entry of `theta`, if `theta` is
+        an optimum plus such noise.
     loss : Loss or None
-        *Public, or computed from what was released.* What was fitted, where the plan left it open.
+        *Public or released.* The fitted loss, if the plan left it open.
     solver : str or None
-        *Public, or computed from what was released.* Name of the solver that was taken, where the
-        plan left it open.
+        *Public or released.* Name of the solver, if the plan left it open.
     noise_bound : float or None
-        *Public, or computed from what was released.* σ of a bound of the noise: the covariance of
-        `theta` over the noise is at most σ²·SSᵀ, to first order where steps descend. None where no
-        such number is known.
+        *Public or released.* σ, if known, such that the covariance of `theta` over the noise is at
+        most σ²·SSᵀ, to first order for descents.
     noise_root : ndarray of shape (n_features, n_features) or None
         *Released.* S; None for the identity.
     """
 
     theta: np.ndarray
     n_iter: int
-    diagnostics: dict[str, Any] = field(default_factory=dict)
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
     noise: float | None = None
     loss: Loss | None = None
     solver: str | None = None
@@ -271,57 +264,60 @@ class Solution:
     noise_root: np.ndarray | None = None
 
 
-class Solver(ABC):
-    """A way to learn linear models privately, in two parts.
+PlanT = TypeVar("PlanT", bound=Plan)
 
-    `plan` sees public facts only and says what will be released; an estimator spends that, and
-    only then hands the data to `solve`.
+
+class Solver(ABC, Generic[PlanT]):
+    """An algorithm that learns linear models privately.
+
+    `plan` uses public facts only and describes the release. The estimator spends its event and only
+    then passes the data to `solve`.
     """
 
     is_gaussian: ClassVar[bool] = False
-    """Whether a release at (ε, δ) is Gaussian DP, with the μ of just this (ε, δ) at most.
+    """Whether a release at (ε, δ) is Gaussian DP with at most the μ of this (ε, δ).
 
-    A budget then counts several of them without loss; others it may count at more than was asked.
+    A budget composes such releases without loss. It may count others at more than (ε, δ).
     """
 
     is_pure: ClassVar[bool] = False
     """Whether a release at (ε, δ) is ε-DP, without any δ."""
 
     takes_persons: ClassVar[bool] = False
-    """Whether a record may be a person: several rows, whose weights add up to that of one.
+    """Whether a record may be a person: several rows whose weights add up to that of one row.
 
-    It may where all that is released depends on sums over rows, each bounded by what a row adds.
+    This requires that the release depends on sums over rows only, each bounded by one row's share.
     """
 
     takes_blocks: ClassVar[bool] = False
-    """Whether `solve` asks a design for sums and for some rows only, so that Dask can hold it."""
+    """Whether `solve` needs only sums over the design and some of its rows, so that rows may be in
+    Dask blocks."""
 
-    def with_sampler(self, sampler: Any) -> Solver:
-        """Return the same solver with another sampler backend.
+    def with_sampler(self, sampler: str | Sampler) -> Solver:
+        """Return a copy of the solver with another sampler.
 
         Parameters
         ----------
         sampler : str or Sampler
-            *Public.* A name of `skdp.samplers.SAMPLERS` or an instance.
+            *Public.* A name in `skdp.samplers.SAMPLERS` or an instance.
 
         Returns
         -------
-        solver : Solver
-            A copy.
+        Solver
 
         Raises
         ------
         IncompatibleSolverError
-            If the solver draws no sample.
+            If the solver does not use a sampler.
         """
         raise IncompatibleSolverError(
-            f"{type(self).__name__} draws no sample, so sampler={sampler!r} has no meaning for "
-            "it; leave sampler='auto'."
+            f"{type(self).__name__} draws no sample, so sampler={sampler!r} has no effect. Leave "
+            "sampler='auto'."
         )
 
     @abstractmethod
-    def plan(self, problem: Problem, epsilon: float, delta: float) -> Plan:
-        """Return a plan that is (ε, δ)-DP, from public facts alone.
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> PlanT:
+        """Return a plan whose event is (ε, δ)-DP, from public facts alone.
 
         Parameters
         ----------
@@ -330,23 +326,23 @@ class Solver(ABC):
         epsilon : float
             *Public.* Privacy loss in nats, positive and finite.
         delta : float
-            *Public.* Probability in [0, 1) with which the ε bound may fail.
+            *Public.* Probability in [0, 1) that the ε bound fails.
 
         Returns
         -------
-        plan : Plan
-            Equal for equal arguments; `plan.event` is within (ε, δ).
+        Plan
+            Equal for equal arguments.
 
         Raises
         ------
         IncompatibleSolverError
-            If the solver cannot take the loss, the relation, δ = 0, or so many columns.
+            If the solver does not support the loss, the relation, δ = 0, or the number of columns.
         """
 
     def most_rows(self, problem: Problem) -> float:
-        """Return the most rows for which a plan's guarantee holds.
+        """Return the maximum number of rows for which a plan's guarantee holds.
 
-        Estimators refuse more rows before they spend: a domain check, outside the guarantee.
+        Estimators reject more rows before they spend: a domain check, outside the guarantee.
 
         Parameters
         ----------
@@ -355,77 +351,83 @@ class Solver(ABC):
 
         Returns
         -------
-        most_rows : float
-            A public number; infinite where any number of rows is covered.
+        float
+            *Public.* inf if there is no limit.
         """
         return math.inf
 
     @abstractmethod
     def solve(
-        self,
-        plan: Any,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, plan: PlanT, design: Design, rng: np.random.Generator, progress: Progress
     ) -> Solution:
         """Read the data and release the solution that `plan` describes.
 
         Parameters
         ----------
         plan : Plan
-            *Public.* What `plan` of this solver returned.
+            *Public.* From this solver's `plan`.
         design : Design
-            *Private.* The rows, within the norms of `plan.problem`, at most `most_rows` of them,
-            and their targets, as the loss wants them.
+            *Private.* Rows and their targets, coded for the loss. Rows are within the norms of
+            `plan.problem`, and there are at most `most_rows` of them.
         rng : numpy Generator
             *Secret.* Source of the noise.
         progress : callable
-            Called with the number of steps done and the number of all steps, both public.
+            Called with (step, n_steps), both public, after each step.
 
         Returns
         -------
-        solution : Solution
-            Released, but for its diagnostics.
+        Solution
+            *Released,* except for its diagnostics.
         """
 
 
-@runtime_checkable
-class ResumableSolver(Protocol):
-    """A solver that goes on from given coefficients, as `partial_fit` needs."""
+class ResumableSolver(Solver[PlanT]):
+    """A solver that can start from given coefficients, as `partial_fit` requires."""
 
+    def solve(
+        self, plan: PlanT, design: Design, rng: np.random.Generator, progress: Progress
+    ) -> Solution:
+        start = np.zeros(plan.problem.shape(design.n_features))
+        return self.resume(plan, design, rng, progress, start)
+
+    @abstractmethod
     def resume(
         self,
-        plan: Any,
+        plan: PlanT,
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray,
     ) -> Solution:
-        """Do what `Solver.solve` does, from *public or released* coefficients `start` on."""
+        """Read the data and release a solution, starting from given coefficients.
+
+        Parameters
+        ----------
+        plan, design, rng, progress : Plan, Design, numpy Generator, callable
+            See `solve`.
+        start : ndarray of the shape of θ
+            *Public or released.*
+
+        Returns
+        -------
+        Solution
+            *Released,* except for its diagnostics.
+        """
 
 
 @dataclass(frozen=True)
-class PlannedSolver:
-    """A solver and what it has planned, for an outer plan to keep.
+class PlannedSolver(Generic[PlanT]):
+    """A solver and its plan, kept by an outer plan."""
 
-    Parameters
-    ----------
-    solver : Solver
-        *Public.* It made the plan.
-    plan : Plan
-        *Public.*
-    """
-
-    solver: Solver
-    plan: Plan
+    solver: Solver[PlanT]
+    plan: PlanT
 
     def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
-        """Return what `Solver.solve` returns for the plan."""
         return self.solver.solve(self.plan, design, rng, progress)
 
 
 def composed(events: tuple[Event, ...]) -> Event:
-    """Return the composition of events that were fixed beforehand; of one, the event itself."""
+    """Return the composition of events fixed beforehand, or the event itself if there is one."""
     return events[0] if len(events) == 1 else ComposedEvent(events)
 
 
@@ -433,53 +435,45 @@ def require_delta(delta: float, name: str) -> None:
     """Raise if δ is 0, for a solver whose noise is Gaussian."""
     if delta == 0.0:
         raise IncompatibleSolverError(
-            f"solver={name!r} adds Gaussian noise, which needs delta > 0; delta=0 takes a "
-            "solver of `skdp.solvers.SOLVERS` that `is_pure`."
+            f"solver={name!r} adds Gaussian noise and needs delta > 0. For delta=0 use a solver of "
+            "`skdp.solvers.SOLVERS` whose `is_pure` is True."
         )
 
 
 @dataclass(frozen=True)
 class RowCount:
-    """The number of records by which steps are chosen: public, or estimated privately.
+    """The number of records that determines steps: public, or estimated privately.
 
     A record more or less changes the count by 1, so with N(0, 1/μ²) added it is μ-Gaussian DP.
-
-    Parameters
-    ----------
-    public : int or None
-        *Public.* The number, where it is public.
-    mu : float
-        *Public.* Gaussian-DP parameter of the estimate; 0 for a public number.
     """
 
-    public: int | None
-    mu: float
+    public: int | None  # the number, if public
+    mu: float  # Gaussian-DP parameter of the estimate; 0 for a public number
 
     @classmethod
     def plan(cls, problem: Problem, epsilon: float, delta: float) -> RowCount:
-        """Return a count that is public or estimates n privately, with 1 % of μ²."""
+        """Return the public count, or the plan of an estimate that costs 1 % of μ²."""
         if problem.n_samples is not None:
             return cls(problem.n_samples, 0.0)
         return cls(None, _COUNT_SHARE * gdp_mu(epsilon, delta))
 
     @property
     def events(self) -> tuple[GDPEvent, ...]:
-        """What is released for it, if anything."""
         return (GDPEvent(self.mu),) if self.mu > 0.0 else ()
 
     def release(self, design: Design, rng: np.random.Generator) -> int:
-        """Return the number: public, or estimated now."""
+        """Return the public number, or release an estimate."""
         if self.public is not None:
             return self.public
         return max(_FEWEST_ROWS, round(design.n_records + rng.normal() / self.mu))
 
     def rest(self, mu: float) -> float:
-        """Return what is left of `mu`."""
+        """Return the rest of `mu`."""
         return math.sqrt(mu * mu - self.mu * self.mu)
 
 
 def grid_width(noise: float) -> float:
-    """Return the width of the public grid, a power of two of about 1e-6 of the noise's scale."""
+    """Return the width of the public grid, a power of two of about 1e-6 of the noise."""
     return 2.0 ** (math.floor(math.log2(noise)) - _GRID_BITS)
 
 
@@ -490,6 +484,6 @@ def rounded(values: np.ndarray, noise: float) -> np.ndarray:
 
 
 def rounded_inwards(values: np.ndarray, noise: float) -> np.ndarray:
-    """Return values on the public grid, none farther from 0 than before."""
+    """Return values on the public grid, rounded towards 0."""
     grid = grid_width(noise)
     return np.asarray(np.trunc(values / grid) * grid)

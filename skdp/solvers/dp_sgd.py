@@ -1,4 +1,4 @@
-"""Stochastic gradient descent on Poisson samples, with noise in every step."""
+"""DP-SGD: stochastic gradient descent on Poisson samples, with noise in every step."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent, SelfComposedEvent
 from skdp.samplers import Progress
-from skdp.solvers._descent import (
-    Descent,
-    longest_step,
-    require_stable,
-)
+from skdp.solvers._descent import Descent, longest_step, require_stable
 from skdp.solvers._metric import GramRelease
-from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
+from skdp.solvers.base import (
+    Plan,
+    Problem,
+    ResumableSolver,
+    RowCount,
+    Solution,
+    composed,
+    require_delta,
+)
 from skdp.support.random import poisson_sample
 from skdp.support.root_search import first_to_hold
 from skdp.support.validation import check_count, check_real, check_size, make_plain
@@ -30,9 +34,9 @@ from skdp.support.validation import check_count, check_real, check_size, make_pl
 __all__ = ["DPSGD", "DPSGDPlan", "noise_multiplier", "sampled_steps"]
 
 # No guarantee rests on these three.
-_RATE = 0.1  # sampling rate where n is not public
-_BATCH = 1024  # expected rows of a batch where it is
-_PRECISION = 1e-3  # relative, of σ; the accountant is asked about the σ that is returned
+_RATE = 0.1  # sampling rate if n is not public
+_BATCH = 1024  # expected rows of a batch if n is public
+_PRECISION = 1e-3  # relative, of σ; the accountant checks the returned σ
 _THEOREM = (
     "Poisson-sampled Gaussian steps composed numerically; Zhu, Dong and Wang 2022, Theorems 10, 11;"
     " Lebeda, Regehr, Kamath and Steinke 2024"
@@ -41,68 +45,51 @@ _THEOREM = (
 
 @dataclass(frozen=True, kw_only=True)
 class DPSGDPlan(Plan):
-    """Steps on Poisson samples with Gaussian noise; all of it public.
+    """Public numbers of steps on Poisson samples with Gaussian noise."""
 
-    Parameters
-    ----------
-    count : RowCount
-        The number of rows by which step sizes are chosen.
-    sampling_rate : float
-        q.
-    gram : GramRelease or None
-        The matrix from which a metric is computed.
-    clip_norm : float
-        C, the longest gradient of one record.
-    noise_multiplier : float
-        σ, the standard deviation of the noise in units of C.
-    """
-
-    count: RowCount
-    gram: GramRelease | None
-    sampling_rate: float
-    clip_norm: float
-    noise_multiplier: float
+    count: RowCount  # determines step sizes
+    gram: GramRelease | None  # release of the matrix for a metric
+    sampling_rate: float  # q
+    clip_norm: float  # C, the largest norm of one record's gradient
+    noise_multiplier: float  # σ, the standard deviation of the noise in units of C
 
 
 @dataclass(frozen=True)
-class DPSGD(Solver):
-    r"""Descend along noisy gradients of Poisson samples, which hold each record with probability q.
+class DPSGD(ResumableSolver[DPSGDPlan]):
+    r"""Noisy gradient descent on Poisson samples, which contain each record with probability q.
 
     Parameters
     ----------
     n_steps : int
         *Public.* T.
     sampling_rate : float in (0, 1] or None
-        *Public.* q; None: a tenth of the rows, or what makes 1024 of them if n is public. Each row
-        enters the sample of a step independently with probability q (Poisson sampling).
+        *Public.* q; None: 0.1 or, if n is public, 1024/n if that is less. Each row enters the
+        sample of a step independently with probability q (Poisson sampling).
     clip_norm : float or None
-        *Public.* Longer gradients of single records, of a person that of all rows together, are
-        scaled down to this l2 norm. None: the largest norm that the loss allows for, so that no
-        gradient is clipped.
+        *Public.* Gradients of single records, summed over a person's rows, are clipped to this l2
+        norm. None: the largest norm possible for the loss, so that no gradient is clipped.
     step_size : float or None
-        *Public.* h, for the gradient of the *sum* over all rows. None: such that the noise in a
-        score ends as wide as the loss's `noise_scale`.
+        *Public.* h, for the gradient of the *sum* over all rows. None: such that the final noise in
+        a score reaches the loss's `noise_scale`.
     momentum : float in [0, 1)
         *Public.* Heavy-ball momentum β.
     average : float in [0, 1]
-        *Public.* Share of the run, its end, over which iterates are averaged; 0: the last one.
+        *Public.* Last share of the run, whose iterates are averaged; 0: the last iterate.
     precondition : bool
-        *Public.* Whether 1 % of μ² is spent on the matrix AᵀA, from which a metric for the steps is
-        computed, so that few of them go far. That is one read of all rows, and pays where there are
-        many: from some n·μ = 4000 on. Only with up to 1024 columns, and where neither `step_size`
-        nor ``momentum=0`` is given.
+        *Public.* Whether to spend 1 % of μ² on the matrix AᵀA, which gives a metric for longer
+        steps. It takes one pass and helps from about n·μ = 4000 on. Only with up to 1024 columns,
+        and if neither `step_size` nor ``momentum=0`` is given.
     sampling : "poisson"
-        *Public.* Any other way to make batches, such as ``"random_reshuffle"``, is refused.
+        *Public.* Other ways to make batches, such as ``"random_reshuffle"``, are rejected.
 
     Notes
     -----
     **Guarantee.** Step: each record's gradient r·a has norm \|r\|·\|a\| at most C = `clip_norm`, so
     the sum over a sample with N(0, (σC)²·I) added is a Gaussian event of noise multiplier σ on a
-    Poisson sample; the relation decides which pair of distributions dominates it. Run: T such
-    events composed by the numerical accountant, rounded upwards. That covers the release of all
-    iterates, so averaging and momentum cost nothing more. Sums are divided by q and by no count.
-    A person enters a sample with all rows or none, and their gradients, each with its weight, add
-    up to one no longer than C.
+    Poisson sample; the relation determines the dominating pair of distributions. Run: T such events
+    composed by the numerical accountant, rounded upwards. That covers the release of all iterates,
+    so averaging and momentum cost nothing more. Sums are divided by q, never by a count. A person
+    enters a sample with all rows or none, and the weighted sum of their gradients is clipped to C.
 
     References
     ----------
@@ -136,9 +123,9 @@ class DPSGD(Solver):
         check_real("average", self.average, low=0.0, high=1.0, closed="[]")
         if self.sampling != "poisson":
             raise IncompatibleSolverError(
-                f"sampling must be 'poisson', got {self.sampling!r}: amplification by sampling is "
-                "proved for batches into which each record enters independently. Nothing here "
-                "accounts for shuffled batches."
+                f"sampling must be 'poisson', got {self.sampling!r}. Amplification by sampling is "
+                "proved only for batches that each record enters independently, not for shuffled "
+                "batches."
             )
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> DPSGDPlan:
@@ -161,16 +148,6 @@ class DPSGD(Solver):
             noise_multiplier=sigma,
         )
 
-    def solve(
-        self,
-        plan: DPSGDPlan,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> Solution:
-        start = np.zeros(plan.problem.shape(design.n_features))
-        return self.resume(plan, design, rng, progress, start)
-
     def resume(
         self,
         plan: DPSGDPlan,
@@ -179,26 +156,6 @@ class DPSGD(Solver):
         progress: Progress,
         start: np.ndarray,
     ) -> Solution:
-        """Go on from given coefficients.
-
-        Parameters
-        ----------
-        plan : DPSGDPlan
-            *Public.*
-        design : Design
-            *Private.* As `solve` takes it.
-        rng : numpy Generator
-            *Secret.* Source of the noise.
-        progress : callable
-            As `solve` takes it.
-        start : ndarray of the shape of θ
-            *Public or released.*
-
-        Returns
-        -------
-        solution : Solution
-            As `solve` returns it.
-        """
         descent = self.descent(plan, plan.count.release(design, rng))
         metric = plan.gram.release_for_steps(design, rng) if plan.gram else None
         loss, rate = plan.problem.loss, plan.sampling_rate
@@ -217,19 +174,18 @@ class DPSGD(Solver):
         )
 
     def descent(self, plan: DPSGDPlan, n: int) -> Descent:
-        """Return the numbers of a run.
+        """Return steps, noise and ridge of a run.
 
         Parameters
         ----------
         plan : DPSGDPlan
             *Public.*
         n : int
-            *Public or released.* About how many rows there are.
+            *Public or released.* Approximate number of rows.
 
         Returns
         -------
-        descent : Descent
-            Steps, noise and ridge.
+        Descent
         """
         problem, T = plan.problem, self.n_steps
         noise = plan.noise_multiplier * plan.clip_norm / plan.sampling_rate
@@ -255,11 +211,11 @@ class DPSGD(Solver):
         return min(_RATE, _BATCH / n_samples) if n_samples else _RATE
 
     def _norm(self, problem: Problem) -> float:
-        """Return C, with which the norm of every record's gradient is bounded."""
+        """Return C, the bound of every record's gradient."""
         bound = min(problem.loss.lipschitz * problem.row_norm, self.clip_norm or math.inf)
         if math.isinf(bound):
             raise IncompatibleSolverError(
-                f"The derivative of {problem.loss!r} is not bounded, so DPSGD needs a clip_norm."
+                f"The derivative of {problem.loss!r} is unbounded. Pass clip_norm to DPSGD."
             )
         return bound
 
@@ -280,13 +236,13 @@ def noise_multiplier(
 ) -> float:
     """Return σ such that the steps, together with `others`, are (ε, δ)-DP.
 
-    It is at most 0.1 % above the least σ for which the numerical accountant shows that, and the
-    accountant has been asked about the very σ that is returned.
+    It is at most 0.1 % above the least σ for which the numerical accountant shows this; the
+    accountant verified the returned σ.
     """
     accountant = PLDAccountant(neighboring)
 
     def excess(log_sigma: float) -> float:
-        """Return by how much, relatively, the steps exceed ε at δ."""
+        """Return the relative excess over ε at δ."""
         steps = sampled_steps(rate, math.exp(log_sigma), n_steps)
         return accountant.epsilon(composed((*others, steps)), delta) / epsilon - 1.0
 
@@ -306,7 +262,7 @@ def _first_guess(
 
 
 def _bracket(excess: Callable[[float], float], guess: float) -> tuple[float, float]:
-    """Return two values of log σ, a step or more around `guess`, between which `excess` is 0."""
+    """Return two values of log σ around `guess` between which `excess` changes its sign."""
     steps = (0.1 * 2.0**k for k in itertools.count())
     if excess(guess) > 0.0:
         high, low = first_to_hold(

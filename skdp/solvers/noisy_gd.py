@@ -13,19 +13,15 @@ from skdp.design import Design
 from skdp.losses import GradientDirections
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
-from skdp.solvers._descent import (
-    Descent,
-    longest_step,
-    require_stable,
-)
+from skdp.solvers._descent import Descent, longest_step, require_stable
 from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import (
     SHORT_RUN,
     Plan,
     Problem,
+    ResumableSolver,
     RowCount,
     Solution,
-    Solver,
     composed,
     require_delta,
 )
@@ -38,97 +34,84 @@ _MOST_WORK = 1e6  # flow times in units of 1/curvature, without a metric: at mos
 _LONGEST_STEP = 2.0  # in units of 1/curvature, by which steps are counted
 _FEWEST_STEPS = 100
 _LEAST_MOMENTUM = 0.9
-_FOLDS = 10.0  # by how many factors e the momentum of the first step is forgotten
+_FOLDS = 10.0  # the momentum of the first step decays by so many factors e
 _METRIC_STEPS = 50
 _METRIC_MOMENTUM = 0.8
-_MOST_METRIC_MOMENTUM = 0.85  # where fewer steps would not be stable
+_MOST_METRIC_MOMENTUM = 0.85  # if fewer steps would not be stable
 _METRIC_AVERAGE = 0.3
 _STEADY_SIGNAL = 4000.0
 _LEAST_SHARE = 0.25
 _UNCLIPPED_SIGNAL = 16_000.0
-_FULL_SIGNAL = 24_000.0  # from which on runs are longer than the noise in scores says
+_FULL_SIGNAL = 24_000.0  # above, runs are longer than the noise in scores suggests
 
 _SHARE_MARGIN = 1e-14  # a guarantee rests on it: some forty operations, each off by 2⁻⁵³ at most
-_NO_CONTRACTION = 1e-300  # below, what follows would underflow; 1 is always a valid answer
+_NO_CONTRACTION = 1e-300  # below, the formula underflows; the result 1 is always valid
 _THEOREM = "noisy full-batch gradient steps, composed as Gaussian DP"
 _LAST_ITERATE = "last iterate of noisy gradient descent by shifted interpolation"
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyGDPlan(Plan):
-    """Noisy gradient steps; all of it public.
+    """Public numbers of noisy gradient steps."""
 
-    Parameters
-    ----------
-    count : RowCount
-        The number of rows by which step sizes are chosen.
-    gram : GramRelease or None
-        The matrix from which a metric is computed.
-    mu : float
-        Gaussian-DP parameter of the steps.
-    """
-
-    count: RowCount
-    gram: GramRelease | None
-    mu: float
+    count: RowCount  # determines step sizes
+    gram: GramRelease | None  # release of the matrix for a metric
+    mu: float  # Gaussian-DP parameter of the steps
 
 
 class _Run(NamedTuple):
-    """T, h and β."""
-
-    n_steps: int
-    step_size: float
-    momentum: float
+    n_steps: int  # T
+    step_size: float  # h
+    momentum: float  # β
 
     @property
     def flow_time(self) -> float:
-        """For how long the run flows."""
         return self.n_steps * self.step_size / (1.0 - self.momentum)
 
 
 @dataclass(frozen=True)
-class NoisyGD(Solver):
-    r"""Descend along the gradient of all rows, with noise.
+class NoisyGD(ResumableSolver[NoisyGDPlan]):
+    r"""Full-batch gradient descent with noise in every step.
 
     Parameters
     ----------
     n_steps : int or None
-        *Public.* T; None: 50 with a metric and 100 without, or more where longer steps would not
-        be stable.
+        *Public.* T; None: 50 with a metric and 100 without, or more if stability requires it.
     step_size : float or None
-        *Public.* h, for the gradient of the *sum* over all rows. None: such that the noise in a
-        score ends as wide as the loss's `noise_scale`.
+        *Public.* h, for the gradient of the *sum* over all rows. None: such that the final noise in
+        a score reaches the loss's `noise_scale`.
     momentum : float in [0, 1) or None
         *Public.* Heavy-ball momentum β. With 0 the last iterate has a bound of its own. None: 0.8
-        to 0.85 with a metric, the more the longer the run; without it 0.9, or where no step is
-        given what the run's length asks for.
+        to 0.85 with a metric, growing with the run's length; without a metric 0.9, or more for a
+        long run if neither `n_steps` nor `step_size` is given.
     average : float in [0, 1] or None
-        *Public.* Share of the run, its end, over which iterates are averaged; 0: the last one.
-        None: 0.3 with a metric where there are very many rows, else 0.
+        *Public.* Last share of the run, whose iterates are averaged; 0: the last iterate. None: 0.3
+        with a metric and very many rows, else 0.
     domain_radius : float or None
-        *Public.* Iterates are projected on the ball of this radius; None: nowhere.
+        *Public.* Iterates are projected on the ball of this radius; None: no projection.
     clip_share : float in (0, 1] or None
-        *Public.* Longer gradients of single records, of a person that of all rows together, are
-        scaled down to this share of the longest that the loss allows for; the noise is in
-        proportion to it. None: 1, so that nothing is scaled down, but for persons of several rows,
-        which pull several ways and so seldom far, 1/4; more where x = n·μ/k is above 4000, and 1
-        from 16 000 on, n the number of persons and k that in which neighbors differ.
+        *Public.* Gradients of single records, summed over a person's rows, are clipped to this
+        share of the largest norm possible for the loss. The noise is proportional to it. None: 1
+        (no clipping) for one row per record. For persons with several rows, whose gradients partly
+        cancel, it is n·μ/(16 000·k), at least 1/4 and at most 1, for n persons and neighbors that
+        differ in k of them.
     precondition : bool
-        *Public.* Whether 1 % of μ² is spent on the matrix AᵀA, from which a metric for the steps is
-        computed, so that they need not be shorter the more rows there are. Only with up to 1024
-        columns, and where neither `step_size` nor ``momentum=0`` is given.
+        *Public.* Whether to spend 1 % of μ² on the matrix AᵀA, which gives a metric in which steps
+        need not shrink with the number of rows. Only with up to 1024 columns, and if neither
+        `step_size` nor ``momentum=0`` is given.
 
     Notes
     -----
-    **Guarantee.** G bounds the change of Σ∇ℓ when a record changes. T steps with noise N(0, s²·I)
-    in the gradient are √T·G/s-Gaussian DP, all iterates together (Dong, Roth and Su 2022,
-    Corollary 2). The metric is computed from a matrix with Gaussian noise, and multiplies what has
-    noise already; matrix and steps compose. Where gradients are clipped, G is in proportion. With
-    β = 0, no averaging and no clipping, for a smooth loss, a ridge
-    m = 1/C and a public row count, the last iterate alone is
+    **Guarantee.** G bounds the change of Σ∇ℓ when a record changes; with clipping it is
+    proportionally smaller. T steps with noise N(0, s²·I) in the gradient are √T·G/s-Gaussian DP,
+    all iterates together (Dong, Roth and Su 2022, Corollary 2). The metric is computed from a
+    matrix with Gaussian noise and multiplies noisy values only; matrix and steps compose.
+
+    With β = 0, no averaging and no clipping, for a smooth loss, a ridge m = 1/C and a public row
+    count, the last iterate alone is
     (G/s)·√((1 − c^T)/(1 + c^T)·(1 + c)/(1 − c))-Gaussian DP with
     c = max(\|1 − h·m\|, \|1 − h·M\|) < 1 and M = m + n·R²·smoothness (Bok, Su and Altschuler 2024),
-    and s is chosen by that, the smaller one.
+    and s is calibrated to this smaller bound.
     """
 
     n_steps: int | None = None
@@ -161,29 +144,29 @@ class NoisyGD(Solver):
     def theorem_2(
         cls, *, n: int, d: int, domain_radius: float, lipschitz: float, epsilon: float, delta: float
     ) -> NoisyGD:
-        """Return noisy gradient descent with a proved excess risk: Tian 2024, Theorem 2.
+        """Return noisy gradient descent with the proved excess risk of Tian 2024, Theorem 2.
 
         Parameters
         ----------
         n, d : int
             *Public.* Rows, and coefficients with the intercept's.
         domain_radius : float
-            *Public.* R of the theorem: a ball that holds the minimizer.
+            *Public.* R of the theorem, the radius of a ball that contains the minimizer.
         lipschitz : float
-            *Public.* L of the theorem: of one record's loss, in the coefficients.
+            *Public.* L of the theorem, of one record's loss in the coefficients.
         epsilon, delta : float
             *Public.* As in `fit`, with ε at most 2·log(1/δ).
 
         Returns
         -------
-        solver : NoisyGD
-            Without momentum; it releases the average of all iterates.
+        NoisyGD
+            Without momentum, releasing the average of all iterates.
 
         Notes
         -----
         The average of the iterates is within 8·L·R·√(d·log(1/δ))/(ε·n) of the least mean loss, in
-        expectation. The noise is calibrated exactly and so is less than the theorem's
-        σ = 4·L·√(T·log(1/δ))/(ε·n), for which the bound is stated; for larger ε it is not.
+        expectation. The bound is stated for the theorem's σ = 4·L·√(T·log(1/δ))/(ε·n); the noise
+        here is calibrated exactly and smaller. The bound is not stated for larger ε.
         """
         n, d = check_count("n", n), check_count("d", d)
         check_size("domain_radius", domain_radius)
@@ -202,7 +185,7 @@ class NoisyGD(Solver):
         return self._planned(problem, count, count.rest(gdp_mu(epsilon, delta)))
 
     def plan_at(self, problem: Problem, mu: float) -> NoisyGDPlan:
-        """Return the plan of a μ-Gaussian DP release where the number of rows is known.
+        """Return the plan of a μ-Gaussian DP release for a known number of rows.
 
         Parameters
         ----------
@@ -213,8 +196,7 @@ class NoisyGD(Solver):
 
         Returns
         -------
-        plan : NoisyGDPlan
-            As `plan` returns it.
+        NoisyGDPlan
         """
         return self._planned(problem, RowCount(problem.n_samples, 0.0), mu)
 
@@ -231,11 +213,11 @@ class NoisyGD(Solver):
         )
 
     def _clips(self, problem: Problem) -> bool:
-        """Return whether gradients may be scaled down."""
+        """Whether gradients may be clipped."""
         return problem.rows_each != 1 if self.clip_share is None else self.clip_share < 1.0
 
     def _share(self, plan: NoisyGDPlan, n: int) -> float:
-        """Return the length of a record's gradient over the longest that the loss allows for."""
+        """Return the clipping norm over the largest norm possible for the loss."""
         if not self._clips(plan.problem):
             return 1.0
         of_persons = plan.problem.signal(n, plan.mu) / _UNCLIPPED_SIGNAL
@@ -245,16 +227,6 @@ class NoisyGD(Solver):
     def _takes_metric(self) -> bool:
         return self.precondition and self.step_size is None and self.momentum != 0.0
 
-    def solve(
-        self,
-        plan: NoisyGDPlan,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> Solution:
-        start = np.zeros(plan.problem.shape(design.n_features))
-        return self.resume(plan, design, rng, progress, start)
-
     def resume(
         self,
         plan: NoisyGDPlan,
@@ -263,26 +235,6 @@ class NoisyGD(Solver):
         progress: Progress,
         start: np.ndarray,
     ) -> Solution:
-        """Go on from given coefficients.
-
-        Parameters
-        ----------
-        plan : NoisyGDPlan
-            *Public.*
-        design : Design
-            *Private.* As `solve` takes it.
-        rng : numpy Generator
-            *Secret.* Source of the noise.
-        progress : callable
-            As `solve` takes it.
-        start : ndarray of the shape of θ
-            *Public or released.*
-
-        Returns
-        -------
-        solution : Solution
-            As `solve` returns it.
-        """
         n = plan.count.release(design, rng)
         problem = plan.problem.adapted(n, plan.mu)
         descent = self.descent(replace(plan, problem=problem), n)
@@ -307,21 +259,21 @@ class NoisyGD(Solver):
         )
 
     def descent(self, plan: NoisyGDPlan, n: int) -> Descent:
-        """Return the numbers of a run.
+        """Return steps, noise and ridge of a run.
 
         Parameters
         ----------
         plan : NoisyGDPlan
             *Public.*
         n : int
-            *Public or released.* About how many rows there are.
+            *Public or released.* Approximate number of rows.
 
         Returns
         -------
-        descent : Descent
-            Steps, noise and ridge.
+        Descent
         """
-        plan = replace(plan, mu=plan.mu / self._share(plan, n))  # of as much noise, nothing clipped
+        # clipping to a share allows a run with the noise of an unclipped run at a larger μ
+        plan = replace(plan, mu=plan.mu / self._share(plan, n))
         problem, run = plan.problem, self._run(plan, n)
         noise = problem.lipschitz_difference * math.sqrt(run.n_steps) / plan.mu
         C = problem.inverse_regularization(run.flow_time)
@@ -360,17 +312,17 @@ class NoisyGD(Solver):
         return _Run(T, h, momentum)
 
     def _is_steady(self, plan: NoisyGDPlan, n: int) -> bool:
-        """Return whether the end of a run is noise about one point, so that an average helps."""
+        """Whether the end of a run fluctuates about one point, so that averaging helps."""
         problem = plan.problem
         steady = problem.signal(n, plan.mu) >= _STEADY_SIGNAL
         return plan.gram is not None and problem.loss.n_scores == 1 and steady
 
     def _metric_run(self, problem: Problem, t: float, gram: GramRelease) -> _Run:
-        """Return T, h and β of steps in a metric, where curvature is about its noise at most."""
+        """Return T, h and β of steps in a metric, where curvature is at most about its noise."""
         directions = GradientDirections.of(problem.loss)
-        t *= directions.dimension**0.25  # of several leads the worst one counts
+        t *= directions.dimension**0.25  # the worst of several scores counts
         t *= directions.slowness
-        shortest = t / gram.longest_step(problem)  # run of stable steps without momentum
+        shortest = t / gram.longest_step(problem)  # number of stable steps without momentum
         wanted = 1.0 - _METRIC_STEPS / shortest
         momentum = _given(self.momentum, min(max(_METRIC_MOMENTUM, wanted), _MOST_METRIC_MOMENTUM))
         T = self.n_steps or max(_METRIC_STEPS, math.ceil((1.0 - momentum) * shortest))
@@ -378,14 +330,14 @@ class NoisyGD(Solver):
         return _Run(T, h, momentum)
 
     def _is_contractive(self, problem: Problem) -> bool:
-        """Return whether the last iterate's own bound applies: all of it public facts."""
+        """Whether the bound of the last iterate applies, by public facts."""
         last = self.momentum == 0.0 and not self.average and not self._clips(problem)
         public = problem.neighboring.count_is_public and problem.n_samples is not None
         return last and public and math.isfinite(problem.loss.smoothness)
 
 
 def _last_iterate(pull: float, curvature: float, n_steps: int) -> float:
-    """Return by how much the last iterate costs less than all: c from h·m and h·(M − m)."""
+    """Return the cost of the last iterate relative to all iterates; c from h·m and h·(M − m)."""
     gap = min(pull, 2.0 - pull - curvature)  # 1 − c
     if gap < _NO_CONTRACTION:
         return 1.0

@@ -23,74 +23,55 @@ from skdp.solvers._minimizer import (
     longest,
     minimize,
 )
-from skdp.solvers.base import (
-    SCALE_MARGIN,
-    Plan,
-    Problem,
-    Solution,
-    Solver,
-    composed,
-    rounded,
-)
+from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solution, Solver, composed, rounded
 from skdp.support.root_search import arithmetic, bisect, first_to_hold
 
 __all__ = ["ObjectivePerturbation", "ObjectivePerturbationPlan"]
 
-# No guarantee rests on these: the noise is chosen for whatever they say.
-_SCORE_NOISE = 0.7  # noise in a score over the loss's own scale, by which `C="auto"` is chosen
-_OUTPUT_NOISE = 5e-4  # the same of what covers how exactly the minimum was found; or over b's noise
-_OUTPUT_SHARE = 0.005  # of μ, for that noise
+# No guarantee rests on these: the noise is calibrated for any values.
+_SCORE_NOISE = 0.7  # noise in a score over the loss's own scale, for `C="auto"`
+_OUTPUT_NOISE = 5e-4  # the same for the output noise, which covers τ; or over the noise of b
+_OUTPUT_SHARE = 0.005  # of μ, for the output noise
 _OUTPUT_FAILURE = 0.01  # of δ
 _LEAST_TOLERANCE = 3e-7  # of L
 _MOST_NOISE = 1e6
-_PRECISION = 1e-6  # relative, of the noise multiplier; the larger end is taken
+_PRECISION = 1e-6  # relative, of the noise multiplier; the larger end is used
 
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectivePerturbationPlan(Plan):
-    """A minimum of a tilted loss that is certified and covered by noise; all of it public.
+    """Public numbers of a certified minimum of a tilted loss, with noise."""
 
-    Parameters
-    ----------
-    noise : float
-        s, the standard deviation of each entry of the tilt b.
-    ridge : float
-        λ = 1/C.
-    tolerance : float
-        τ, the length of the gradient.
-    output_noise : float
-        σ, the standard deviation of the noise in a coefficient.
-    """
-
-    noise: float
-    ridge: float
-    tolerance: float
-    output_noise: float
+    noise: float  # s, the standard deviation of each entry of the tilt b
+    ridge: float  # λ = 1/C
+    tolerance: float  # τ, the length of the gradient
+    output_noise: float  # σ, the standard deviation of the noise in a coefficient
 
 
 @dataclass(frozen=True)
-class ObjectivePerturbation(Solver):
-    """Minimize Σ ℓ + |θ|²/(2C) + b·θ with b ~ N(0, s²·I), to a public tolerance; blur a little.
+class ObjectivePerturbation(Solver[ObjectivePerturbationPlan]):
+    """Objective perturbation: minimize Σ ℓ + |θ|²/(2C) + b·θ with b ~ N(0, s²·I), plus noise.
+
+    The minimum is found to a public tolerance, and a little output noise covers the rest.
 
     Notes
     -----
     **Guarantee.** `ObjectivePerturbationEvent` for the exact minimizer, after Redberg, Koskela
-    and Wang 2023, for losses of several scores and for both relations. A gradient of length τ,
-    rounding included, puts the point at most C·τ beside it, both projected on a public ball, so
-    that N(0, σ²·I) on top costs a Gaussian μ of 2·C·τ/σ, here 1/200 of the μ that is spent. τ is
-    what floating point can certify for n rows; where n is not public, for `most_rows`.
+    and Wang 2023, for losses of several scores and for both relations. A point whose gradient has
+    length τ, rounding included, is within C·τ of the minimizer; both are projected on a public
+    ball. So additional noise N(0, σ²·I) costs a Gaussian μ of 2·C·τ/σ, here 1/200 of the μ that is
+    spent. τ is certified in floating point for n rows, or for `most_rows` if n is not public.
 
-    **Cost in a budget.** With two classes it is Gaussian DP: of 0.99 times the μ that was asked
-    for under ``replace_one``, 1.06 times under ``add_remove_one``. Regressions and several classes
-    are not. A budget with ``composition="gdp"``, the default, counts those as the least Gaussian
-    that covers them: a regression at ε = 1 and δ = 1e-5 as about ε = 2.1, three classes as 2.7.
-    ``"basic"`` and ``"rdp"`` count them at less; the budget's `plan` says beforehand what is
-    admitted.
+    **Cost in a budget.** With two classes it is Gaussian DP, with 0.99 times the requested μ under
+    ``replace_one`` and 1.06 times under ``add_remove_one``. Regressions and several classes are
+    not. A budget with ``composition="gdp"``, the default, counts the least Gaussian that covers
+    them: a regression at ε = 1 and δ = 1e-5 as about ε = 2.1, three classes as 2.7. ``"basic"`` and
+    ``"rdp"`` count less. The budget's `plan` tells beforehand what is admitted.
 
-    **A person of several rows** pushes in as many directions as they have rows or the model
-    coefficients, and the trace of their curvature is that of one row at most: *Rows per person* in
-    the documentation. The noise grows with that number, so a small `max_rows` reduces it. Two
-    persons together push in no more directions than the model has coefficients.
+    **A person with several rows** has gradients in as many directions as rows, or as the model has
+    coefficients. The trace of the person's curvature is at most that of one row: *Rows per person*
+    in the documentation. The noise grows with the number of directions, so a small `max_rows`
+    reduces it. Two persons together have at most as many directions as the model has coefficients.
 
     References
     ----------
@@ -105,7 +86,7 @@ class ObjectivePerturbation(Solver):
         check_problem("objective_perturbation", problem, delta)
         mu = gdp_mu(epsilon, delta)
         output_mu = _OUTPUT_SHARE * mu
-        # P(loss of the output's noise > spent) is a hundredth of δ; the rest of both is for b.
+        # P(privacy loss of the output noise > spent) is δ/100; the rest of ε and δ is for b.
         spent = 0.5 * output_mu**2 - output_mu * float(ndtri(_OUTPUT_FAILURE * delta))
         rest = epsilon - spent, (1.0 - _OUTPUT_FAILURE) * delta
         columns = None if problem.rows_each == 1 else problem.n_features
@@ -118,11 +99,10 @@ class ObjectivePerturbation(Solver):
         tolerance = certified_tolerance("objective_perturbation", problem, ridge, wanted, noise)
         output_noise = 2.0 * tolerance / (output_mu * ridge) * (1.0 + SCALE_MARGIN)
         event = composed((_event(problem, multiplier), GDPEvent(output_mu)))
-        theorem = "objective perturbation, solved to a public tolerance"
         return ObjectivePerturbationPlan(
             problem=problem,
             event=event,
-            theorem=theorem,
+            theorem="objective perturbation, solved to a public tolerance",
             noise=noise,
             ridge=ridge,
             tolerance=tolerance,
@@ -150,7 +130,7 @@ class ObjectivePerturbation(Solver):
 
 
 def _ridge(problem: Problem, multiplier: float) -> float:
-    """Return λ = 1/C; by default so large that noise in a score, R·s/λ, is as the loss wants it."""
+    """Return λ = 1/C; by default such that the noise in a score, R·s/λ, suits the loss."""
     if problem.C != "auto":
         return 1.0 / float(problem.C)
     s = multiplier * problem.loss.lipschitz * problem.row_norm
@@ -158,7 +138,7 @@ def _ridge(problem: Problem, multiplier: float) -> float:
 
 
 def _event(problem: Problem, multiplier: float) -> ObjectivePerturbationEvent:
-    """Return what a minimizer with noise s = `multiplier`·L costs."""
+    """Return the event of a minimizer with noise s = `multiplier`·L."""
     loss, k, m = problem.loss, _n_directions(problem), problem.rows_each
     change = _trace(loss) * problem.row_norm**2 / _ridge(problem, multiplier)
     determinant = k * math.log1p(change / k) * (1.0 + SCALE_MARGIN)
@@ -174,14 +154,14 @@ def _event(problem: Problem, multiplier: float) -> ObjectivePerturbationEvent:
 
 
 def _n_directions(problem: Problem) -> int:
-    """Return the dimension of a space that holds all gradients of a record, for each record."""
+    """Return the dimension of a space that contains all gradients of a record."""
     k, m, d = GradientDirections.of(problem.loss).dimension, problem.rows_each, problem.n_features
     of_rows = math.inf if m is None else m * k
     of_all = math.inf if d is None or m == 1 else d * k
     if math.isinf(found := min(of_rows, of_all)):
         raise IncompatibleSolverError(
-            "solver='objective_perturbation' bounds the curvature that a person adds by how many "
-            "rows they have: give max_rows, or take solver='regularized_exponential'."
+            "solver='objective_perturbation' needs a bound of the rows per person. Pass max_rows, "
+            "or use solver='regularized_exponential'."
         )
     return int(found)
 
@@ -197,22 +177,22 @@ def _trace(loss: Loss) -> float:
 def _least_multiplier(problem: Problem, mu: float, epsilon: float, delta: float) -> float:
     """Return a noise multiplier, close to the least, with which b alone is (ε, δ)-DP.
 
-    A function of public numbers, and most of what a fit of few rows would take: so it is kept.
+    A function of public numbers. It is cached because it dominates the time of a small fit.
     """
 
     def is_enough(multiplier: float) -> bool:
         event = _event(problem, multiplier)
-        if event.log_determinant >= epsilon:  # noise without end would do, and teach nothing
+        if event.log_determinant >= epsilon:  # only unlimited noise would be enough
             return False
         return float(event.curve(problem.neighboring).delta(epsilon)) <= delta
 
-    low = problem.neighboring.n_changed / mu  # no less: b on the gradient alone costs as much
+    low = problem.neighboring.n_changed / mu  # not less: b on the gradient alone costs as much
     inside, outside = first_to_hold(
         is_enough, low, 2.0 * low, lambda multiplier: 2.0 * multiplier, _MOST_NOISE / mu
     )
     if math.isinf(inside):
         raise IncompatibleSolverError(
-            f"solver='objective_perturbation' cannot meet epsilon={epsilon:g} with "
-            f"C={problem.C!r}: the ridge 1/C is too weak for it. C='auto' chooses a smaller C."
+            f"C={problem.C!r} is too large for solver='objective_perturbation' at "
+            f"epsilon={epsilon:g}. C='auto' chooses a smaller C."
         )
     return bisect(is_enough, inside, outside, arithmetic(_PRECISION))

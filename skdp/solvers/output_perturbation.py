@@ -22,42 +22,30 @@ from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solution, Solver, rou
 
 __all__ = ["OutputPerturbation", "OutputPerturbationPlan"]
 
-_SCORE_NOISE = (
-    0.3  # of the loss's own scale, by which `C="auto"` is chosen; no guarantee rests on it
-)
+# noise in a score over the loss's own scale, for `C="auto"`; no guarantee rests on it
+_SCORE_NOISE = 0.3
 _TOLERANCE = 1e-3  # of G; it adds twice that to the sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputPerturbationPlan(Plan):
-    """A minimum that is certified and covered by noise; all of it public.
+    """Public numbers of a certified minimum with noise."""
 
-    Parameters
-    ----------
-    ridge : float
-        λ = 1/C.
-    tolerance : float
-        τ, the length of the gradient.
-    noise : float
-        σ, the standard deviation of the noise in a coefficient.
-    """
-
-    ridge: float
-    tolerance: float
-    noise: float
+    ridge: float  # λ = 1/C
+    tolerance: float  # τ, the length of the gradient
+    noise: float  # σ, the standard deviation of the noise in a coefficient
 
 
 @dataclass(frozen=True)
-class OutputPerturbation(Solver):
-    """Minimize Σ ℓ + |θ|²/(2C) to a public tolerance and add Gaussian noise.
+class OutputPerturbation(Solver[OutputPerturbationPlan]):
+    """Output perturbation: the minimizer of Σ ℓ + |θ|²/(2C), to a public tolerance, plus noise.
 
     Notes
     -----
     **Guarantee.** One record moves the minimizer by at most C·G (Chaudhuri, Monteleoni and
-    Sarwate 2011, Lemma 7), and a gradient of length τ puts the point at most C·τ beside it; τ is
-    the true gradient's, rounding included. Both are projected on a public ball, wider than any
-    scores that make sense. With noise N(0, σ²·I), σ = C·(G + 2τ)/μ, the release is μ-Gaussian DP,
-    under both relations.
+    Sarwate 2011, Lemma 7). A point whose gradient has length τ, rounding included, is within C·τ of
+    the minimizer. Both are projected on a public ball, wider than any meaningful scores. With noise
+    N(0, σ²·I), σ = C·(G + 2τ)/μ, the release is μ-Gaussian DP, under both relations.
 
     References
     ----------
@@ -78,12 +66,11 @@ class OutputPerturbation(Solver):
         else:
             ridge = 1.0 / float(problem.C)
         tolerance = certified_tolerance("output_perturbation", problem, ridge, _TOLERANCE * G)
-        theorem = "output perturbation of a certified minimizer"
         noise = _moved(G, tolerance) / (ridge * mu)
         return OutputPerturbationPlan(
             problem=problem,
             event=GDPEvent(mu),
-            theorem=theorem,
+            theorem="output perturbation of a certified minimizer",
             ridge=ridge,
             tolerance=tolerance,
             noise=noise,
@@ -110,5 +97,5 @@ class OutputPerturbation(Solver):
 
 
 def _moved(G: float, tolerance: float) -> float:
-    """Return by how much the gradient of a neighbor's objective differs from 0 at most."""
+    """Return a bound of the length of the neighbor's gradient at the point, plus its own τ."""
     return (G + 2.0 * tolerance) * (1.0 + SCALE_MARGIN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -46,31 +45,31 @@ from skdp.support.validation import check_choice, make_plain
 __all__ = ["LONG_RUN", "RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
 LONG_RUN = 171
-"""Steps, more of which are better taken in a metric; no guarantee rests on it."""
+"""Number of steps above which a metric helps; no guarantee rests on it."""
 
 _TV_SHARE = 0.01  # of δ; no guarantee rests on its size
 _MOST_STEPS = 50_000
-_METRIC_GAIN = 0.7  # steps in a metric over steps without, above which it is not worth its price
-_MOST_METRIC_COLUMNS = 512  # above, the matrix products of proposals take longer than passes do
-_EXPONENT = 6.0  # of a step: half its length times the trace of the worst Hessian; by it runs end
+_METRIC_GAIN = 0.7  # steps in a metric over steps without; above, the metric is not worth its cost
+_MOST_METRIC_COLUMNS = 512  # above, the matrix products of proposals take longer than passes
+_EXPONENT = 6.0  # of a step: half its length times the trace of the worst Hessian; limits runs
 _LEAST_TV = 1e-280  # below, products underflow
-_TV_MARGIN = 1e-9  # a guarantee rests on it: (1 + e^ε)·η as others compute it, to 1e-10 at worst
+_TV_MARGIN = 1e-9  # a guarantee rests on it: others compute (1 + e^ε)·η to at least 1e-10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """Numbers of one sample from the density; all of them public.
+    """Public numbers of one sample from the density.
 
     Parameters
     ----------
     sampler_plan : SamplerPlan
-        What the sampler does.
+        Plan of the sampler.
     temperature, prior_precision : float
         c, in units of 1/loss, and α of the density.
     domain : Ball or None
-        To which it is restricted.
+        Domain of the density; None for all of space.
     balance : Balance or None
-        The bound by which c and α were chosen, if any.
+        The bound that determined c and α, if any.
     """
 
     sampler_plan: SamplerPlan
@@ -81,84 +80,63 @@ class Schedule:
 
     @property
     def noise(self) -> float:
-        """Standard deviation of a sample where the data say nothing, and no less than elsewhere.
-
-        A forward half step adds η to the Poincaré constant of a chain's state. A backward one
-        contracts in W_∞ (Lemma 1 of *Finitely many steps* in the documentation), which does not
-        increase the constant, and adds at most η: T steps make (2T − 1)·η, and 1/α at most.
-        """
+        """Largest standard deviation of a sample, in directions without data."""
+        # A forward half step adds η to the Poincaré constant of a chain's state. A backward one
+        # contracts in W_∞ (Lemma 1 of *Finitely many steps* in the documentation), which does not
+        # increase the constant, and adds at most η: T steps make (2T − 1)·η, and 1/α at most.
         noise = math.sqrt(self.sampler_plan.spread / self.temperature)
         return noise if self.domain is None else min(noise, self.domain.radius)
 
     @property
     def excess_risk_bound(self) -> float:
-        """Upper bound of the expected excess risk: a record's mean loss less the least there is.
+        """Upper bound of the expected excess risk: mean loss minus its minimum over \\|θ\\| ≤ B.
 
-        Least over all \\|θ\\| ≤ B, the radius of the domain or else the reach of the loss; on the
-        rows at hand for "erm", on the population for "sco". inf without an `objective`, without
-        a row count, and where nothing is proved of how near the sample is to the density.
+        B is the radius of the domain or else the reach of the loss. The loss is that of the rows at
+        hand for "erm", of the population for "sco". inf without an `objective` or a row count, or
+        if no distance between sample and density is proved.
         """
         balance, c, alpha = self.balance, self.temperature, self.prior_precision
-        if (
-            balance is None
-            or balance.n_samples is None
-            or math.isinf(self.sampler_plan.contraction)
-        ):
+        run = self.sampler_plan
+        if balance is None or balance.n_samples is None or math.isinf(run.contraction):
             return math.inf
-        if self.sampler_plan.tv and self.domain is None:
-            return math.inf  # the little that is missing may lie anywhere
+        if run.tv and self.domain is None:
+            return math.inf  # the missing probability may be anywhere
         C, size = c / alpha, balance.size
         moment = balance.second_moment(C, alpha, self.domain)
-        distance = self.sampler_plan.contraction * math.sqrt(
-            moment + size * self.sampler_plan.step / c
-        )
+        distance = run.contraction * math.sqrt(moment + size * run.step / c)
         distance += math.sqrt(size) * grid_width(self.noise)
         excess = balance.excess(c, C) + balance.loss_of(distance, C, moment)
         if self.domain is not None:
-            excess += self.sampler_plan.tv * balance.loss_of(2.0 * self.domain.radius, C, moment)
+            excess += run.tv * balance.loss_of(2.0 * self.domain.radius, C, moment)
         return excess / balance.n_samples * (1.0 + SCALE_MARGIN)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RegularizedExponentialPlan(Plan):
-    """A sample from a density, or within `tv` of it; all of it public.
+    """Public numbers of a sample from a density, or within `tv` of it."""
 
-    Parameters
-    ----------
-    density_mu : float
-        Gaussian-DP parameter of an exact sample, and of the metric that it may be drawn in.
-    tv : float
-        Total variation within which the sample is of the density.
-    count : RowCount or None
-        The number of rows by which the run is chosen; None for a sampler that does not need one.
-    schedule : Schedule or None
-        The run; None where it depends on what is still to be released: a row count, or a metric.
-    gram : GramRelease or None
-        The release of a matrix from which the metric is computed.
-    """
-
-    density_mu: float
-    tv: float
-    count: RowCount | None
-    schedule: Schedule | None
-    gram: GramRelease | None
+    density_mu: float  # Gaussian-DP parameter of an exact sample together with its metric
+    tv: float  # total variation between sample and density
+    count: RowCount | None  # determines the run; None for a sampler that does not need it
+    schedule: Schedule | None  # None if it depends on an open release: a row count, or a metric
+    gram: GramRelease | None  # release of the matrix for the metric
 
 
 @dataclass(frozen=True)
-class RegularizedExponential(Solver):
-    """Draw the coefficients from a strongly log-concave density.
+class RegularizedExponential(Solver[RegularizedExponentialPlan]):
+    """Regularized exponential mechanism: coefficients sampled from a strongly log-concave density.
 
     Parameters
     ----------
     sampler : Sampler
-        *Public.* Backend that draws; what it certifies enters the accounting.
+        *Public.* Sampler of the density; its certificate enters the accounting.
     objective : {"erm", "sco"} or None
-        *Public.* By which bound c and α are chosen, with ``C="auto"``: "erm" by that of the excess
-        risk on the rows at hand, "sco" by that of the excess risk on the population that they come
-        from. The plan's `schedule` states the bound. None takes rules found by experiment. With a
-        C of your own the ridge counts as a part of the objective, and the bound is about both.
+        *Public.* With ``C="auto"``, choose c and α by a bound of the excess risk on the rows at
+        hand ("erm") or on their population ("sco"). The plan's `schedule` states the bound. None
+        uses rules found by experiment. With a number C the ridge is part of the objective, and the
+        bound covers both.
     domain : Ball or None
-        *Public.* Where the coefficients lie; None for all of space.
+        *Public.* Domain of the coefficients; None for all of space.
 
     Notes
     -----
@@ -167,13 +145,13 @@ class RegularizedExponential(Solver):
     sampler is f·c·G/√α-Gaussian DP with f < 1 after any public number of steps (Theorem A').
     Given C = c/α and f, the target m is met by α = (m/(G·C·f))². A sample within total variation
     η of the density makes (ε, δ) into (ε, δ + (1 + e^ε)·η): one hundredth of δ is spent on it. A
-    sampler of your own that certifies nothing of a finite run is used with a warning, and without
-    a guarantee; the papers' reference samplers are refused.
-    All of this holds on a domain as it does on all of space.
-    Where a long run asks for it, 1 % of μ² is spent on the matrix AᵀA first, and the sample is
-    drawn in coordinates φ with θ = S·φ, S² ≤ 1 computed from that matrix. There the rows are S·a,
-    no longer than a, so that all of the above holds word for word given the matrix, and the two
-    compose (*The frontier* in the documentation).
+    custom sampler without a certificate for finite runs raises a warning and has no guarantee;
+    reference samplers are rejected. All of this holds on a domain and on all of space.
+
+    For a long run, 1 % of μ² is first spent on the matrix AᵀA, and the sample is drawn in
+    coordinates φ with θ = S·φ, S² ≤ 1 computed from the released matrix. There the rows are S·a, no
+    longer than a, so all of the above holds given the matrix, and the two compose (*The frontier*
+    in the documentation).
 
     References
     ----------
@@ -213,15 +191,15 @@ class RegularizedExponential(Solver):
 
     @property
     def is_gaussian(self) -> bool:  # type: ignore[override]
-        """Whether a sample has just the μ of the (ε, δ) asked for: whether none is set aside."""
+        """Whether a sample has the full μ of (ε, δ), with no part of δ reserved."""
         return self.sampler.certifies in (Certificate.EXACT, Certificate.STABLE)
 
     @property
     def takes_blocks(self) -> bool:  # type: ignore[override]
-        """Whether the sampler asks for sums and for some rows only."""
+        """Whether the sampler needs only sums over the design and some of its rows."""
         return self.sampler.takes_blocks
 
-    def with_sampler(self, sampler: Any) -> RegularizedExponential:
+    def with_sampler(self, sampler: str | Sampler) -> RegularizedExponential:
         if isinstance(sampler, str):
             _refuse_reference(sampler)
             sampler = SAMPLERS[check_choice("sampler", sampler, SAMPLERS)]()
@@ -239,7 +217,7 @@ class RegularizedExponential(Solver):
         return self._planned(problem, count, count.rest(mu) if count else mu, tv)
 
     def plan_at(self, problem: Problem, mu: float) -> RegularizedExponentialPlan:
-        """Return the plan of a μ-Gaussian DP release where the number of rows is known.
+        """Return the plan of a μ-Gaussian DP release for a known number of rows.
 
         Parameters
         ----------
@@ -250,8 +228,7 @@ class RegularizedExponential(Solver):
 
         Returns
         -------
-        plan : RegularizedExponentialPlan
-            As `plan` returns it.
+        RegularizedExponentialPlan
         """
         return self._planned(problem, RowCount(problem.n_samples, 0.0), mu, 0.0)
 
@@ -277,21 +254,20 @@ class RegularizedExponential(Solver):
         n, sampler = problem.n_samples, self.sampler
         if self.objective == "sco" and n is None and not sampler.counts_rows:
             raise IncompatibleSolverError(
-                "objective='sco' needs a row count: n_samples_hint, or a sampler that estimates "
-                "it, as 'proximal' does."
+                "objective='sco' needs a row count. Pass n_samples_hint, or use sampler='proximal'."
             )
         if self.objective is not None and n is not None:
             C, t = self._regularization(problem, mu, n)
             if t > _longest(problem, n):
                 steps = t / _longest(problem, n) * _MOST_STEPS
                 raise IncompatibleSolverError(
-                    f"objective={self.objective!r} with C={C:.3g} wants some {steps:.3g} steps, "
-                    f"and {_MOST_STEPS} are the most; take a smaller C, epsilon or domain."
+                    f"objective={self.objective!r} with C={C:.3g} needs about {steps:.3g} steps, "
+                    f"more than {_MOST_STEPS}. Use a smaller C, epsilon or domain."
                 )
         sampler.check(self._setting(problem, mu, n))
 
     def _event(self, mu: float, tv: float) -> Event:
-        """Return the event of a sample at `mu`, drawn as the sampler does."""
+        """Return the event of a sample at `mu` from this sampler."""
         if self.sampler.certifies not in list(Certificate):
             raise IncompatibleSolverError(
                 f"{self.sampler!r} certifies {str(self.sampler.certifies)!r}, not one of "
@@ -300,8 +276,8 @@ class RegularizedExponential(Solver):
         if self.sampler.certifies != "asymptotic":
             return ApproximatedEvent(GDPEvent(mu), tv) if tv else GDPEvent(mu)
         warnings.warn(
-            f"{type(self.sampler).__name__} comes near its target in the long run only; nothing is "
-            "proved of the run that is made, and the release has no privacy guarantee.",
+            f"{type(self.sampler).__name__} converges to its target, but nothing is proved about a "
+            "finite run. The release has no privacy guarantee.",
             UncertifiedSamplerWarning,
             stacklevel=2,
         )
@@ -316,7 +292,7 @@ class RegularizedExponential(Solver):
     ) -> Solution:
         problem, schedule, metric = plan.problem, plan.schedule, None
         if schedule is None:
-            assert plan.count is not None, "only what needs a count leaves the schedule open"
+            assert plan.count is not None, "only a missing count leaves the schedule open"
             n = plan.count.release(design, rng)
             problem, mu, gram = problem.adapted(n, plan.density_mu), plan.density_mu, plan.gram
             if gram is None:
@@ -324,7 +300,7 @@ class RegularizedExponential(Solver):
             if gram is not None:
                 metric, mu = gram.release(design, rng), gram.rest(mu)
                 schedule = self.schedule(problem, mu, n, plan.tv, metric)
-        assert schedule is not None, "a run without a matrix is planned at once"
+        assert schedule is not None, "a run without a matrix has a schedule"
         rows = design if metric is None else TransformedDesign.shortening(design, metric.root())
         c, alpha = schedule.temperature, schedule.prior_precision
         target = Target(
@@ -353,16 +329,14 @@ class RegularizedExponential(Solver):
     def _run(
         self, problem: Problem, mu: float, n: int | None, tv: float
     ) -> tuple[Schedule | None, GramRelease | None]:
-        """Return the numbers of a run or, where a metric shortens it, the release for that."""
+        """Return the numbers of a run or, if a metric shortens it, the release of its matrix."""
         schedule = self.schedule(problem, mu, n, tv)
         gram = None if n is None else self._gram(problem, mu, n, schedule)
         return (schedule, None) if gram is None else (None, gram)
 
     def _gram(self, problem: Problem, mu: float, n: int, schedule: Schedule) -> GramRelease | None:
-        """Return the release of AᵀA for a metric in which a run is shorter, if there is one.
-
-        With a C of the user's own, or a domain, other coordinates would change what they mean.
-        """
+        """Return the release of AᵀA if a metric shortens the run, else None."""
+        # other coordinates would change the meaning of the user's own C or domain
         own = self.domain is not None or self.objective is not None or problem.C != "auto"
         own |= not self.sampler.takes_long_runs
         d = problem.n_features
@@ -384,7 +358,7 @@ class RegularizedExponential(Solver):
         tv: float = 0.0,
         metric: Metric | None = None,
     ) -> Schedule:
-        """Return the numbers of a sample that is `mu`-Gaussian DP but for `tv`.
+        """Return the numbers of a sample that is `mu`-Gaussian DP except for `tv`.
 
         Parameters
         ----------
@@ -393,16 +367,15 @@ class RegularizedExponential(Solver):
         mu : float
             *Public.* Gaussian-DP parameter.
         n : int or None
-            *Public or released.* About how many rows there are.
+            *Public or released.* Approximate number of rows.
         tv : float
-            *Public.* Total variation within which the sample is of the density.
+            *Public.* Total variation between sample and density.
         metric : Metric or None
-            *Released.* In which it is drawn.
+            *Released.* Metric of the run.
 
         Returns
         -------
-        schedule : Schedule
-            Density, and the run that samples it.
+        Schedule
         """
         setting = self._setting(problem, mu, n, None if metric is None else metric.trace)
         sampler_plan = self.sampler.plan(setting, tv)
@@ -418,11 +391,9 @@ class RegularizedExponential(Solver):
         )
 
     def _check_plan(self, sampler_plan: SamplerPlan, tv: float) -> None:
-        """Raise if the sampler claims more of a run than it certifies."""
-        allowed = sampler_plan.stability == 1.0 or self.sampler.certifies in (
-            "stable",
-            "asymptotic",
-        )
+        """Raise if the sampler claims more for a run than it certifies."""
+        free = self.sampler.certifies in ("stable", "asymptotic")
+        allowed = sampler_plan.stability == 1.0 or free
         if not (sampler_plan.tv <= tv and 0.0 < sampler_plan.stability <= 1.0 and allowed):
             raise IncompatibleSolverError(
                 f"{self.sampler!r} certifies {str(self.sampler.certifies)!r} and was asked for a "
@@ -437,14 +408,12 @@ class RegularizedExponential(Solver):
     ) -> Setting:
         C, t = self._regularization(problem, mu, n, row_trace is not None)
         alpha = (mu / (problem.lipschitz_difference * C)) ** 2 * (1.0 - SCALE_MARGIN)
-        shared = problem.neighboring.count_is_public
-        d = problem.n_features
         return Setting(
             loss=problem.loss,
             row_norm=problem.row_norm,
             n_samples=n,
-            n_is_public=shared,
-            n_features=d,
+            n_is_public=problem.neighboring.count_is_public,
+            n_features=problem.n_features,
             C=C,
             flow_time=t,
             prior_precision=alpha,
@@ -453,7 +422,7 @@ class RegularizedExponential(Solver):
         )
 
     def _flow_time(self, problem: Problem, mu: float, n: int | None, is_bounded: bool) -> float:
-        """Return for how long a run flows; in a metric, columns bound how long that takes."""
+        """Return the flow time of a run; in a metric, the columns already bound the work."""
         noise = problem.lipschitz_difference / mu
         if not self.sampler.takes_long_runs:
             return problem.flow_time(n, noise)
@@ -463,12 +432,12 @@ class RegularizedExponential(Solver):
     def _regularization(
         self, problem: Problem, mu: float, n: int | None, is_bounded: bool = False
     ) -> tuple[float, float]:
-        """Return C = c/α and for how long a run flows."""
+        """Return C = c/α and the flow time of a run."""
         if self.objective is not None:
             balance = self._balance(problem, n)
             C = balance.C(mu) if isinstance(problem.C, str) else float(problem.C)
             t = C * balance.relaxations(mu, C, self.domain)
-            if n is not None and problem.n_samples is None:  # estimated: too late to refuse
+            if n is not None and problem.n_samples is None:  # estimated: too late to raise
                 t = min(t, _longest(problem, n))
             return C, t
         t = self._flow_time(problem, mu, n, is_bounded)
@@ -478,28 +447,27 @@ class RegularizedExponential(Solver):
 
 
 def _refuse_reference(sampler: str | Sampler) -> None:
-    """Raise if a sampler, or its name, is one that is there for research only."""
+    """Raise if a sampler, or its name, is for research only."""
     named = isinstance(sampler, str) and sampler in REFERENCE_SAMPLERS
     if named or any(map(REFERENCE_SAMPLERS.name_of, type(sampler).__mro__)):
         raise IncompatibleSolverError(
-            f"sampler={sampler!r} is a reference: it is there for `draw_samples`, "
-            "which draws without privacy for research and for reproducing papers. An estimator "
-            f"takes one of {list(SAMPLERS)}, each of which certifies a run that ends."
+            f"sampler={sampler!r} is a reference sampler for `skdp.research.draw_samples`, without "
+            f"privacy. Use one of {list(SAMPLERS)}."
         )
 
 
 def _longest(problem: Problem, n: int) -> float:
-    """Return for how long a run with an objective may flow, by the steps that it would take."""
+    """Return the longest flow time of a run with an objective, by its number of steps."""
     exponent = _EXPONENT if problem.loss.n_scores == 1 else 0.5 * _EXPONENT
     return _MOST_STEPS * exponent / (0.5 * problem.worst_curvature(n))
 
 
 def _tv_bound(epsilon: float, delta: float) -> float:
-    """Return η with (1 + e^ε)·η at most the share of δ that sampling may take."""
+    """Return η with (1 + e^ε)·η at most the share of δ for sampling."""
     tv = _TV_SHARE * delta * float(expit(-epsilon)) * (1.0 - _TV_MARGIN)
     if tv < _LEAST_TV:
         raise IncompatibleSolverError(
-            f"epsilon={epsilon!r} is too large for a sampler with a bound in total variation; "
-            "sampler='proximal' takes any."
+            f"epsilon={epsilon!r} is too large for a sampler with a bound in total variation. Use "
+            "sampler='proximal'."
         )
     return tv

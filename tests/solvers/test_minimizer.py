@@ -94,7 +94,7 @@ def test_one_class_alone_and_no_noise(loss):
 
 @every_loss
 @pytest.mark.parametrize("name", ["dense", "wide sparse", "unequal columns"])
-def test_the_majoriser_alone_would_arrive(loss, name, monkeypatch):
+def test_the_majorizer_alone_would_arrive(loss, name, monkeypatch):
     """A run that gives up at once leaves all the work to the steps that are proved to help."""
     monkeypatch.setattr(_minimizer, "_PATIENCE", 1)
     X = DATA[name]
@@ -104,15 +104,15 @@ def test_the_majoriser_alone_would_arrive(loss, name, monkeypatch):
 
 @every_loss
 @pytest.mark.parametrize("name", ["dense", "wide sparse"])
-def test_a_step_of_the_majoriser_shortens_the_gradient_in_its_metric(loss, name):
+def test_a_step_of_the_majorizer_shortens_the_gradient_in_its_metric(loss, name):
     X = DATA[name]
     J = objective(loss, X, labels(loss, X.shape[0]), 0.1)
-    majoriser, theta = J.majoriser(), np.zeros_like(J.tilt)
+    majorizer, theta = J.majorizer(), np.zeros_like(J.tilt)
     for _ in range(20):
         here = _minimizer.Minimum(theta, J.gradient(theta))
-        theta = theta - majoriser(here.gradient)
+        theta = theta - majorizer(here.gradient)
         there = _minimizer.Minimum(theta, J.gradient(theta))
-        assert there.squared(majoriser) < here.squared(majoriser)
+        assert there.squared(majorizer) < here.squared(majorizer)
 
 
 def test_many_rows_are_read_a_few_times():
@@ -231,5 +231,5 @@ def test_no_data_make_the_metric_singular():
     """Equal columns and a ridge that is lost in rounding: Cholesky would fail, the data decide."""
     X = np.full((1000, 3), 0.3)
     J = objective(LogisticLoss(), X, np.ones(1000), 1e-40)
-    for inverse in (J.metric(np.zeros(4)), J.majoriser()):
+    for inverse in (J.metric(np.zeros(4)), J.majorizer()):
         assert np.isfinite(inverse(np.ones(4))).all()
