@@ -72,7 +72,7 @@ class PrivacyGuarantee:
         return self.event.gdp_mu(self.neighboring)
 
     def epsilon(self, delta: float) -> float:
-        """Return the least ε for which the release is (ε, `delta`)-DP, rounded upwards.
+        """Return the least ε for which the release is (ε, `delta`)-DP; at δ = 0 the pure ε.
 
         Parameters
         ----------
@@ -82,6 +82,7 @@ class PrivacyGuarantee:
         Returns
         -------
         float
+            Rounded upwards.
         """
         if check_delta(delta) == 0.0:  # an underflow of the curve proves nothing
             return self.event.pure_epsilon(self.neighboring)

@@ -2,7 +2,8 @@
 
 Each step's loss is put on a grid so that the curve of the discrete distribution lies above (below)
 the true one. The discrete losses are added by FFT, with every error charged to the safe side, and ε
-is where the bound itself meets δ. See *The numerical accountant* in the user guide.
+is where the bound itself meets δ. Both bounds are theorems up to the accuracy claimed for the
+special functions. See *The numerical accountant* in the user guide.
 """
 
 from __future__ import annotations
