@@ -266,7 +266,7 @@ REFUSED = {
         HINGE,
         dd.from_pandas(FRAME.assign(c="x"), npartitions=3),
         lazy(LABELS, (300,) * 3),
-        "In block 0 .* text",
+        "In block 0 .* strings",
     ),
     "coordinates": (
         partial(HINGE, solver=CoordinateDescent()),

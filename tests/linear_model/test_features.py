@@ -252,7 +252,7 @@ class Mine(TransformerMixin, BaseEstimator):
         (SplineTransformer(), "knots would be learned"),
         (FunctionTransformer(lambda X: X - X.mean(axis=0)), "FunctionTransformer"),
         (DPStandardScaler(bounds=(0, 1)), "DPStandardScaler"),
-        (Mine(), "Mine, which is not known"),
+        (Mine(), "Mine, which may learn"),
         (Pipeline([("mine", Mine())]), "Mine"),
         ("additive", "str|features"),
         (OneHotEncoder(categories=[JOBS], handle_unknown="error"), "quotes a value"),
