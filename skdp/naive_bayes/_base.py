@@ -358,7 +358,8 @@ class PrivateNaiveBayes(
         ndarray of shape (n_samples,)
             Labels from `classes_`.
         """
-        return self.classes_[self.predict_joint_log_proba(X).argmax(axis=1)]
+        best = self.predict_joint_log_proba(X).argmax(axis=1)  # first: it raises NotFittedError
+        return self.classes_[best]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
