@@ -171,7 +171,7 @@ def test_a_budget_of_persons_admits_fits_with_groups_alone(solver):
     few = {"epsilon": 0.1} if solver == "exponential_mechanism" else {}
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
     model = Model(solver=solver, budget=budget, **few)
-    with pytest.raises(ValueError, match=r"groups= says whose.*Nothing was spent\."):
+    with pytest.raises(ValueError, match=r"protects one record.*Nothing was spent\."):
         model.fit(X[:, :1], y)
     assert budget.history() == []
     model.fit(X[:, :1], y, groups=GROUPS)
@@ -221,7 +221,7 @@ def test_dask_collections_with_groups_are_refused():
 def test_a_later_fit_of_records_does_not_add_to_one_of_persons():
     model = DPSGDClassifier(n_steps=5, classes=(0, 1)).fit(X, y, groups=GROUPS)
     before = model.privacy_
-    with pytest.raises(ValueError, match="groups= in every fit"):
+    with pytest.raises(ValueError, match="groups in every call"):
         model.partial_fit(X, y)
     assert model.privacy_ == before
     model.partial_fit(X, y, groups=GROUPS)
@@ -242,7 +242,7 @@ def test_a_private_pipeline_passes_groups_to_its_last_step():
     pipeline = make_private_pipeline(scaler, model, budget=budget)
     pipeline.fit(X, y, dplogisticregression__groups=GROUPS)
     assert pipeline[-1].privacy_.unit == "person"
-    with pytest.raises(ValueError, match="groups= says whose"):
+    with pytest.raises(ValueError, match="protects one record"):
         pipeline.fit(X, y)
     assert len(budget.history()) == 1
 
