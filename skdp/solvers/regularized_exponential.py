@@ -451,8 +451,8 @@ def _refuse_reference(sampler: str | Sampler) -> None:
     named = isinstance(sampler, str) and sampler in REFERENCE_SAMPLERS
     if named or any(map(REFERENCE_SAMPLERS.name_of, type(sampler).__mro__)):
         raise IncompatibleSolverError(
-            f"sampler={sampler!r} is a reference sampler for `skdp.research.draw_samples`, without "
-            f"privacy. Use one of {list(SAMPLERS)}."
+            f"sampler={sampler!r} is a reference sampler for `draw_samples`, without privacy. Use "
+            f"one of {list(SAMPLERS)}."
         )
 
 

@@ -197,7 +197,7 @@ def test_nonsense_is_refused():
 
 def test_a_run_that_would_not_end_is_refused_before_it_is_spent():
     solver = RegularizedExponential(objective="erm")
-    with pytest.raises(IncompatibleSolverError, match=r"steps, and 50000"):
+    with pytest.raises(IncompatibleSolverError, match=r"steps, more than 50000"):
         solver.plan(replace(FACTS, C=1e4), 1.0, 1e-5)
 
 
