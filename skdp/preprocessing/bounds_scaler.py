@@ -1,15 +1,15 @@
-"""Scaling by bounds that are known beforehand."""
+"""Scaling by public bounds."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
 
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.lazy import fit_of_columns, lazy_on_blocks
 from skdp.data.validation import column_names, refuse_missing, validated_numbers
+from skdp.support.types import Bounds, MatrixLike, VectorLike
 from skdp.support.validation import check_choice
 
 __all__ = ["BoundsScaler"]
@@ -20,9 +20,8 @@ _MISSING = ("error", "middle", "indicator")
 class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map each feature from its public bounds to [−1, 1]; values outside are clipped.
 
-    It learns nothing: `fit` looks at the columns, and whether values are missing, and keeps none
-    of it, so that a pipeline which begins with it is as private as the estimator at its end. (A
-    `StandardScaler` or `MinMaxScaler` measures the data, and keeps that without noise.)
+    It learns nothing from the data, so that a pipeline is as private with it as without. (A
+    `StandardScaler` or `MinMaxScaler` learns from the data without noise.)
 
     Parameters
     ----------
@@ -30,10 +29,9 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     missing : {"error", "middle", "indicator"}, default "error"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: they are refused; or count as
-        the middle of the bounds, which is 0 in the output; or so, and each feature is followed,
-        behind all of them, by a column of its own that is 1 where the feature is missing and −1
-        where it is not.
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: raise ValueError; replace by the
+        middle of the bounds, 0 in the output; or replace, and add a column for each feature behind
+        all features, 1 if the value is missing and −1 if not.
 
     Attributes
     ----------
@@ -45,8 +43,8 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Notes
     -----
     **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
-    so neighboring inputs give neighboring outputs. A refusal tells that some value is missing;
-    the two other rules do not.
+    so neighboring inputs give neighboring outputs. The error of ``missing="error"`` reveals that a
+    value is missing; the other two options reveal nothing.
 
     Examples
     --------
@@ -59,19 +57,18 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [ 0. ,  1. ]])
     """
 
-    def __init__(self, *, bounds: Any = None, missing: str = "error") -> None:
+    def __init__(self, *, bounds: Bounds | None = None, missing: str = "error") -> None:
         self.bounds = bounds
         self.missing = missing
 
     @fit_of_columns
-    def fit(self, X: Any, y: Any = None) -> BoundsScaler:
+    def fit(self, X: MatrixLike, y: None = None) -> BoundsScaler:
         """Check the bounds against the columns; nothing is learned.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            *Private.* Only its columns matter, and whether values are missing where that is
-            refused.
+            *Private.* Only its columns matter, and with ``missing="error"`` missing values.
         y : None
             Ignored.
 
@@ -84,7 +81,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     @lazy_on_blocks
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the scaled rows.
 
         Parameters
@@ -95,8 +92,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features), or twice as many features
-            *Private.* In [−1, 1]; with ``missing="indicator"`` the second half says what is
-            missing.
+            *Private.* In [−1, 1]; with ``missing="indicator"`` the second half are indicators.
         """
         X, bounds = self._rows(X, reset=not hasattr(self, "n_features_in_"))
         middle, half = bounds.middle, bounds.half
@@ -112,40 +108,37 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return scaled
         return np.hstack([scaled, np.where(unknown, 1.0, -1.0).astype(X.dtype)])
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: VectorLike | None = None) -> np.ndarray:
         """Return the names of the columns of the output.
 
         Parameters
         ----------
         input_features : array-like of str or None, default None
-            *Public.* Names of the features. ``None`` takes those of the frame in `fit`, or x0,
-            x1, and so on.
+            *Public.* Names of the features. ``None``: the names in `fit`, or x0, x1, and so on.
 
         Returns
         -------
         ndarray of str
-            The features' names; with ``missing="indicator"`` these, and behind them each with
-            ``missing_`` in front.
+            The names of the features, and of indicators, such as ``missing_x0``.
         """
         names = super().get_feature_names_out(input_features)
         if self.missing != "indicator":
             return names
         return np.concatenate([names, [f"missing_{name}" for name in names]]).astype(object)
 
-    def _rows(self, X: Any, *, reset: bool) -> tuple[np.ndarray, ColumnBounds]:
-        """Return floats, of which none is missing where that is refused, and checked bounds."""
+    def _rows(self, X: MatrixLike, *, reset: bool) -> tuple[np.ndarray, ColumnBounds]:
+        """Return the rows as floats and the bounds, after all checks."""
         X = validated_numbers(self, X, reset=reset, dtype=[np.float64, np.float32])
-        names = column_names(self)
         bounds = self._check_columns()
         if self.missing == "error":
-            refuse_missing(X, names)
+            refuse_missing(X, column_names(self))
         return X, bounds
 
     def _check_columns(self) -> ColumnBounds:
         check_choice("missing", self.missing, _MISSING)
         return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         tags.input_tags.allow_nan = self.missing != "error"

@@ -1,23 +1,23 @@
-"""Scaling to a range by quantiles that are released."""
+"""Scaling to a range by private quantiles."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from skdp.budget import PrivacyBudget
 from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics.quantile import Quantile, QuantileStatistic
+from skdp.support.types import Bounds, RandomState
 from skdp.support.validation import check_real
 
 __all__ = ["DPMinMaxScaler"]
 
 
 class DPMinMaxScaler(PrivateScaler):
-    """Map each feature to [−1, 1] by a low and a high quantile that are released.
+    """Map each feature to [−1, 1] by a low and a high private quantile.
 
-    The least and the largest value of one record cannot be released; quantiles near the ends can.
-    Values beyond them are clipped.
+    The quantiles replace the minimum and the maximum, which would reveal single records. Values
+    beyond them are clipped.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class DPMinMaxScaler(PrivateScaler):
     Notes
     -----
     **Guarantee.** That of `skdp.statistics.quantile`, which charges both quantiles of a column
-    jointly under ``add_remove_one``. A model behind this scaler composes with it: give both one
-    budget, as `skdp.pipeline.make_private_pipeline` does.
+    jointly under ``add_remove_one``. A model behind this scaler spends too: give both one budget,
+    as `skdp.pipeline.make_private_pipeline` does.
 
     Examples
     --------
@@ -68,13 +68,13 @@ class DPMinMaxScaler(PrivateScaler):
     def __init__(
         self,
         *,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
+        budget: PrivacyBudget | None = None,
         tail: float = 0.01,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.bounds = bounds
         self.epsilon = epsilon
@@ -84,9 +84,9 @@ class DPMinMaxScaler(PrivateScaler):
         self.tail = tail
         self.random_state = random_state
 
-    def _statistic(self, bounds: Any) -> QuantileStatistic:
+    def _statistic(self) -> QuantileStatistic:
         tail = check_real("tail", self.tail, low=0.0, high=0.5)
-        return QuantileStatistic(bounds, [tail, 1.0 - tail])
+        return QuantileStatistic(self.bounds, [tail, 1.0 - tail])
 
     def _keep(self, found: Quantile) -> None:
         self.data_min_, self.data_max_ = found.value

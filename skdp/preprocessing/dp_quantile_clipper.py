@@ -1,19 +1,19 @@
-"""Clipping to quantiles that are released."""
+"""Clipping to private quantiles."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from skdp.budget import PrivacyBudget
 from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics.quantile import Quantile, QuantileStatistic
+from skdp.support.types import Bounds, RandomState
 
 __all__ = ["DPQuantileClipper"]
 
 
 class DPQuantileClipper(PrivateScaler):
-    """Clip each feature to two quantiles that are released.
+    """Clip each feature to two private quantiles.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class DPQuantileClipper(PrivateScaler):
     Notes
     -----
     **Guarantee.** That of `skdp.statistics.quantile`, which charges both quantiles of a column
-    jointly under ``add_remove_one``. A model behind this clipper composes with it: give both one
-    budget, as `skdp.pipeline.make_private_pipeline` does.
+    jointly under ``add_remove_one``. A model behind this clipper spends too: give both one budget,
+    as `skdp.pipeline.make_private_pipeline` does.
 
     Examples
     --------
@@ -64,13 +64,13 @@ class DPQuantileClipper(PrivateScaler):
     def __init__(
         self,
         *,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
-        quantiles: Any = (0.01, 0.99),
-        random_state: Any = None,
+        budget: PrivacyBudget | None = None,
+        quantiles: tuple[float, float] = (0.01, 0.99),
+        random_state: RandomState = None,
     ) -> None:
         self.bounds = bounds
         self.epsilon = epsilon
@@ -80,12 +80,12 @@ class DPQuantileClipper(PrivateScaler):
         self.quantiles = quantiles
         self.random_state = random_state
 
-    def _statistic(self, bounds: Any) -> QuantileStatistic:
+    def _statistic(self) -> QuantileStatistic:
         if not (np.shape(self.quantiles) == (2,) and self.quantiles[0] < self.quantiles[1]):
             raise ValueError(
                 f"quantiles must be two increasing probabilities, got {self.quantiles!r}."
             )
-        return QuantileStatistic(bounds, self.quantiles)
+        return QuantileStatistic(self.bounds, self.quantiles)
 
     def _keep(self, found: Quantile) -> None:
         self.low_, self.high_ = found.value

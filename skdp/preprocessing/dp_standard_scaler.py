@@ -1,13 +1,13 @@
-"""Scaling by means and deviations that are released."""
+"""Scaling by private means and standard deviations."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from skdp.budget import PrivacyBudget
 from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics.variance import Variance, VarianceStatistic
+from skdp.support.types import Bounds, RandomState
 
 __all__ = ["DPStandardScaler"]
 
@@ -15,7 +15,13 @@ _RISK = 0.617  # Gaussian noise exceeds half its deviation so often; no guarante
 
 
 class DPStandardScaler(PrivateScaler):
-    """Shift and scale each feature to mean 0 and variance 1, by released means and variances.
+    """Shift and scale each feature to mean 0 and variance 1, by private means and variances.
+
+    A variance is lost in the noise if a column's deviation is below about √(5√d/(εn)) times half
+    the distance of its bounds, for d columns, n records and δ = 1e-5. Then `scale_` is closer to
+    that number, and the column comes out small instead of dominating the others. If deviations are
+    at least a third of half the distance of the bounds, use `BoundsScaler`: models behind it are as
+    accurate, and it spends nothing.
 
     Parameters
     ----------
@@ -31,7 +37,7 @@ class DPStandardScaler(PrivateScaler):
     budget : PrivacyBudget or None, default None
         *Public.* Budget that `fit` spends from before it reads the data.
     noise : str, default "auto"
-        *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"`` for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     random_state : int, Generator, RandomState or None, default None
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
@@ -39,9 +45,8 @@ class DPStandardScaler(PrivateScaler):
     Attributes
     ----------
     mean_, var_, scale_ : ndarray of shape (n_features,)
-        *Released*, or computed from it. `scale_` is the root of `var_`, or of what the noise in
-        `var_` exceeds in size with probability 0.62 (half its deviation, if Gaussian) if that is
-        more.
+        *Released.* `scale_` is the root of `var_`, or if that is larger of a quantile of the noise
+        in `var_`: its size exceeds this quantile with probability 0.62.
     privacy_ : PrivacyGuarantee
         *Public.* The release and its guarantee.
     n_features_in_ : int
@@ -51,15 +56,8 @@ class DPStandardScaler(PrivateScaler):
 
     Notes
     -----
-    **Guarantee.** That of `skdp.statistics.variance`. A model behind this scaler composes with it:
-    give both one budget, as `skdp.pipeline.make_private_pipeline` does.
-
-    **Noise.** A variance cannot be told from its noise where a column's deviation is below about
-    √(5√d/(εn)) times half the distance of its bounds, for d columns, n records and δ = 1e-5. There
-    `scale_` is nearer to that number than to the deviation: the column comes out smaller than it
-    should, and does not outweigh the others. Where columns fill their bounds, with deviations of a
-    third of half the distance or more, `BoundsScaler` is the safer choice: models behind it are as
-    accurate, and it spends nothing.
+    **Guarantee.** That of `skdp.statistics.variance`. A model behind this scaler spends too: give
+    both one budget, as `skdp.pipeline.make_private_pipeline` does.
 
     Examples
     --------
@@ -74,13 +72,13 @@ class DPStandardScaler(PrivateScaler):
     def __init__(
         self,
         *,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
+        budget: PrivacyBudget | None = None,
         noise: str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.bounds = bounds
         self.epsilon = epsilon
@@ -90,8 +88,8 @@ class DPStandardScaler(PrivateScaler):
         self.noise = noise
         self.random_state = random_state
 
-    def _statistic(self, bounds: Any) -> VarianceStatistic:
-        return VarianceStatistic(bounds, self.noise)
+    def _statistic(self) -> VarianceStatistic:
+        return VarianceStatistic(self.bounds, self.noise)
 
     def _keep(self, found: Variance) -> None:
         self.mean_, self.var_ = found.mean, found.value

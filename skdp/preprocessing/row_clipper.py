@@ -1,31 +1,30 @@
-"""Clipping rows to a norm that is fixed beforehand."""
+"""Clipping rows to a public norm."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
 
 from skdp.data.lazy import fit_of_columns, lazy_on_blocks
 from skdp.data.validation import validated
 from skdp.design import clip_factors
+from skdp.support.types import MatrixLike
 from skdp.support.validation import check_size
 
 __all__ = ["RowClipper"]
 
 
 class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Scale down to `max_norm` each row whose l2 norm is larger; leave the others as they are.
+    """Scale rows down to an l2 norm of at most `max_norm`; it learns nothing.
 
-    The private estimators clip by themselves. This is for seeing what they see, and for handing
-    the same rows to a non-private model. (`sklearn.preprocessing.Normalizer` also stretches short
-    rows.) It learns nothing.
+    Private estimators clip rows themselves. Use this class to see the same rows, or to pass them to
+    a non-private model. (`sklearn.preprocessing.Normalizer` also scales short rows up.)
 
     Parameters
     ----------
     max_norm : float, default 1.0
-        *Public.* In the units of X.
+        *Public.* In units of X.
 
     Attributes
     ----------
@@ -51,13 +50,13 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.max_norm = max_norm
 
     @fit_of_columns
-    def fit(self, X: Any, y: Any = None) -> RowClipper:
+    def fit(self, X: MatrixLike, y: None = None) -> RowClipper:
         """Check the parameter; nothing is learned.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.* Only its columns matter, and that values are finite numbers.
+            *Private.* Only its columns matter, and whether values are finite.
         y : None
             Ignored.
 
@@ -74,7 +73,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return check_size("max_norm", self.max_norm)
 
     @lazy_on_blocks
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> MatrixLike:
         """Return the clipped rows.
 
         Parameters
@@ -85,7 +84,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray or CSR matrix of shape (n_samples, n_features)
-            *Private.* As X is, with rows no longer than `max_norm`.
+            *Private.* Rows with norms of at most `max_norm`; CSR if X is sparse.
         """
         first = not hasattr(self, "n_features_in_")
         X = validated(self, X, accept_sparse="csr", reset=first)
@@ -94,7 +93,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return sparse.csr_matrix(sparse.diags(factors) @ X)
         return X * factors[:, None]
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.requires_fit = False

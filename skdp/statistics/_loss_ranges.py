@@ -1,4 +1,4 @@
-"""The range by which one record moves the utilities of all quantiles, and the noise for it."""
+"""Ranges by which one record changes the utilities of quantiles, and the noise for them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from skdp.accounting import calibrate
 from skdp.accounting.base import Accountant
@@ -19,27 +19,23 @@ __all__ = ["Cost", "Neighbors", "composed"]
 
 _SAFE = down(1.0, ROOT)  # factor of ε: the search for a share of ε stops 1e-11 from the target
 
-# Each utility is off by six roundings of numbers below 2^31, 2^−23 each: of the number of rows, of
-# q times it, of the margin, of their sum, of #{x < t} and of the difference. So what a record does
-# to a utility is off by 12·2^−23, and the range over the candidates by 24·2^−23 = ¾·2^−18. Steps of
-# the grid, two of 2^−30, fit into the rest. Every range below is at least 1, so that a factor
-# allows for it.
+# A utility has six roundings of numbers below 2^31, with errors of 2^−23 each: of the number of
+# rows, q times it, the margin, their sum, #{x < t} and the difference. So the change of a utility
+# by a record has an error of 12·2^−23, and the range over the candidates of 24·2^−23 = ¾·2^−18. Two
+# steps of the grid, of 2^−30 each, fit into the rest. Every range below is at least 1, so that a
+# factor covers all errors.
 _ROUNDING = 2.0**-18
 
 Ranges = tuple[tuple[float, int], ...]
-"""Lengths of intervals that contain sums of changes of utilities, with the number of each."""
+"""Lengths of intervals that contain sums of changes of utilities, and the number of each."""
 
 
 @dataclass(frozen=True)
 class Cost:
     """The noise of a release of quantiles, and the ranges that it is charged for.
 
-    Parameters
-    ----------
-    unit : float
-        *Public.* Nats by which one row of utility changes a logarithm of a probability.
-    ranges : Ranges
-        *Public.* In rows; the release composes choices of these bounded ranges.
+    `unit` is the change of log probability, in nats, by one row of utility. The release composes
+    choices of bounded `ranges`, in rows.
     """
 
     unit: float
@@ -48,16 +44,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Neighbors:
-    """The differences between two neighboring data sets that matter for quantiles.
+    """*Public* differences between two neighboring data sets.
 
-    Parameters
-    ----------
-    n_changed : int
-        *Public.* 1 if a record is added or removed, 2 if it is replaced.
-    n_groups : int
-        *Public.* 1 without keys.
-    in_parts : bool
-        *Public.* Whether a record is a person, whose rows may lie in several groups.
+    `n_changed` is 1 if a record is added or removed, 2 if it is replaced. `n_groups` is 1 without
+    keys. If `in_parts`, a record is a person whose rows may be in several groups.
     """
 
     n_changed: int
@@ -77,7 +67,7 @@ class Neighbors:
     def _column(self, ranks: tuple[Rank, ...]) -> list[tuple[float, ...]]:
         """Return lists of ranges. Each list alone bounds the choices of a column.
 
-        The proofs are on the page *Quantiles* of the documentation.
+        Proofs: *Quantiles* in the documentation.
         """
         own = tuple(2.0 * rank.sensitivity for rank in ranks)
         split, total = _one_row(ranks)
@@ -87,7 +77,7 @@ class Neighbors:
         if self.n_groups == 1:
             return [within]
         joint = [tuple(2.0 * x for x in own), (2.0 * total,)]
-        if not self.in_parts:  # the row stays in a group, which keeps its size, or changes it
+        if not self.in_parts:  # the row stays in its group, or changes groups
             return [_largest([(2.0,) * len(ranks), split + split]), *joint]
         few = self.n_groups < 4  # then the squares 4·K may add up to less than (4M)²
         return [within * self.n_groups, *joint] if few else joint
@@ -145,7 +135,7 @@ def _least_noise(
         return Cost(epsilon / sums[best] * _SAFE, best)
     by, cost = ACCOUNTANTS[accountant](), None
     for ranges in candidates:
-        # Less than .1 % is not worth a search.
+        # A gain below 0.1 % is not worth a search.
         if cost is None or by.epsilon(composed(ranges, 1.001 * cost.unit), delta) < epsilon:
             cost = Cost(_unit(ranges, epsilon, delta, by), ranges)
     assert cost is not None
@@ -155,13 +145,6 @@ def _least_noise(
 def _unit(ranges: Ranges, epsilon: float, delta: float, accountant: Accountant) -> float:
     total, largest = math.fsum(x * n for x, n in ranges), ranges[0][0]
     low, high = 1e-3 * epsilon / total, 2.0 * epsilon / largest
-    return _SAFE * float(
-        calibrate(
-            lambda unit: composed(ranges, unit),
-            epsilon,
-            delta,
-            low=low,
-            high=high,
-            accountant=accountant,
-        )
-    )
+    event = partial(composed, ranges)
+    unit = calibrate(event, epsilon, delta, low=low, high=high, accountant=accountant)
+    return _SAFE * float(unit)

@@ -1,4 +1,4 @@
-"""How far from the rank of a quantile the ends of its interval are looked for."""
+"""Margins between the rank of a quantile and the ranks of the ends of its interval."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ from numpy.polynomial.legendre import leggauss
 
 __all__ = ["Margin"]
 
-_FEWEST = 100  # rows, below which a margin does not shrink: its slope there would cost privacy
+_FEWEST = 100  # rows, below which the margin is constant: its slope there would cost privacy
 _KNOTS = tuple(np.geomspace(_FEWEST, 2.0**31, 50).tolist())
 _FARTHEST = 9.0  # standard deviations, within which normal noise is integrated
 
 
 @dataclass(frozen=True)
 class Margin:
-    """A number of rows, as a function of how many rows there are: straight between public knots.
+    """A public, piecewise linear function from the number of rows to a number of rows.
 
-    Parameters
-    ----------
-    knots, rows : tuple of float
-        *Public.* Constant below the first knot and above the last.
+    It is constant below the first knot and above the last one.
     """
 
     knots: tuple[float, ...]
@@ -40,10 +37,10 @@ class Margin:
         n_rows: int | None,
         n_points: int | None,
     ) -> Margin:
-        """Return the margin for an interval that misses with probability `risk`, nearly.
+        """Return the margin for an interval that misses with probability of about `risk`.
 
-        `n_points` is that of the grid, None where values are dense. The sample misses the rank of
-        the population's quantile by about N(0, n·q·(1 − q)).
+        `n_points` is the number of grid points, None for dense values. With `sampling` the sample
+        misses the rank of the population's quantile by about N(0, n·q·(1 − q)).
         """
         knots = _KNOTS if n_rows is None and sampling else (float(n_rows or 1),)
         variance = q * (1.0 - q) if sampling else 0.0
@@ -55,7 +52,7 @@ class Margin:
 
     @property
     def slope(self) -> float:
-        """By how much the margin may change with one row."""
+        """The largest change of the margin with one row."""
         if len(self.knots) == 1:
             return 0.0
         return float(np.max(np.abs(np.diff(self.rows)) / np.diff(self.knots)))
@@ -65,7 +62,7 @@ class Margin:
 def _margins(
     risk: float, scale: float, variance: float, knots: tuple[float, ...], n_points: int | None
 ) -> tuple[float, ...]:
-    """Return, for each number of rows, the margin at which one end misses with this probability."""
+    """Return the margin for each number of rows at which one end misses with this probability."""
     deviations = np.sqrt(variance * np.array(knots))
     low = np.zeros(len(knots))
     high = scale * math.log((n_points or 1) / risk) + _FARTHEST * deviations
@@ -81,8 +78,8 @@ def _miss(
 ) -> np.ndarray:
     """Return P(Z + L > m and Z + L' > 0), for normal Z and noise L and L' of two choices.
 
-    The end of an interval is the farther one of a choice with a margin and of the one without: both
-    have noise of their own, and share what the sample is off.
+    An end of an interval is the farther one of the choices with and without a margin. They have
+    independent noise, and share the error Z of the sample.
     """
     nodes, weights = leggauss(200)
     z = _FARTHEST * nodes
@@ -94,10 +91,10 @@ def _miss(
 
 
 def _beyond(t: np.ndarray, n_points: int | None) -> np.ndarray:
-    """Return how often the exponential mechanism goes beyond a rank by t, in units of its scale.
+    """Return the probability that a choice exceeds its rank by t, in units of its scale.
 
-    Where values are dense, that is P(L > t) for standard Laplace noise; else at most e^(−t) times
-    the number of points that are to be chosen from.
+    For dense values it is P(L > t) of standard Laplace noise; else at most e^(−t) times the number
+    of grid points.
     """
     if n_points is not None:
         return np.asarray(np.exp(np.minimum(math.log(n_points) - t, 0.0)))

@@ -108,7 +108,7 @@ class Bounded:
 
 
 def bounded(
-    records: Records[Any], bounds: Bounds | ColumnBounds, keys: Keys | None = None
+    records: Records[Any], bounds: Bounds | ColumnBounds | None, keys: Keys | None = None
 ) -> Records[Bounded]:
     """Return records of numbers, after checks of types and bounds."""
     columns = records.columns
@@ -128,7 +128,7 @@ def _check(keys: Keys | None, records: Records[Any]) -> None:
 class BoundedStatistic(PrivateFit[Records[Bounded], PlanT, ReleasedT]):
     """The release of a statistic of numbers within bounds."""
 
-    bounds: Bounds
+    bounds: Bounds | None
     _: KW_ONLY
     by: VectorLike | None = None
     keys: ArrayLike | None = None

@@ -21,6 +21,8 @@ from skdp.workloads import QueryPlan
 
 __all__ = ["Axes", "Labels", "NoisyNumbers", "Numbers", "Statistic", "framed", "risk_of", "shown"]
 
+_LEVEL = 0.95
+
 Numbers: TypeAlias = float | np.ndarray
 """One number, or an array."""
 
@@ -58,33 +60,42 @@ class Statistic(ABC):
     def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
         """Return ends of intervals, each of which misses its number with probability `risk`."""
 
-    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Any, Any]:
+    def interval(
+        self, level: float | None = None, *, simultaneous: bool = False
+    ) -> tuple[Any, Any]:
         """Return intervals for the statistic of the same data without noise.
 
         Parameters
         ----------
-        level : float in (0, 1), default 0.95
+        level : float in (0, 1) or None, default None
             *Public.* Probability, over the noise, that an interval contains its number. It is
             approximate for functions of several noisy numbers. Intervals contain their number more
-            often if rows are few for the noise, and for counts with little noise.
+            often if rows are few for the noise, and for counts with little noise. ``None``: 0.95.
+            Quantiles have intervals only at the level of their release.
         simultaneous : bool, default False
             *Public.* Whether `level` holds for all intervals at once, by a union bound, instead of
-            each by itself.
+            each by itself. Not available for quantiles.
 
         Returns
         -------
         low, high : float or ndarray
             *Released.* They have the shape of `value`.
+
+        Raises
+        ------
+        ValueError
+            If `level` is not in (0, 1), or quantiles have no such intervals.
         """
-        low, high = self._ends(risk_of(level, np.size(self.value) if simultaneous else 1))
+        risk = risk_of(_LEVEL if level is None else level)
+        low, high = self._ends(risk / (np.size(self.value) if simultaneous else 1))
         return shown(low), shown(high)
 
-    def to_frame(self, level: float = 0.95, *, simultaneous: bool = False) -> MatrixLike:
+    def to_frame(self, level: float | None = None, *, simultaneous: bool = False) -> MatrixLike:
         """Return the numbers and their intervals as a data frame.
 
         Parameters
         ----------
-        level : float in (0, 1), default 0.95
+        level : float in (0, 1) or None, default None
             *Public.* As in `interval`.
         simultaneous : bool, default False
             *Public.* As in `interval`.
@@ -92,8 +103,9 @@ class Statistic(ABC):
         Returns
         -------
         DataFrame
-            One row per number, with the columns estimate, lower, upper and level. It is a polars
-            frame, with columns of labels, if the data were; else a pandas frame, indexed by labels.
+            One row per number, with the columns estimate, lower, upper and level: a polars frame
+            with columns of labels if the data were, else a pandas frame indexed by labels. Without
+            intervals lower, upper and level are nan.
         """
         return framed(self._index(), self._columns(level, simultaneous), self._labels.library)
 
@@ -102,14 +114,16 @@ class Statistic(ABC):
         keys = [*product(*(labels for _, labels in self._labels.axes))]
         return {name: [key[k] for key in keys] for k, (name, _) in enumerate(self._labels.axes)}
 
-    def _columns(self, level: float, simultaneous: bool = False) -> dict[str, list[float]]:
+    def _columns(
+        self, level: float | None = None, simultaneous: bool = False
+    ) -> dict[str, list[float]]:
         numbers = (self.value, *self.interval(level, simultaneous=simultaneous))
         estimate, lower, upper = (np.ravel(one).tolist() for one in numbers)
-        levels = [level if low == low else math.nan for low in lower]
+        levels = [(level or _LEVEL) if low == low else math.nan for low in lower]
         return {"estimate": estimate, "lower": lower, "upper": upper, "level": levels}
 
     def _repr_html_(self) -> str:
-        return view(self._index() | self._columns(0.95), self.privacy)
+        return view(self._index() | self._columns(), self.privacy)
 
     def __repr__(self) -> str:
         if np.size(self.value) > 1:
@@ -174,9 +188,9 @@ def _text(value: Label) -> str:
     return str(value)
 
 
-def risk_of(level: float, n_intervals: int = 1) -> float:
-    """Return the probability with which one of `n_intervals` may miss."""
-    return (1.0 - check_real("level", level, low=0.0, high=1.0)) / n_intervals
+def risk_of(level: float) -> float:
+    """Return the probability with which an interval may miss."""
+    return 1.0 - check_real("level", level, low=0.0, high=1.0)
 
 
 def shown(values: Numbers) -> Numbers:

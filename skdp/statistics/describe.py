@@ -435,7 +435,8 @@ class _Released:
     ) -> _Released:
         d, n_groups = len(layout.numbers), layout.n_groups
         counts = released["count"].reshape(n_groups, -1)
-        sums = {n: released[n].reshape(n_groups, d) for n in ("x", "square") if n in released}
+        none = np.empty(0)
+        sums = {n: released.get(n, none).reshape(n_groups, d) for n in ("x", "square")}
         sums["count"] = counts[:, :d]
         means = Means(plan.queries, {"x": 1.0, "square": 0.5}, sums, None)
         quantiles = np.empty((1, n_groups, 0, d))
@@ -445,20 +446,17 @@ class _Released:
 
     def value(self) -> np.ndarray:
         """Return all numbers, in the order of `Layout.rows`."""
-        if not self.layout.numbers:
-            return self._stacked([], self.quantiles[0], self.cells)
         bounds, means = self.layout.bounds, self.means
         first = means.mean("x")
         variances = np.maximum(means.mean("square") + 0.5 - first**2, 0.0)
         center, deviations = bounds.middle + bounds.half * first, bounds.half * np.sqrt(variances)
-        return self._stacked(
-            [means.sums["count"], center, deviations], self.quantiles[0], self.cells
-        )
+        numbers = [means.sums["count"], center, deviations]
+        return self._stacked(numbers, self.quantiles[0], self.cells)
 
     def ends(self, risk: float) -> Interval:
         """Return ends of intervals for all numbers, in the order of `Layout.rows`."""
         width = half_width(self.means.plan, "count", risk)
-        low, high = ([], []) if not self.layout.numbers else self._of_numbers(risk, width)
+        low, high = self._of_numbers(risk, width)
         lower, upper = self._of_quantiles(risk)
         return (
             self._stacked(low, lower, self.cells - width),
@@ -468,6 +466,8 @@ class _Released:
     def _of_numbers(self, risk: float, width: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return ends for counts, means and standard deviations."""
         bounds, counts = self.layout.bounds, self.means.sums["count"]
+        if not self.layout.numbers:
+            return [counts] * 3, [counts] * 3
         means, variances = self.means.ends("x", risk), variance_ends(self.means, risk)
         sides = [
             [counts + side * width, bounds.middle + bounds.half * m, bounds.half * np.sqrt(v)]
@@ -486,7 +486,5 @@ class _Released:
         self, numbers: Sequence[np.ndarray], quantiles: np.ndarray, cells: np.ndarray
     ) -> np.ndarray:
         """Return arrays of shape (n_groups, n_columns), quantiles and cells as one vector."""
-        if not self.layout.numbers:
-            return self.layout.flat(np.empty((self.layout.n_groups, 0, 3)), cells)
         each = np.concatenate([np.stack(numbers, axis=-1), np.moveaxis(quantiles, 1, -1)], axis=-1)
         return self.layout.flat(each, cells)

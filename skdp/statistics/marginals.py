@@ -195,31 +195,22 @@ def marginals(
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The public categories of some columns, the columns of each table, and all names."""
+    """The public categories of columns, and the columns of each table, by their names."""
 
     values: Mapping[int, np.ndarray]
-    columns: list[tuple[int, ...]]
-    names: list[Label]
-
-    def key(self, table: tuple[int, ...]) -> Key:
-        """Return the names or positions of a table's columns."""
-        return tuple(self.names[j] for j in table)
+    columns: Mapping[Key, tuple[int, ...]]
 
     def shape(self, table: tuple[int, ...]) -> tuple[int, ...]:
         """Return the number of categories of each column of a table."""
         return tuple(self.values[j].size for j in table)
-
-    def categories(self, table: tuple[int, ...]) -> list[list[Label]]:
-        """Return the categories of each column of a table."""
-        return [self.values[j].tolist() for j in table]
 
 
 def _counts(records: Records[Tables]) -> Sums:
     asked, parts = records.facts, records.columns.parts
     codes = {j: category_codes(parts[j], known) for j, known in asked.values.items()}
     return {
-        str(asked.key(table)): _count([codes[j] for j in table], asked.shape(table), records.steps)
-        for table in asked.columns
+        str(key): _count([codes[j] for j in table], asked.shape(table), records.steps)
+        for key, table in asked.columns.items()
     }
 
 
@@ -260,20 +251,21 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
                 f"{self.n_ways}."
             )
         records.check(_any_type)
-        tables = list(combinations(values, self.n_ways))
-        return records.with_facts(Tables(values, tables, columns.labels))
+        names, tables = columns.labels, combinations(values, self.n_ways)
+        named = {tuple(names[j] for j in table): table for table in tables}
+        return records.with_facts(Tables(values, named))
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Tables]) -> QueryPlan:
         asked = records.facts
         queries = [
             Query(
-                str(asked.key(table)),
+                str(key),
                 size=int(np.prod(asked.shape(table))),
                 linf_sensitivity=1.0,
                 l0_sensitivity=parameters.neighboring.n_changed,
                 integer=True,
             )
-            for table in asked.columns
+            for key, table in asked.columns.items()
         ]
         return parameters.plan_queries(queries, self.noise)
 
@@ -284,7 +276,6 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
         self, plan: QueryPlan, records: Records[Tables], released: Sums, guarantee: PrivacyGuarantee
     ) -> Marginals:
         asked, library = records.facts, records.columns.library
-        named = {asked.key(table): table for table in asked.columns}
-        tables = {key: released[str(key)].reshape(asked.shape(t)) for key, t in named.items()}
-        categories = {key: asked.categories(t) for key, t in named.items()}
+        tables = {k: released[str(k)].reshape(asked.shape(t)) for k, t in asked.columns.items()}
+        categories = {k: [asked.values[j].tolist() for j in t] for k, t in asked.columns.items()}
         return Marginals(tables, guarantee, _plan=plan, _categories=categories, _library=library)

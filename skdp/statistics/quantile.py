@@ -23,7 +23,7 @@ from skdp.statistics._loss_ranges import Neighbors, Ranges, composed
 from skdp.statistics._margin import Margin
 from skdp.statistics._moments import Bounded, BoundedStatistic
 from skdp.statistics._rank import Rank
-from skdp.statistics._result import Labels, Numbers, Statistic, framed, risk_of
+from skdp.statistics._result import Labels, Numbers, Statistic, risk_of
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 
 __all__ = [
@@ -88,28 +88,9 @@ class Quantile(Statistic):
         log_tail = math.log((_CELLS + 1) / risk_of(level))
         return 2.0 * self._choice.sensitivity * log_tail / self._choice.epsilon
 
-    def interval(  # type: ignore[override]
+    def interval(
         self, level: float | None = None, *, simultaneous: bool = False
     ) -> tuple[Any, Any]:
-        """Return intervals for the quantiles of these rows, or of the population with `sampling`.
-
-        Parameters
-        ----------
-        level : float in (0, 1), default None
-            *Public.* The level of the release; another one raises ValueError.
-        simultaneous : bool, default False
-            *Public.* True raises ValueError for several quantiles.
-
-        Returns
-        -------
-        low, high : float or ndarray
-            *Released.* They have the shape of `value`.
-
-        Raises
-        ------
-        ValueError
-            If no such intervals were released.
-        """
         if self._level is None:
             raise ValueError(
                 "no intervals were released with these quantiles. Call quantile with level=0.95."
@@ -121,31 +102,17 @@ class Quantile(Statistic):
             )
         return self._interval
 
-    def to_frame(self, level: float | None = None, *, simultaneous: bool = False) -> MatrixLike:  # type: ignore[override]
-        """Return the quantiles and their intervals as a data frame.
-
-        Parameters
-        ----------
-        level : float in (0, 1), default None
-            *Public.* As in `interval`.
-        simultaneous : bool, default False
-            *Public.* As in `interval`.
-
-        Returns
-        -------
-        DataFrame
-            As for the other statistics; lower, upper and level are nan without intervals.
-        """
-        if self._level is not None:
-            self.interval(level, simultaneous=simultaneous)
-        return framed(self._index(), self._columns(math.nan), self._labels.library)
-
-    def _columns(self, level: float, simultaneous: bool = False) -> dict[str, list[float]]:
-        estimate, *ends = (np.ravel(one).tolist() for one in (self.value, *self._interval))
-        levels = [math.nan if self._level is None else self._level] * len(estimate)
-        return dict(
-            zip(("estimate", "lower", "upper", "level"), (estimate, *ends, levels), strict=True)
+    def _columns(
+        self, level: float | None = None, simultaneous: bool = False
+    ) -> dict[str, list[float]]:
+        ends = (
+            self._interval
+            if self._level is None
+            else self.interval(level, simultaneous=simultaneous)
         )
+        estimate, lower, upper = (np.ravel(one).tolist() for one in (self.value, *ends))
+        levels = [math.nan if self._level is None else self._level] * len(estimate)
+        return {"estimate": estimate, "lower": lower, "upper": upper, "level": levels}
 
     def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
         return self._interval

@@ -1,13 +1,14 @@
-"""Gaussian releases one after another, of which each may be asked for after seeing the last."""
+"""Gaussian releases one after another; each may depend on the earlier ones."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.accounting import gdp_mu
 from skdp.exceptions import OutOfRangeError
@@ -17,25 +18,24 @@ from skdp.support.rounding import SERIES, down
 
 __all__ = ["GaussianPlan", "GaussianStep", "plan_steps"]
 
-# A guarantee rests on it: what rounding may add to the sum of the squares of μ, a few units of
-# 2⁻⁵³ for each step.
+# A guarantee rests on this factor: rounding may add a few units of 2⁻⁵³ per step to the sum of the
+# squares of μ.
 _MARGIN = down(1.0, SERIES)
 
 
 @dataclass(frozen=True)
 class GaussianStep:
-    """Numbers that are asked for in one step.
+    """Numbers that are released in one step.
 
     Parameters
     ----------
     name : str
-        *Public.* By which the plan finds its noise.
     size : int
-        *Public.* How many numbers there are at most.
+        Largest number of numbers.
     l2_sensitivity : float
-        *Public.* How far the numbers of two neighbors may be apart, whatever was released before.
+        Largest distance of the numbers of two neighbors, whatever was released before.
     share : float in (0, 1]
-        *Public.* Of μ², in proportion to the shares of the other steps.
+        Share of μ², relative to the shares of the other steps.
     """
 
     name: str
@@ -46,15 +46,7 @@ class GaussianStep:
 
 @dataclass(frozen=True)
 class GaussianPlan:
-    """The noise of each step, fixed before any data are read.
-
-    Parameters
-    ----------
-    steps : tuple of GaussianStep
-        *Public.*
-    mechanisms : tuple of Gaussian
-        *Public.* One for each step.
-    """
+    """The steps of a fit and the noise of each, fixed before any data are read."""
 
     steps: tuple[GaussianStep, ...]
     mechanisms: tuple[Gaussian, ...]
@@ -63,40 +55,17 @@ class GaussianPlan:
 
     @property
     def event(self) -> Event:
-        """What all steps together are."""
+        """The event of all steps together."""
         return ComposedEvent(tuple(mechanism.event for mechanism in self.mechanisms))
 
     def scale(self, name: str) -> float:
-        """Return the standard deviation of the noise of a step.
-
-        Parameters
-        ----------
-        name : str
-            *Public.* Of the step.
-
-        Returns
-        -------
-        float
-            *Public.*
-        """
+        """Return the standard deviation of the noise of a step."""
         return self._mechanism(name).scale
 
-    def release(self, name: str, values: Any, rng: np.random.Generator) -> np.ndarray:
-        """Return the numbers of a step with noise; each step is to be released once.
+    def release(self, name: str, values: ArrayLike, rng: np.random.Generator) -> np.ndarray:
+        """Return the *private* numbers of a step with noise; release each step once.
 
-        Parameters
-        ----------
-        name : str
-            *Public.* Of the step.
-        values : array-like
-            *Private*, but for its shape: as many numbers as were planned, or fewer.
-        rng : numpy.random.Generator
-            *Secret.* Source of the noise.
-
-        Returns
-        -------
-        ndarray
-            *Released.* Of the shape of `values`.
+        Their number is public, and at most the size of the step.
         """
         mechanism, values = self._mechanism(name), np.asarray(values, dtype=float)
         if values.size > mechanism.dimension:
@@ -113,29 +82,13 @@ class GaussianPlan:
 def plan_steps(
     owner: str, steps: Sequence[GaussianStep], epsilon: float, delta: float
 ) -> GaussianPlan:
-    """Return noise with which all steps together are (ε, δ)-DP, also where one follows another.
+    """Return noise with which all steps together are (ε, δ)-DP, even if chosen adaptively.
 
-    Parameters
-    ----------
-    owner : str
-        *Public.* Who asks, for the error's message.
-    steps : sequence of GaussianStep
-        *Public.* What is asked. Shares that do not sum to 1 are scaled so that they do.
-    epsilon, delta : float
-        *Public.* The guarantee of all steps together.
-
-    Returns
-    -------
-    GaussianPlan
-        *Public.*
-
-    Raises
-    ------
-    OutOfRangeError
-        If δ is 0, or the noise would be smaller or larger than what can be sampled exactly.
+    `owner` is the name in error messages. Raises OutOfRangeError if δ is 0, or if the noise would
+    be too small or too large to be sampled exactly.
     """
     if delta == 0.0:
-        raise OutOfRangeError(f"{owner} needs delta > 0, for its noise is Gaussian.")
+        raise OutOfRangeError(f"{owner} needs delta > 0, because its noise is Gaussian.")
     mu, total = gdp_mu(epsilon, delta) * _MARGIN, math.fsum(step.share for step in steps)
     return GaussianPlan(
         tuple(steps), tuple(_gaussian(step, mu * math.sqrt(step.share / total)) for step in steps)
@@ -143,7 +96,7 @@ def plan_steps(
 
 
 def _gaussian(step: GaussianStep, mu: float) -> Gaussian:
-    """Return noise that is μ-Gaussian DP at most, the rounding to its grid included."""
+    """Return noise that is at most μ-Gaussian DP, including the rounding to its grid."""
     l2 = step.l2_sensitivity
     first = Gaussian(sensitivity=l2, scale=l2 / mu, dimension=step.size)
     scale = first.scale * max(first.event.mu / mu, 1.0)

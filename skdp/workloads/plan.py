@@ -1,4 +1,4 @@
-"""Queries, kinds of noise, and the plan in which all answers together have one guarantee."""
+"""Queries, kinds of noise, and plans with one guarantee for all answers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.accounting import PLDAccountant, calibrate, gdp_mu
 from skdp.exceptions import OutOfRangeError, UncertifiedNoiseError
@@ -56,36 +57,36 @@ __all__ = [
 ]
 
 ROUNDED_ONCE = 1.0 + 2.0**-20
-"""What sensitivities of sums are multiplied by that are rounded once, as floats of 2^31 at most."""
+"""Factor of sensitivities of sums that are rounded once, as floats of at most 2^31."""
 
-# No guarantee rests on these three: they say which kinds of noise are tried, and how hard.
+# No guarantee rests on these three: they select the kinds of noise to try.
 _FEW = 5  # numbers that one record may change, beyond which splitting δ loses against composing
 _FLAT = 5e-4  # δ up to which staircase noise has nearly all of the gain of optimized noise
 _ALMOST_PURE = 2e4  # (e^ε − 1)/δ, ε ≤ 1, beyond which δ makes the noise of a count 0.4 % less
 
-# Nor on this one, since `_within` checks every plan: it saves a second attempt, where the grid's
-# rounding makes sensitivities a little larger.
+# No guarantee rests on this factor, because `_within` checks every plan. It saves a second attempt
+# where rounding to the grid makes sensitivities a little larger.
 _MARGIN = down(1.0, ROOT)
 
 
 @dataclass(frozen=True)
 class Query:
-    """Numbers that are asked for together, such as the cells of a histogram.
+    """Numbers that are released together, such as the cells of a histogram.
 
     Parameters
     ----------
     name : str
-        *Public.* By which the plan finds the answer.
+        *Public.* Key of the answer.
     linf_sensitivity : float
-        *Public.* How far one of the numbers may differ between neighbors.
+        *Public.* Largest change of one number between neighbors.
     size : int, default 1
         *Public.* How many numbers there are.
     l0_sensitivity : int, default 1
-        *Public.* How many of them may differ between neighbors.
+        *Public.* How many numbers may differ between neighbors.
     l1_sensitivity, l2_sensitivity : float, default inf
-        *Public.* How far the numbers of neighbors may be apart in l1 and in l2. What the other
-        sensitivities allow at most is taken where it is less: `linf_sensitivity` ·
-        `l0_sensitivity`, and √(`linf_sensitivity` · `l1_sensitivity`) by Hölder's inequality.
+        *Public.* Largest distance between neighbors in l1 and in l2. They are at most
+        `linf_sensitivity` · `l0_sensitivity`, and √(`linf_sensitivity` · `l1_sensitivity`) by
+        Hölder's inequality.
     integer : bool, default False
         *Public.* Whether all numbers are integers, and so are their changes.
 
@@ -117,10 +118,10 @@ class Query:
         set_checked(self, l0_sensitivity=l0, l1_sensitivity=l1, l2_sensitivity=l2)
 
     def of_persons(self) -> Query:
-        """Return the same question where each record is a mean of a person's rows.
+        """Return the same query for records that are means of a person's rows.
 
-        It lies in the convex hull of what one row may add: no norm of a difference is larger, but
-        any of the numbers may change, and what was an integer is rounded.
+        Such a mean is in the convex hull of rows: no norm of a difference is larger, but any of the
+        numbers may change, and integers are rounded.
 
         Returns
         -------
@@ -141,31 +142,30 @@ Queries = tuple[Query, ...]
 
 
 class Noise(ABC):
-    """A kind of noise, that several queries can be given for one guarantee of all answers."""
+    """A kind of noise for several queries with one guarantee."""
 
     name: ClassVar[str]
     needs_delta: ClassVar[bool] = True
 
     def for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
-        """Return a mechanism for each query, such that all answers together are (ε, δ)-DP.
+        """Return mechanisms with which all answers together are (ε, δ)-DP; a plan checks that.
 
         Parameters
         ----------
         queries : tuple of Query
-            *Public.* What is asked.
+            *Public.*
         epsilon, delta : float
             *Public.* The guarantee of all answers together.
 
         Returns
         -------
         list of AdditiveMechanism
-            In the order of the queries. A plan checks what the composition really costs.
+            One mechanism for each query.
 
         Raises
         ------
         OutOfRangeError
-            If this kind of noise needs δ > 0, or would be smaller or larger than what can be
-            sampled exactly.
+            If this kind needs δ > 0, or would be too small or too large to be sampled exactly.
         """
         if self.needs_delta and delta == 0.0:
             raise OutOfRangeError(
@@ -175,11 +175,11 @@ class Noise(ABC):
 
     @abstractmethod
     def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
-        """Return the mechanisms for a δ that is allowed."""
+        """Return the mechanisms, for a δ that was checked."""
 
 
 class GaussianNoise(Noise):
-    """One Gaussian release of all numbers, each query with an equal part of μ²."""
+    """Gaussian noise; each query gets an equal part of μ²."""
 
     name = "gaussian"
 
@@ -189,10 +189,9 @@ class GaussianNoise(Noise):
 
 
 class LaplaceNoise(Noise):
-    """Laplace noise, two-sided geometric for integers; each query at the same pure ε.
+    """Laplace noise, two-sided geometric for integers; each query gets the same pure ε.
 
-    With δ > 0 that ε is the largest of which the numerical accountant finds the composition
-    (ε, δ)-DP.
+    With δ > 0 this ε is the largest whose composition is (ε, δ)-DP by the numerical accountant.
     """
 
     name = "laplace"
@@ -204,7 +203,7 @@ class LaplaceNoise(Noise):
 
 
 class StaircaseNoise(Noise):
-    """Staircase noise; each number that may change at the same pure ε."""
+    """Staircase noise; each number that may change gets the same pure ε."""
 
     name = "staircase"
     needs_delta = False
@@ -255,17 +254,17 @@ NOISES: dict[str, Noise] = {
         SplitOptimizedNoise,
     )
 }
-"""What `noise` may name, besides "auto"."""
+"""Kinds of noise by name."""
 
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """Queries with the noise of each: public, made before any data are read.
+    """Queries and their noise, planned before any data are read.
 
     Parameters
     ----------
     queries : tuple of Query
-        *Public.* What is asked.
+        *Public.*
     noise : str
         *Public.* The kind of noise.
     mechanisms : tuple of AdditiveMechanism
@@ -280,7 +279,7 @@ class QueryPlan:
 
     @property
     def event(self) -> Event:
-        """What all the answers together are."""
+        """The event of all answers together."""
         events = tuple(
             _together(query, mechanism)
             for query, mechanism in zip(self.queries, self.mechanisms, strict=True)
@@ -289,7 +288,7 @@ class QueryPlan:
 
     @property
     def loss(self) -> float:
-        """Mean over the queries of the mean size of noise, in units of `linf_sensitivity`."""
+        """Mean absolute noise in units of `linf_sensitivity`, averaged over the queries."""
         sizes = [
             mechanism.expected_loss("l1") / query.linf_sensitivity
             for query, mechanism in zip(self.queries, self.mechanisms, strict=True)
@@ -302,29 +301,30 @@ class QueryPlan:
         Parameters
         ----------
         name : str
-            *Public.* Of the query.
+            *Public.* Name of the query.
 
         Returns
         -------
         AdditiveMechanism
-            *Public.*
         """
         return dict(zip((query.name for query in self.queries), self.mechanisms, strict=True))[name]
 
-    def release(self, answers: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    def release(
+        self, answers: Mapping[str, ArrayLike], rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
         """Return the answers with noise.
 
         Parameters
         ----------
         answers : mapping of str to array-like
-            *Private.* `Query.size` numbers for the name of each query.
+            *Private.* `Query.size` numbers by the name of each query.
         rng : numpy.random.Generator
             *Secret.* Source of the noise.
 
         Returns
         -------
         dict of str to ndarray
-            *Released.* An array of `Query.size` numbers for each query.
+            *Released.* `Query.size` numbers by the name of each query.
         """
         flat = {query.name: np.ravel(answers[query.name]).astype(float) for query in self.queries}
         for query in self.queries:
@@ -352,29 +352,29 @@ def plan_queries(
     Parameters
     ----------
     queries : sequence of Query
-        *Public.* What is asked, under different names.
+        *Public.* At least one, with different names.
     epsilon, delta : float
         *Public.* The guarantee of all answers together.
     noise : str, default "auto"
-        *Public.* One of `NOISES`, or "auto": the least mean size of noise, in units of the
-        sensitivities. Kinds that split δ between numbers are tried for up to five of them, as
-        others compose better, optimized noise on the reals for δ above 5e-4, and for one count
-        noise that needs no δ alone where a δ makes it 0.4 % less at most.
+        *Public.* One of `NOISES`. "auto" takes Gaussian noise for a Gaussian `composition`, else
+        the least `QueryPlan.loss`. It does not try kinds that can hardly win: those that split δ
+        between more than five numbers, optimized noise on the reals for δ ≤ 5e-4, and for one count
+        noise that needs δ if this gains at most 0.4 %.
     composition : str or None, default None
-        *Public.* How the budget adds up. "gdp", "zcdp" and "rdp" count Gaussian noise as what it
-        costs and other noise as more, so "auto" takes it there.
+        *Public.* Composition of the budget. "gdp", "zcdp" and "rdp" count Gaussian noise at its
+        cost, and other noise at more.
 
     Returns
     -------
     QueryPlan
-        *Public.* Noise for each query, and the event of all answers together.
+        *Public.*
 
     Raises
     ------
     ValueError
         If a parameter is wrong.
     OutOfRangeError
-        If no noise of the kind is known for this ε and δ.
+        If no such noise is known for this ε and δ.
 
     Examples
     --------
@@ -394,22 +394,12 @@ def plan_queries(
 
 
 def becomes_gaussian(noise: str) -> bool:
-    """Return whether `plan_queries` takes Gaussian noise where a budget adds Gaussians up.
-
-    Parameters
-    ----------
-    noise : str
-        *Public.* One of `NOISES`, or "auto".
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether `plan_queries` takes Gaussian noise for a Gaussian composition."""
     return noise in ("auto", "gaussian")
 
 
 def _least(queries: Queries, epsilon: float, delta: float) -> QueryPlan:
-    """Return the plan with the least loss among the kinds that are worth a try."""
+    """Return the plan with the least loss among the kinds worth trying."""
     names = list(_worth_trying(queries, epsilon, delta))
     if len(names) == 1:
         return _within(queries, epsilon, delta, names[0])
@@ -419,8 +409,8 @@ def _least(queries: Queries, epsilon: float, delta: float) -> QueryPlan:
             plans.append(_within(queries, epsilon, delta, name))
     if not plans:
         raise OutOfRangeError(
-            f"No kind of noise is known for epsilon={epsilon!r} and delta={delta!r} here: the one "
-            "asked for would be too small or too large."
+            f"epsilon={epsilon!r} and delta={delta!r} need noise that is too small or too large to "
+            "be sampled exactly."
         )
     return min(plans, key=attrgetter("loss"))
 
@@ -442,15 +432,15 @@ def _worth_trying(queries: Queries, epsilon: float, delta: float) -> Iterator[st
 
 
 def _within(queries: Queries, epsilon: float, delta: float, noise: str) -> QueryPlan:
-    """Return the plan of a kind of noise, checked by the accountant that will be asked again."""
+    """Return the plan of a kind of noise, checked by the accountant that the ledger uses."""
     for rounding in (0.0, *np.geomspace(1e-7, 1e-2, 12)):
         mechanisms = NOISES[noise].for_all(queries, epsilon * (1.0 - rounding), delta)
         plan = QueryPlan(queries, noise, tuple(mechanisms))
         if _meets(plan.event, epsilon, delta):
             return plan
     raise OutOfRangeError(
-        f"No {noise!r} noise for {len(queries)} queries was found to be private with "
-        f"epsilon={epsilon!r} and delta={delta!r}; noise='auto' finds another."
+        f"noise={noise!r} for {len(queries)} queries is not private at epsilon={epsilon!r} and "
+        f"delta={delta!r}. Use noise='auto'."
     )
 
 
@@ -462,7 +452,7 @@ def _meets(event: Event, epsilon: float, delta: float) -> bool:
 
 
 def _together(query: Query, mechanism: AdditiveMechanism) -> Event:
-    """Return what the answers to a query are: one release, or one for each that may change."""
+    """Return the event of a query: of one release, or one for each number that may change."""
     if mechanism.dimension == query.size or query.l0_sensitivity == 1:
         return mechanism.event
     return SelfComposedEvent(mechanism.event, query.l0_sensitivity)
@@ -477,7 +467,7 @@ def _noisy(
 
 
 def _gaussian(query: Query, mu: float) -> Gaussian:
-    """Return noise that is at most μ-Gaussian DP, the rounding to its grid included."""
+    """Return noise that is at most μ-Gaussian DP, including the rounding to its grid."""
     l2 = query.l2_sensitivity
     first = Gaussian(sensitivity=l2, scale=l2 / mu, dimension=query.size)
     return replace(first, scale=first.scale * max(first.event.mu / mu, 1.0))
@@ -497,13 +487,13 @@ def _optimized(query: Query, epsilon: float, delta: float) -> OptimizedNoise:
 
 
 def _l0_sensitivity(queries: Queries) -> int:
-    """Return how many numbers of all the answers may differ between neighbors."""
+    """Return how many numbers of all answers may differ between neighbors."""
     return sum(query.l0_sensitivity for query in queries)
 
 
 @lru_cache(maxsize=256)
 def _pure_share(queries: Queries, epsilon: float, delta: float) -> float:
-    """Return the pure ε of each of some Laplace releases that are (ε, δ)-DP together."""
+    """Return the pure ε of each Laplace release such that all together are (ε, δ)-DP."""
     n = len(queries)
     if n == 1 or delta == 0.0:
         return epsilon / n
@@ -516,6 +506,6 @@ def _pure_share(queries: Queries, epsilon: float, delta: float) -> float:
 
 
 def _pure(epsilon: float, l1: int, count: int) -> SelfComposedEvent:
-    """Return releases of Laplace noise, on the integers if they have a distance l1 there."""
+    """Return the event of Laplace releases: on the integers for l1 > 0, else on the reals."""
     noise = DiscreteLaplaceEvent(l1 / epsilon, l1) if l1 else LaplaceEvent(1.0 / epsilon)
     return SelfComposedEvent(BetweenNeighborsEvent(noise), count)

@@ -88,7 +88,7 @@ def test_what_is_refused_costs_nothing_and_quotes_nothing(scaler):
     scaler = clone(scaler).set_params(budget=budget)
     weights, text = np.ones(len(X)), pd.DataFrame({"a": ["a secret"]})
     for fit, message in (
-        (lambda: scaler.fit(X, sample_weight=weights), "sample_weight is refused by DP"),
+        (lambda: scaler.fit(X, sample_weight=weights), "does not take sample_weight"),
         (lambda: scaler.fit(text), "column 'a' contains strings"),
         (lambda: clone(scaler).set_params(bounds=None).fit(X), "bounds must be given"),
         (lambda: clone(scaler).set_params(epsilon=np.inf).fit(X), "epsilon must be finite"),
@@ -151,7 +151,7 @@ def test_the_steps_that_were_given_are_left_alone():
     assert given.epsilon == 1.0
     assert given.budget is None
     assert made[0] is public
-    with pytest.raises(ValueError, match="nothing is private"):
+    with pytest.raises(ValueError, match="No step is private"):
         make_private_pipeline(public)
     with pytest.raises(ValueError, match=r"StandardScaler.*would be learned"):
         make_private_pipeline(StandardScaler(), DPLogisticRegression())
