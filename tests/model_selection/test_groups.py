@@ -69,7 +69,7 @@ def test_the_last_step_of_a_pipeline_gets_the_groups():
 
 def test_bad_groups_and_budgets_of_records_are_refused_before_the_spend():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
-    for groups, match in [(GROUPS[1:], "one value for each"), (None, "groups= says whose")]:
+    for groups, match in [(GROUPS[1:], "one value for each"), (None, "persons with groups=")]:
         with pytest.raises(ValueError, match=match):
             search(budget=budget).fit(X, y, groups=groups)
     assert budget.history() == []

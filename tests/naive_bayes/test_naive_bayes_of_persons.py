@@ -98,7 +98,7 @@ def test_persons_stay_persons_in_a_budget_and_in_later_calls():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
     model = DPGaussianNB(**BOUNDS, budget=budget).partial_fit(X, y, groups=WHOSE)
     assert model.privacy_.unit == "person"
-    with pytest.raises(ValueError, match="give groups= in every fit"):
+    with pytest.raises(ValueError, match="Pass groups in every call"):
         DPGaussianNB(**BOUNDS).partial_fit(X, y).partial_fit(X, y, groups=WHOSE)
     with pytest.raises(ValueError, match="Nothing was spent"):
         model.fit(X, y)
