@@ -78,7 +78,7 @@ class AttackRisk:
     @property
     def advantage(self) -> float:
         """Membership advantage: true positive rate less false positive rate of the best test."""
-        return self.delta(0.0)
+        return float(self.delta(0.0))
 
     def true_positive_rate(self, false_positive_rate: float) -> float:
         """Return the true positive rate of the best membership test.
@@ -251,7 +251,7 @@ def gaussian_mu_for(**targets: float | tuple[float, float] | None) -> float:
 
 
 def _accuracy(prior: float, delta: Callable[[float], float]) -> float:
-    return 1.0 - prior + prior * delta(math.log1p(-prior) - math.log(prior))
+    return float(1.0 - prior + prior * delta(math.log1p(-prior) - math.log(prior)))
 
 
 def _share(name: str, value: float) -> float:
