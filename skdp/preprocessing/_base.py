@@ -16,14 +16,14 @@ from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records
 from skdp.data.validation import column_names, validated_numbers
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import Bounded, BoundedStatistic, bounded
+from skdp.statistics._moments import BoundedStatistic, Facts, bounded
 from skdp.support.types import Bounds, MatrixLike, VectorLike
 
 __all__ = ["PrivateScaler"]
 
 
 class PrivateScaler(
-    OneToOneFeatureMixin, TransformerMixin, PrivateEstimator[Records[Bounded], ReleasePlan, Any]
+    OneToOneFeatureMixin, TransformerMixin, PrivateEstimator[Records[Facts], ReleasePlan, Any]
 ):
     """A scaler by a private statistic of each column, after clipping to public bounds."""
 
@@ -91,7 +91,7 @@ class PrivateScaler(
         *,
         sample_weight: None,
         groups: VectorLike | None = None,
-    ) -> Records[Bounded]:
+    ) -> Records[Facts]:
         if sample_weight is not None:
             raise ValueError(
                 f"{type(self).__name__} does not take sample_weight: weights are private, and no "
@@ -100,19 +100,15 @@ class PrivateScaler(
         records = Records.of(self, X, groups=groups)
         return bounded(records, self._bounds())
 
-    def _plan(self, parameters: ReleaseParameters, records: Records[Bounded]) -> ReleasePlan:
+    def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> ReleasePlan:
         plan: ReleasePlan = self._statistic()._plan(parameters, records)
         return plan
 
-    def _read(self, plan: ReleasePlan, records: Records[Bounded], rng: np.random.Generator) -> Any:
+    def _read(self, plan: ReleasePlan, records: Records[Facts], rng: np.random.Generator) -> Any:
         return self._statistic()._read(plan, records, rng)
 
     def _publish(
-        self,
-        plan: ReleasePlan,
-        records: Records[Bounded],
-        released: Any,
-        guarantee: PrivacyGuarantee,
+        self, plan: ReleasePlan, records: Records[Facts], released: Any, guarantee: PrivacyGuarantee
     ) -> Self:
         self._keep(self._statistic()._publish(plan, records, released, guarantee))
         self.privacy_ = guarantee

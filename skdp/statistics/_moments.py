@@ -22,11 +22,11 @@ from skdp.statistics._noise import Terms, half_width, sum_half_widths
 from skdp.statistics._result import Labels, Numbers, Statistic, shown
 from skdp.support.types import Bounds, MatrixLike, VectorLike
 from skdp.workloads import Query, QueryPlan
-from skdp.workloads.plan import ROUNDED_ONCE, becomes_gaussian
+from skdp.workloads.plan import ROUNDED_ONCE, becomes_gaussian, counts_query
 
 __all__ = [
-    "Bounded",
     "BoundedStatistic",
+    "Facts",
     "Interval",
     "Means",
     "Moments",
@@ -76,7 +76,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Bounded:
+class Facts:
     """*Public* facts about columns of numbers: `columns` has no rows, only names and types.
 
     `n_rows` is the number of records, None if it is private, as it is in each group.
@@ -109,13 +109,13 @@ class Bounded:
 
 def bounded(
     records: Records[Any], bounds: Bounds | ColumnBounds | None, keys: Keys | None = None
-) -> Records[Bounded]:
+) -> Records[Facts]:
     """Return records of numbers, after checks of types and bounds."""
     columns = records.columns
     checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
     records.check(partial(_check, keys))
     n_rows = records.n_known if keys is None else None
-    return records.with_facts(Bounded(checked, keys, n_rows, columns.without_rows()))
+    return records.with_facts(Facts(checked, keys, n_rows, columns.without_rows()))
 
 
 def _check(keys: Keys | None, records: Records[Any]) -> None:
@@ -125,7 +125,7 @@ def _check(keys: Keys | None, records: Records[Any]) -> None:
 
 
 @dataclass(eq=False)
-class BoundedStatistic(PrivateFit[Records[Bounded], PlanT, ReleasedT]):
+class BoundedStatistic(PrivateFit[Records[Facts], PlanT, ReleasedT]):
     """The release of a statistic of numbers within bounds."""
 
     bounds: Bounds | None
@@ -137,7 +137,7 @@ class BoundedStatistic(PrivateFit[Records[Bounded], PlanT, ReleasedT]):
 
     def _check_data(
         self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
-    ) -> Records[Bounded]:
+    ) -> Records[Facts]:
         keys = Keys.of(x, self.by, self.keys)
         public = parameters.neighboring.count_is_public
         records = Records.of_columns(x, by=self.by, groups=groups, count_is_public=public)
@@ -165,41 +165,31 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
     def _numbers(units: np.ndarray) -> Sums:
         """Return the numbers of each part for some rows that were mapped to [−1, 1]."""
 
-    def _plan(self, parameters: ReleaseParameters, records: Records[Bounded]) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QueryPlan:
         asked, n_changed = records.facts, parameters.neighboring.n_changed
         parts = self._parts(asked.n_columns)
         if records.is_weighted:  # the sums of weighted rows are rounded number by number
             parts = tuple(replace(part, farthest=math.inf) for part in parts)
         queries = [part.query(n_changed, asked.n_groups) for part in parts]
         if asked.n_rows is None:
-            queries.append(_row_counts(n_changed, asked.n_groups))
+            n_groups = asked.n_groups
+            queries.append(counts_query("count", n_groups or 1, n_changed if n_groups else 1))
         return parameters.plan_queries(queries, self.noise)
 
-    def _read(self, plan: QueryPlan, records: Records[Bounded], rng: np.random.Generator) -> Sums:
+    def _read(self, plan: QueryPlan, records: Records[Facts], rng: np.random.Generator) -> Sums:
         sizes = {part.name: part.size for part in self._parts(records.facts.n_columns)}
         numbers = partial(_numbers_of, self._numbers)
         answers = exact_sums(sizes | {"count": 1}, records, numbers, records.facts.keys)
         return plan.release(answers, rng)
 
-    def _means(self, plan: QueryPlan, asked: Bounded, released: Sums) -> Means:
+    def _means(self, plan: QueryPlan, asked: Facts, released: Sums) -> Means:
         radii = {part.name: part.radius for part in self._parts(asked.n_columns)}
         if asked.n_groups is not None:
             released = {name: sums.reshape(asked.n_groups, -1) for name, sums in released.items()}
         return Means(plan, radii, released, asked.n_rows)
 
 
-def _row_counts(n_changed: int, n_groups: int | None) -> Query:
-    """Return the query of the number of rows, of each group if there are groups."""
-    return Query(
-        "count",
-        size=n_groups or 1,
-        linf_sensitivity=1.0,
-        l0_sensitivity=1 if n_groups is None else n_changed,
-        integer=True,
-    )
-
-
-def _numbers_of(numbers: Callable[[np.ndarray], Sums], records: Records[Bounded]) -> Iterator[Sums]:
+def _numbers_of(numbers: Callable[[np.ndarray], Sums], records: Records[Facts]) -> Iterator[Sums]:
     """Yield the numbers of some rows at a time, and 1 for each row."""
     for rows, _ in records.chunks():
         units = records.facts.bounds.unit(rows)

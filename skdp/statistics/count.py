@@ -15,7 +15,8 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._result import Labels, NoisyNumbers
 from skdp.support.types import MatrixLike, RandomState, VectorLike
-from skdp.workloads import Query, QueryPlan
+from skdp.workloads import QueryPlan
+from skdp.workloads.plan import counts_query
 
 __all__ = ["count"]
 
@@ -121,13 +122,8 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
     def _plan(self, parameters: ReleaseParameters, records: Records[Keys | None]) -> QueryPlan:
         n, keys = records.columns.n_columns, records.facts
         n_changed = 1 if keys is None else parameters.neighboring.n_changed
-        query = Query(
-            "count",
-            size=n if keys is None else keys.n_groups * n,
-            linf_sensitivity=1.0,
-            l0_sensitivity=n_changed * n,
-            integer=True,
-        )
+        n_groups = 1 if keys is None else keys.n_groups
+        query = counts_query("count", n_groups * n, n_changed * n)
         return parameters.plan_queries([query], self.noise)
 
     def _read(

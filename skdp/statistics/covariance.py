@@ -11,7 +11,7 @@ from skdp.data.exact_sums import Sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import (
-    Bounded,
+    Facts,
     Interval,
     Means,
     Moments,
@@ -103,7 +103,8 @@ def covariance(
 ) -> Covariance:
     """Release the covariance matrix of the columns and their means together, privately.
 
-    Values outside the bounds are clipped. Missing values count as the middle of the bounds.
+    Values outside the bounds are clipped. Missing values count as the middle of the bounds;
+    `describe` leaves them out.
 
     Parameters
     ----------
@@ -148,9 +149,6 @@ def covariance(
     of its values change sign: ⌊d²/4⌋ of them by 2 each, for d columns. Under ``add_remove_one`` the
     number of rows is part of the release.
 
-    **Missing values.** `describe` leaves them out. Otherwise pass complete rows only, and use
-    ``add_remove_one``, because the number of complete rows is private.
-
     Examples
     --------
     >>> import numpy as np
@@ -182,11 +180,7 @@ class CovarianceStatistic(MomentsStatistic):
         return {"x": units, "square": units**2 - 0.5, "product": units[:, i] * units[:, j]}
 
     def _publish(
-        self,
-        plan: QueryPlan,
-        records: Records[Bounded],
-        released: Sums,
-        guarantee: PrivacyGuarantee,
+        self, plan: QueryPlan, records: Records[Facts], released: Sums, guarantee: PrivacyGuarantee
     ) -> Covariance:
         asked = records.facts
         means, bounds = self._means(plan, asked, released), asked.bounds

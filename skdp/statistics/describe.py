@@ -34,6 +34,7 @@ from skdp.statistics._result import Labels, Statistic, risk_of
 from skdp.statistics.quantile import QuantilePlan, Ranks, cell_counts, choose_all
 from skdp.support.types import Bounds, Categories, Label, MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
+from skdp.workloads.plan import counts_query
 
 __all__ = ["Description", "describe"]
 
@@ -221,13 +222,7 @@ class Layout:
         d, moved = len(self.numbers), len(self.numbers) + len(self.categories) * n_changed
         if self.keys is not None:
             moved = n_changed * (d + len(self.categories))
-        counts = Query(
-            "count",
-            size=self.n_groups * (d + self.n_cells),
-            linf_sensitivity=1.0,
-            l0_sensitivity=moved,
-            integer=True,
-        )
+        counts = counts_query("count", self.n_groups * (d + self.n_cells), moved)
         parts = (Part("x", d), Part("square", d, 0.5)) if d else ()
         n_groups = None if self.keys is None else self.n_groups
         return [counts, *(part.query(n_changed, n_groups) for part in parts)]

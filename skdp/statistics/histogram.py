@@ -18,7 +18,8 @@ from skdp.data.records import Records, check_numeric
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._result import Axes, Labels, NoisyNumbers
 from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
-from skdp.workloads import Query, QueryPlan
+from skdp.workloads import QueryPlan
+from skdp.workloads.plan import counts_query
 
 __all__ = ["histogram"]
 
@@ -147,13 +148,7 @@ class HistogramStatistic(PrivateFit[Records[Grid], QueryPlan, Sums]):
         return records.with_facts(Grid(edges, columns.labels))
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Grid]) -> QueryPlan:
-        query = Query(
-            "cells",
-            size=records.facts.n_cells,
-            linf_sensitivity=1.0,
-            l0_sensitivity=parameters.neighboring.n_changed,
-            integer=True,
-        )
+        query = counts_query("cells", records.facts.n_cells, parameters.neighboring.n_changed)
         return parameters.plan_queries([query], self.noise)
 
     def _read(self, plan: QueryPlan, records: Records[Grid], rng: np.random.Generator) -> Sums:

@@ -18,7 +18,8 @@ from skdp.statistics._noise import half_width
 from skdp.statistics._result import framed, risk_of, view
 from skdp.support.types import Categories, Label, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_count
-from skdp.workloads import Query, QueryPlan
+from skdp.workloads import QueryPlan
+from skdp.workloads.plan import counts_query
 
 __all__ = ["Marginals", "marginals"]
 
@@ -256,15 +257,9 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
         return records.with_facts(Tables(values, named))
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Tables]) -> QueryPlan:
-        asked = records.facts
+        asked, n_changed = records.facts, parameters.neighboring.n_changed
         queries = [
-            Query(
-                str(key),
-                size=int(np.prod(asked.shape(table))),
-                linf_sensitivity=1.0,
-                l0_sensitivity=parameters.neighboring.n_changed,
-                integer=True,
-            )
+            counts_query(str(key), int(np.prod(asked.shape(table))), n_changed)
             for key, table in asked.columns.items()
         ]
         return parameters.plan_queries(queries, self.noise)

@@ -12,7 +12,7 @@ from skdp.budget import PrivacyBudget
 from skdp.data.exact_sums import Sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import Bounded, Interval, Moments, MomentsStatistic, Part
+from skdp.statistics._moments import Facts, Interval, Moments, MomentsStatistic, Part
 from skdp.statistics._result import Numbers, risk_of
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 from skdp.workloads import QueryPlan
@@ -82,7 +82,8 @@ def mean(
 ) -> Mean:
     """Average the values of each column privately.
 
-    Values outside the bounds are clipped. Missing values count as the middle of the bounds.
+    Values outside the bounds are clipped. Missing values count as the middle of the bounds;
+    `describe` leaves them out.
 
     Parameters
     ----------
@@ -133,9 +134,6 @@ def mean(
     record is in one group, so that all groups cost as much as one. A replaced record changes Σu by
     2 in one group, or Σu and the released number of rows by 1 in each of two groups.
 
-    **Missing values.** `describe` leaves them out. Otherwise pass complete rows only, and use
-    ``add_remove_one``, because the number of complete rows is private.
-
     Examples
     --------
     >>> import numpy as np
@@ -164,11 +162,7 @@ class MeanStatistic(MomentsStatistic):
         return {"x": units}
 
     def _publish(
-        self,
-        plan: QueryPlan,
-        records: Records[Bounded],
-        released: Sums,
-        guarantee: PrivacyGuarantee,
+        self, plan: QueryPlan, records: Records[Facts], released: Sums, guarantee: PrivacyGuarantee
     ) -> Mean:
         asked = records.facts
         means, bounds = self._means(plan, asked, released), asked.bounds

@@ -21,7 +21,7 @@ from skdp.privacy import Event, PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._loss_ranges import Neighbors, Ranges, composed
 from skdp.statistics._margin import Margin
-from skdp.statistics._moments import Bounded, BoundedStatistic
+from skdp.statistics._moments import BoundedStatistic, Facts
 from skdp.statistics._rank import Rank
 from skdp.statistics._result import Labels, Numbers, Statistic, risk_of
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
@@ -138,8 +138,9 @@ def quantile(
     """Choose quantiles of each column from a public grid, privately.
 
     The grid has 2^14 cells between the bounds. Values outside the bounds are clipped. Missing
-    values count as the middle of the bounds. An interval ends at quantiles of a lower and a higher
-    rank: as far away as noise, and sampling, may have moved this one.
+    values count as the middle of the bounds; `describe` leaves them out. An interval ends at
+    quantiles of a lower and a higher rank: as far away as noise, and sampling, may have moved this
+    one.
 
     Parameters
     ----------
@@ -205,9 +206,6 @@ def quantile(
     The choices in all groups are one release of bounded range, also for persons whose rows are in
     several groups. Under ``add_remove_one`` several quantiles of a column share a range as well.
     Columns are composed. Proofs: *Quantiles* in the documentation.
-
-    **Missing values.** `describe` leaves them out. Otherwise pass complete rows only, and use
-    ``add_remove_one``, because the number of complete rows is private.
 
     Examples
     --------
@@ -371,11 +369,11 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
 
     def _check_data(
         self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
-    ) -> Records[Bounded]:
+    ) -> Records[Facts]:
         self._asked()
         return super()._check_data(parameters, x, groups=groups)
 
-    def _plan(self, parameters: ReleaseParameters, records: Records[Bounded]) -> QuantilePlan:
+    def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QuantilePlan:
         asked, n_changed = records.facts, parameters.neighboring.n_changed
         neighbors = Neighbors(n_changed, asked.n_groups or 1, records.is_weighted)
         accountant = "gdp" if parameters.counts_gaussians else "pld"
@@ -389,7 +387,7 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
         )
 
     def _read(
-        self, plan: QuantilePlan, records: Records[Bounded], rng: np.random.Generator
+        self, plan: QuantilePlan, records: Records[Facts], rng: np.random.Generator
     ) -> np.ndarray:
         """Return the chosen grid points, of shape (n_groups, n_ranks, n_columns)."""
         numbers = partial(cell_counts, records.facts.bounds, records.facts.keys)
@@ -399,7 +397,7 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
     def _publish(
         self,
         plan: QuantilePlan,
-        records: Records[Bounded],
+        records: Records[Facts],
         released: np.ndarray,
         guarantee: PrivacyGuarantee,
     ) -> Quantile:
@@ -417,7 +415,7 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
             _labels=Labels((*groups, ("quantile", asked.q), columns), facts.columns.library),
         )
 
-    def _shaped(self, values: np.ndarray, facts: Bounded) -> Numbers:
+    def _shaped(self, values: np.ndarray, facts: Facts) -> Numbers:
         """Return values of shape (n_groups, n_probabilities, n_columns) without needless axes."""
         values = values[0] if facts.keys is None else values
         values = values if np.ndim(self.q) else values[..., 0, :]

@@ -14,7 +14,7 @@ from skdp.budget import PrivacyBudget
 from skdp.data.exact_sums import Sums, exact_sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import Bounded, BoundedStatistic
+from skdp.statistics._moments import BoundedStatistic, Facts
 from skdp.statistics._result import NoisyNumbers
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
@@ -40,8 +40,8 @@ def sum(
     """Sum the values of each column privately.
 
     Values outside the bounds are clipped. Missing values count as the middle of the bounds if the
-    number of rows is public, else (also with `keys`) as 0, clipped. A person with several rows adds
-    their mean: to get totals, add up the rows of each person first.
+    number of rows is public, else (also with `keys`) as 0, clipped. `describe` leaves them out. A
+    person with several rows adds their mean: to get totals, add up the rows of each person first.
 
     Parameters
     ----------
@@ -91,9 +91,6 @@ def sum(
     changes the sums of one group. A replaced record changes those of one group by high − low, or
     those of two groups by max(abs(low), abs(high)) each.
 
-    **Missing values.** `describe` leaves them out. Otherwise pass complete rows only, and use
-    ``add_remove_one``, because the number of complete rows is private.
-
     Examples
     --------
     >>> import numpy as np
@@ -117,21 +114,17 @@ class SumStatistic(BoundedStatistic[QueryPlan, Sums]):
 
     released_as = "statistics.sum"
 
-    def _plan(self, parameters: ReleaseParameters, records: Records[Bounded]) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QueryPlan:
         query = _query(records.facts, parameters.neighboring.n_changed)
         return parameters.plan_queries([query], self.noise)
 
-    def _read(self, plan: QueryPlan, records: Records[Bounded], rng: np.random.Generator) -> Sums:
+    def _read(self, plan: QueryPlan, records: Records[Facts], rng: np.random.Generator) -> Sums:
         asked = records.facts
         numbers = _whole if asked.n_rows is None else _centered
         return plan.release(exact_sums({"sum": asked.n_columns}, records, numbers, asked.keys), rng)
 
     def _publish(
-        self,
-        plan: QueryPlan,
-        records: Records[Bounded],
-        released: Sums,
-        guarantee: PrivacyGuarantee,
+        self, plan: QueryPlan, records: Records[Facts], released: Sums, guarantee: PrivacyGuarantee
     ) -> NoisyNumbers:
         asked, sums = records.facts, released["sum"]
         bounds = asked.bounds
@@ -145,7 +138,7 @@ class SumStatistic(BoundedStatistic[QueryPlan, Sums]):
         return NoisyNumbers(value, guarantee, _plan=plan, _unit=noise_unit, _labels=asked.labels)
 
 
-def _query(asked: Bounded, n_changed: int) -> Query:
+def _query(asked: Facts, n_changed: int) -> Query:
     """Return the query: in units of `_centered` or `_whole`, and of the largest values by group."""
     n, bounds = asked.n_columns, asked.bounds
     if asked.n_groups is None:
@@ -163,10 +156,10 @@ def _query(asked: Bounded, n_changed: int) -> Query:
     )
 
 
-def _centered(records: Records[Bounded]) -> Iterator[Sums]:
+def _centered(records: Records[Facts]) -> Iterator[Sums]:
     return ({"sum": records.facts.bounds.unit(rows)} for rows, _ in records.chunks())
 
 
-def _whole(records: Records[Bounded]) -> Iterator[Sums]:
+def _whole(records: Records[Facts]) -> Iterator[Sums]:
     bounds = records.facts.bounds
     return ({"sum": bounds.clip(rows, 0.0) / bounds.largest} for rows, _ in records.chunks())

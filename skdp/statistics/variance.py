@@ -12,7 +12,7 @@ from skdp.data.exact_sums import Sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import (
-    Bounded,
+    Facts,
     Moments,
     MomentsStatistic,
     Part,
@@ -71,7 +71,8 @@ def variance(
 ) -> Variance:
     """Release the variance and the mean of each column together, privately.
 
-    Values outside the bounds are clipped. Missing values count as the middle of the bounds.
+    Values outside the bounds are clipped. Missing values count as the middle of the bounds;
+    `describe` leaves them out.
 
     Parameters
     ----------
@@ -121,9 +122,6 @@ def variance(
     under ``add_remove_one``, where the number of rows is part of the release. All groups cost as
     much as one, as in `mean`.
 
-    **Missing values.** `describe` leaves them out. Otherwise pass complete rows only, and use
-    ``add_remove_one``, because the number of complete rows is private.
-
     Examples
     --------
     >>> import numpy as np
@@ -152,11 +150,7 @@ class VarianceStatistic(MomentsStatistic):
         return {"x": units, "square": units**2 - 0.5}
 
     def _publish(
-        self,
-        plan: QueryPlan,
-        records: Records[Bounded],
-        released: Sums,
-        guarantee: PrivacyGuarantee,
+        self, plan: QueryPlan, records: Records[Facts], released: Sums, guarantee: PrivacyGuarantee
     ) -> Variance:
         asked = records.facts
         means, bounds = self._means(plan, asked, released), asked.bounds

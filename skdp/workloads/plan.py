@@ -53,6 +53,7 @@ __all__ = [
     "Query",
     "QueryPlan",
     "becomes_gaussian",
+    "counts_query",
     "plan_queries",
 ]
 
@@ -136,6 +137,11 @@ class Query:
             l2_sensitivity=self.l2_sensitivity * rounding,
             integer=False,
         )
+
+
+def counts_query(name: str, size: int, n_changed: int) -> Query:
+    """Return a query of `size` counts; a record changes at most `n_changed` of them, by 1."""
+    return Query(name, size=size, linf_sensitivity=1.0, l0_sensitivity=n_changed, integer=True)
 
 
 Queries = tuple[Query, ...]
