@@ -10,7 +10,6 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import NonPrivatePlan
 from skdp.budget import PrivacyBudget
@@ -173,7 +172,6 @@ class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
         ndarray of shape (n_samples,)
             As private as X: each label depends on one row of X and on released numbers.
         """
-        check_is_fitted(self, "cluster_centers_")
         X = self._filled(X)
         return np.asarray(pairwise_distances_argmin(X, self._centers(X)), dtype=np.int32)
 
@@ -191,7 +189,6 @@ class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
         ndarray of shape (n_samples, n_clusters)
             As private as X: each row depends on one row of X and on released numbers.
         """
-        check_is_fitted(self, "cluster_centers_")
         X = self._filled(X)
         return np.asarray(euclidean_distances(X, self._centers(X)))
 
@@ -211,7 +208,6 @@ class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
         float
             As private as X.
         """
-        check_is_fitted(self, "cluster_centers_")
         X = self._filled(X)
         _, distances = pairwise_distances_argmin_min(X, self._centers(X))
         return -float(np.square(distances, dtype=np.float64).sum())

@@ -176,7 +176,6 @@ class DPPCA(BoundedRowsTransformer[Components | PCA]):
         ndarray of shape (n_samples, n_components)
             As private as X: each row depends on one row of X and on released numbers.
         """
-        check_is_fitted(self, "components_")
         X = self._filled(X)
         directions = self.components_.T.astype(X.dtype, copy=False)
         projected = X @ directions

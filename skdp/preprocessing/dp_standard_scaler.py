@@ -45,8 +45,8 @@ class DPStandardScaler(PrivateScaler):
     Attributes
     ----------
     mean_, var_, scale_ : ndarray of shape (n_features,)
-        *Released.* `scale_` is the root of `var_`, or if that is larger of a quantile of the noise
-        in `var_`: its size exceeds this quantile with probability 0.62.
+        *Released.* `scale_` is the root of `var_`, but at least the root of the size that the noise
+        in `var_` exceeds with probability 0.62.
     privacy_ : PrivacyGuarantee
         *Public.* The release and its guarantee.
     n_features_in_ : int

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleasedT, ReleaseParameters
 from skdp.data.column_facts import ColumnBounds
@@ -124,13 +125,11 @@ class BoundedRowsTransformer(
         """Fit by the steps of the plan."""
 
     def _filled(self, X: MatrixLike) -> np.ndarray:
-        """Return rows to transform as floats, with missing values replaced as in `fit`.
-
-        They are copied only if a value is missing.
-        """
+        """Return rows to transform as floats, with missing values replaced as in `fit`."""
+        check_is_fitted(self, "privacy_")
         X = validated_numbers(self, X, reset=False, dtype=_FLOATS)
         missing = np.isnan(X)
-        if self._filling is not None and missing.any():
+        if self._filling is not None and missing.any():  # else X need not be copied
             X = np.where(missing, self._filling.astype(X.dtype), X)
         refuse_missing(X, column_names(self))
         return X

@@ -221,7 +221,7 @@ class Means:
         """Return the noisy sums of a part over the number of rows, not clipped."""
         return np.asarray(self.sums[name] / self.count)
 
-    def is_precise(self, name: str, risk: float) -> Any:
+    def is_precise(self, name: str, risk: float) -> bool | np.ndarray:
         """Return where a mean's noise is so small that functions of it are nearly linear."""
         count_width = 0.0 if self.n_rows else half_width(self.plan, "count", risk)
         return max(half_width(self.plan, name, risk), count_width) <= _SMALL * self.count

@@ -223,16 +223,10 @@ def quantile(
 
 @dataclass(frozen=True)
 class QuantilePlan:
-    """Choices by the exponential mechanism, all with the same noise.
+    """Choices by the exponential mechanism for the ranks of each column, with equal noise.
 
-    Parameters
-    ----------
-    choice : ExponentialMechanism
-    ranges : tuple of (float, int)
-        In rows: lengths of intervals in which one record moves the utilities of choices that are
-        charged together, and the number of intervals of each length.
-    ranks : tuple of tuple of Rank
-        The ranks of each column.
+    `ranges` has the lengths, in rows, of intervals in which one record moves the utilities of
+    choices that are charged together, and the number of intervals of each length.
     """
 
     choice: ExponentialMechanism
@@ -259,11 +253,7 @@ class Ranks:
 
     @classmethod
     def check(
-        cls,
-        q: ArrayLike,
-        level: float | None,
-        sampling: bool = False,
-        ties: bool | str = "auto",
+        cls, q: ArrayLike, level: float | None, sampling: bool = False, ties: bool | str = "auto"
     ) -> Ranks:
         """Return the settings, or raise ValueError."""
         probabilities = np.atleast_1d(np.asarray(q, dtype=float))
@@ -377,14 +367,8 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
         asked, n_changed = records.facts, parameters.neighboring.n_changed
         neighbors = Neighbors(n_changed, asked.n_groups or 1, records.is_weighted)
         accountant = "gdp" if parameters.counts_gaussians else "pld"
-        return self._asked().planned(
-            parameters.epsilon,
-            parameters.delta,
-            accountant,
-            neighbors,
-            asked.n_rows,
-            asked.columns.may_repeat,
-        )
+        target, may_repeat = (parameters.epsilon, parameters.delta), asked.columns.may_repeat
+        return self._asked().planned(*target, accountant, neighbors, asked.n_rows, may_repeat)
 
     def _read(
         self, plan: QuantilePlan, records: Records[Facts], rng: np.random.Generator
