@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -23,14 +22,15 @@ from skdp.samplers.kernels.tangent_rejection import TangentStep
 from skdp.samplers.proximal_tv import ProximalTVSampler
 from skdp.samplers.registry import REFERENCE_SAMPLERS, SAMPLERS
 from skdp.support.random import noise_generator
+from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real, check_size
 
 __all__ = ["draw_black_box", "draw_samples"]
 
 
-_RELAXATIONS = 30.0  # times 1/α, for which a "stable" sampler runs
+_RELAXATIONS = 30.0  # run time of a "stable" sampler, in units of 1/α
 _TV = 1e-6
-_TRIALS, _FEW_TRIES = 5, 40  # by which "cheapest" decides
+_TRIALS, _FEW_TRIES = 5, 40  # for the choice of "cheapest"
 _NO_LIMIT = 1e300
 _BY_NAME = (
     "logistic",
@@ -44,8 +44,8 @@ _BY_NAME = (
 
 
 def draw_samples(
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: VectorLike,
     *,
     loss: str | Loss = "logistic",
     temperature: float = 1.0,
@@ -54,20 +54,20 @@ def draw_samples(
     sampler: str | Sampler = "cheapest",
     tv: float = _TV,
     n_draws: int = 1,
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Draw independently from the density ∝ exp(−c·Σ ℓ(y_i, x_i·θ) − (α/2)·|θ|²).
+    """Return independent samples from the density ∝ exp(−c·Σ ℓ(y_i, x_i·θ) − (α/2)·|θ|²).
 
-    For research on samplers. **Nothing here is private**: rows are taken as they are and their
-    largest norm is looked at, no budget is charged, and no guarantee is made or returned.
+    For research on samplers. **Nothing here is private**: rows are not clipped, their largest norm
+    is used, no budget is charged, and there is no guarantee.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, d)
-        Rows, neither clipped nor given an intercept.
+        Rows; they are not clipped and get no intercept.
     y : array-like of shape (n_samples,)
-        Labels as the loss wants them: −1 and +1 for two classes, 0..K−1 for K, else any numbers.
+        Targets coded for the loss: −1 and +1 for two classes, 0..K−1 for K, else any numbers.
     loss : str or Loss
         One of "logistic", "clipped_logistic", "hinge", "smoothed_hinge", "huber", "squared",
         "quantile", or an instance of any loss.
@@ -76,19 +76,19 @@ def draw_samples(
     prior_precision : float
         α, in 1/coefficient².
     domain : Ball or None
-        To which the density is restricted.
+        Domain of the density; None for all of space.
     sampler : str or Sampler
         A name from `SAMPLERS` or `REFERENCE_SAMPLERS`, an instance, or "cheapest": "exact" if it
-        finds each of 5 samples within 40 proposals; else "localized", or "proximal_tv" where
-        "localized" is not possible. That rule looks at the data, so estimators do not have it.
+        finds each of 5 samples within 40 proposals; else "localized" if possible, or
+        "proximal_tv". That rule reads the data, so estimators do not offer it.
     tv : float in (0, 1)
-        Total variation that the distribution of each sample of a "tv" sampler may be off.
+        Largest total variation between a "tv" sampler's distribution and the density.
     n_draws : int
-        Number of samples, each of them a whole run of the sampler.
+        Number of samples, each from a separate run of the sampler.
     random_state : None, int, Generator or RandomState
-        The same integer gives the same samples, whatever `n_jobs` is.
+        The same integer gives the same samples for any `n_jobs`.
     n_jobs : int or None
-        How many processes draw, as in joblib.
+        Number of processes, as in joblib.
 
     Returns
     -------
@@ -97,10 +97,10 @@ def draw_samples(
 
     Notes
     -----
-    Samplers that are named refuse what the worst data would make endless; "cheapest" does not.
+    Named samplers reject settings that take too long for the worst data; "cheapest" does not.
 
-    A "stable" sampler runs for 30 relaxation times 1/α of its clock, which leaves less than 1e-9
-    of the distance from its start to the density.
+    A "stable" sampler runs for 30 relaxation times 1/α, which leaves less than 1e-9 of the distance
+    from its start to the density.
 
     Examples
     --------
@@ -121,12 +121,12 @@ def draw_black_box(
     *,
     tv: float = _TV,
     n_draws: int = 1,
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Draw independently from a density whose potential is known by its values only.
+    """Return independent samples from a density with a potential given by its values only.
 
-    It is the sampler "zeroth_order" on functions of one's own. For research: nothing is private.
+    Applies the sampler "zeroth_order" to custom functions. For research: nothing is private.
 
     Parameters
     ----------
@@ -134,13 +134,13 @@ def draw_black_box(
         Convex functions, their Lipschitz constant and the ridge. With more than one process the
         function must be picklable.
     tv : float
-        Total variation that the distribution of each sample may be off.
+        Largest total variation between each sample's distribution and the density.
     n_draws : int
-        Number of samples, each of them a whole run of the sampler.
+        Number of samples, each from a separate run of the sampler.
     random_state : None, int, Generator or RandomState
-        The same integer gives the same samples, whatever `n_jobs` is.
+        The same integer gives the same samples for any `n_jobs`.
     n_jobs : int or None
-        How many processes draw, as in joblib.
+        Number of processes, as in joblib.
 
     Returns
     -------
@@ -171,10 +171,10 @@ def draw_black_box(
 def _independent(
     draw: Callable[[np.random.Generator], np.ndarray],
     n_draws: int,
-    random_state: Any,
+    random_state: RandomState,
     n_jobs: int | None,
 ) -> np.ndarray:
-    """Return samples, stacked. Each has a spawned stream, so that `n_jobs` changes nothing."""
+    """Return stacked samples, each from a spawned stream, so that `n_jobs` changes nothing."""
     streams = noise_generator(random_state).spawn(check_count("n_draws", n_draws))
     return np.stack(Parallel(n_jobs=n_jobs)(delayed(draw)(stream) for stream in streams))
 
@@ -212,7 +212,9 @@ def _cheapest_near(target: Target) -> Sampler:
     return (LocalizedSampler if local else ProximalTVSampler)(max_passes=_NO_LIMIT)
 
 
-def _target(X: Any, y: Any, loss: Loss, temperature: float, prior_precision: float) -> Target:
+def _target(
+    X: MatrixLike, y: VectorLike, loss: Loss, temperature: float, prior_precision: float
+) -> Target:
     X = check_array(X, accept_sparse="csr", dtype=np.float64, copy=sparse.issparse(X))
     if sparse.issparse(X):
         X.sum_duplicates()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.mechanisms._grid import from_steps, grid_step, to_steps
 from skdp.mechanisms.base import Mechanism
@@ -75,7 +75,7 @@ class DataDependentNoise(Mechanism):
     _: KW_ONLY
     partition: Sequence[float]
     sensitivity: float = 1.0
-    loss: str | Callable[[np.ndarray], Any] = "l1"
+    loss: str | Callable[[np.ndarray], ArrayLike] = "l1"
     weights: Sequence[float] | None = None
     costs: Sequence[Sequence[float]] | None = None
     cap: float | None = None
@@ -170,7 +170,7 @@ class DataDependentNoise(Mechanism):
         """Width of the grid on which values are released, a power of two."""
         return grid_step(self.sensitivity)
 
-    def losses(self, loss: str | Callable[[np.ndarray], Any]) -> np.ndarray:
+    def losses(self, loss: str | Callable[[np.ndarray], ArrayLike]) -> np.ndarray:
         """Return the expected loss in each part.
 
         Parameters
@@ -184,7 +184,7 @@ class DataDependentNoise(Mechanism):
         """
         return self.probabilities @ self._means(loss)
 
-    def release(self, value: Any, rng: np.random.Generator) -> float:
+    def release(self, value: float, rng: np.random.Generator) -> float:
         """Return `value`, clipped to the range of the partition, plus the noise of its part.
 
         Parameters
@@ -204,7 +204,7 @@ class DataDependentNoise(Mechanism):
         noise = self._distributions[part].draw(1, rng, self._steps)
         return float(from_steps(place + noise, self.step)[0])
 
-    def _means(self, loss: str | Callable[[np.ndarray], Any]) -> np.ndarray:
+    def _means(self, loss: str | Callable[[np.ndarray], ArrayLike]) -> np.ndarray:
         return cell_means(ScaledLoss(loss), self.edges)
 
     @property
@@ -231,7 +231,7 @@ class DataDependentNoise(Mechanism):
         )
 
 
-def _numbers(name: str, values: Any, low: float) -> tuple[float, ...]:
+def _numbers(name: str, values: Iterable[float], low: float) -> tuple[float, ...]:
     try:
         return tuple(check_real(f"{name}[{i}]", one, low=low) for i, one in enumerate(values))
     except TypeError:

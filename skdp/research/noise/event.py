@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from skdp.privacy.neighboring import Neighboring
 from skdp.support.validation import check_count, check_real
 
 __all__ = ["DataDependentNoiseEvent", "reachable_shifts"]
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def reachable_shifts(partition: Sequence[int], farthest: int) -> list[tuple[int,
     return found
 
 
-def _sequence(name: str, values: Any) -> tuple[Any, ...]:
+def _sequence(name: str, values: Iterable[Value]) -> tuple[Value, ...]:
     try:
         found = tuple(values)
     except TypeError:
@@ -108,7 +110,7 @@ def _sequence(name: str, values: Any) -> tuple[Any, ...]:
     return found
 
 
-def _numbers(name: str, values: Any) -> tuple[float, ...]:
+def _numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
     return tuple(
         check_real(f"{name}[{i}]", value, low=-1e15, high=1e15)
         for i, value in enumerate(_sequence(name, values))

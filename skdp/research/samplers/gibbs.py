@@ -49,7 +49,7 @@ class GibbsSampler(Sampler):
         if setting.loss != self.loss:
             raise IncompatibleSolverError(
                 f"{type(self).__name__} needs {self.loss!r}, got {setting.loss!r}. "
-                "sampler='proximal' takes any."
+                "Use sampler='proximal'."
             )
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
@@ -83,7 +83,7 @@ def _gaussian_given(
 
 @dataclass(frozen=True)
 class LogisticGibbsSampler(GibbsSampler):
-    """Alternate a Pólya-Gamma number for each record with coefficients from a Gaussian.
+    """Gibbs sampler of the logistic loss, with a Pólya-Gamma variable per record.
 
     With z_i = y_i·a_i and m = z_i·θ, (1 + e^(−m))^(−c) is the integral over ω of
     e^(cm/2 − ωm²/2) against the distribution PG(c, 0). Given θ, ω_i ~ PG(c, z_i·θ); given ω,
@@ -110,13 +110,9 @@ class LogisticGibbsSampler(GibbsSampler):
     loss: ClassVar[Loss] = LogisticLoss()
 
     def _move(self, target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return _logistic_move(target, theta, rng)
-
-
-def _logistic_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    c = target.temperature
-    weights = _polya_gamma(c, np.abs(in_memory(target.design).scores(theta)), rng)
-    return _gaussian_given(target, weights, 0.5 * c * in_memory(target.design).targets, rng)
+        c, design = target.temperature, in_memory(target.design)
+        weights = _polya_gamma(c, np.abs(design.scores(theta)), rng)
+        return _gaussian_given(target, weights, 0.5 * c * design.targets, rng)
 
 
 def _polya_gamma(shape: float, tilt: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -138,7 +134,7 @@ def _polya_gamma(shape: float, tilt: np.ndarray, rng: np.random.Generator) -> np
 
 @dataclass(frozen=True)
 class HingeGibbsSampler(GibbsSampler):
-    """Alternate a scale for each record with coefficients from a Gaussian.
+    """Gibbs sampler of the hinge loss, with a scale variable per record.
 
     With z_i = y_i·a_i and b = c/2, exp(−c·max(0, u)) is the integral over λ > 0 of a multiple of
     λ^(−1/2)·exp(−(u + bλ)²/(2λ)), u = 1 − z_i·θ. Given θ, 1/λ_i is inverse Gaussian with mean
@@ -162,15 +158,11 @@ class HingeGibbsSampler(GibbsSampler):
     loss: ClassVar[Loss] = HingeLoss()
 
     def _move(self, target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return _hinge_move(target, theta, rng)
-
-
-def _hinge_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    b = 0.5 * target.temperature
-    y = in_memory(target.design).targets
-    gap = np.maximum(np.abs(1.0 - y * in_memory(target.design).scores(theta)), _LEAST_GAP)
-    weights = _inverse_gaussian(b / gap, b * b, rng)
-    return _gaussian_given(target, weights, y * (weights + b), rng)
+        b, design = 0.5 * target.temperature, in_memory(target.design)
+        y = design.targets
+        gap = np.maximum(np.abs(1.0 - y * design.scores(theta)), _LEAST_GAP)
+        weights = _inverse_gaussian(b / gap, b * b, rng)
+        return _gaussian_given(target, weights, y * (weights + b), rng)
 
 
 def _inverse_gaussian(mean: np.ndarray, shape: float, rng: np.random.Generator) -> np.ndarray:

@@ -18,7 +18,7 @@ __all__ = ["HitAndRunSampler"]
 
 @dataclass(frozen=True)
 class HitAndRunSampler(Sampler):
-    """Take a uniform direction u and move along the chord of the ball |θ| ≤ r through θ.
+    """Hit-and-run: move along the chord of the ball |θ| ≤ r through θ in a uniform direction.
 
     The move draws a level below the density at θ, then points of the chord, uniform on an interval
     that shrinks toward θ, until one is above the level. It keeps the density on the chord

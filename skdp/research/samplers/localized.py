@@ -40,17 +40,17 @@ _LOCAL_PASS = 1.5  # passes of the plain chain: its acceptance test reads few re
 
 @dataclass(frozen=True)
 class LocalizedSampler(Sampler):
-    """Run the proximal sampler in a ball around the mode, with the metric that the data have there.
+    """Proximal sampler in a ball around the mode, with a metric chosen by the data.
 
-    The ball holds all but a proved, tiny part of the mass, and in it the potential is curved at
-    least as a matrix A ≥ α·I, which takes the place of α·I: the curvature that steps have to
-    resolve is what is left over. With many records and a weak ridge that is little. Where it is
-    much, `ProximalTVSampler`'s chain is run instead; which of them is run, is not released.
+    The ball contains all but a proved, tiny part of the mass. In it the Hessian of the potential is
+    at least a matrix A ≥ α·I, which replaces α·I, so steps have to resolve only the remaining
+    curvature. With many records and a weak ridge little remains. Otherwise the chain of
+    `ProximalTVSampler` is run; which of them is run is not released.
 
     Parameters
     ----------
     max_passes : float
-        *Public.* Settings are refused in which the worst data may be read more often than this.
+        *Public.* Largest allowed number of passes, predicted for the worst data.
 
     Notes
     -----

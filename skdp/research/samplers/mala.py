@@ -18,11 +18,10 @@ __all__ = ["MALASampler"]
 
 @dataclass(frozen=True)
 class MALASampler(Sampler):
-    """Propose θ' = θ − h·M⁻¹∇U(θ) + √(2h)·M^(−1/2)·ξ; accept or stay as Metropolis and Hastings do.
+    """Metropolis-adjusted Langevin: propose θ' = θ − h·M⁻¹∇U(θ) + √(2h)·M^(−1/2)·ξ, then test.
 
-    M = c·w·AᵀA + α·I is fixed, w a curvature that is typical of the loss, and
-    h = step_scale/k^(1/3) for k coefficients. The density is invariant for any loss,
-    smooth or not. A run starts at 0.
+    M = c·w·AᵀA + α·I is fixed, w a typical curvature of the loss, and h = step_scale/k^(1/3) for k
+    coefficients. The density is invariant for any loss, smooth or not. A run starts at 0.
 
     Parameters
     ----------

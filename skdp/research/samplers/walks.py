@@ -17,12 +17,11 @@ __all__ = ["BallWalkSampler", "GridWalkSampler", "log_ratio_bound"]
 
 @dataclass(frozen=True)
 class GridWalkSampler(Sampler):
-    """Walk on the points s·z of a cube |θ_j| ≤ r, z integer, by steps of s along one axis.
+    """Metropolis walk on the points s·z of a cube |θ_j| ≤ r, z integer, by steps along one axis.
 
-    With probability 1/2 a step is none. Else a neighbor is proposed, each with the same
-    probability, refused outside of the cube, and accepted or not as Metropolis does. The
-    distribution with weights exp(−U) on the grid is invariant; the sample is a point of the grid.
-    A run starts at 0.
+    With probability 1/2 the state stays. Otherwise a uniform neighbor is proposed, rejected outside
+    the cube, and accepted with the Metropolis probability. The distribution with weights exp(−U) on
+    the grid is invariant; the sample is a point of the grid. A run starts at 0.
 
     Parameters
     ----------
@@ -141,10 +140,10 @@ class _GridWalk:
 
 @dataclass(frozen=True)
 class BallWalkSampler(Sampler):
-    """Propose a uniform point at most a reach from θ; go there or stay, as Metropolis does.
+    """Metropolis walk with uniform proposals in a ball around θ.
 
-    Proposals outside of the ball |θ| ≤ r are refused unseen. The density on that ball is invariant.
-    A run starts at 0.
+    Proposals outside the ball |θ| ≤ r are rejected. The density on that ball is invariant. A run
+    starts at 0.
 
     Parameters
     ----------

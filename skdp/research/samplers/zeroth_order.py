@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -182,7 +183,7 @@ class ZerothOrderSampler(Sampler):
         if (setting.n_samples or 0) > self.max_samples:
             raise IncompatibleSolverError(
                 f"ZerothOrderSampler takes time like n²; {setting.n_samples} rows are more than "
-                f"max_samples={self.max_samples}. sampler='proximal' takes any."
+                f"max_samples={self.max_samples}. Use sampler='proximal'."
             )
         n_steps = _schedule(setting).n_steps
         if n_steps > self.max_steps:
@@ -273,7 +274,7 @@ class _Inner:
             if self._rng.random() <= 0.5 * self._rho(x, z):
                 return x
 
-    def _pair(self, mean: np.ndarray) -> Any:
+    def _pair(self, mean: np.ndarray) -> Sequence[np.ndarray] | np.ndarray:
         """Return two samples from N(mean, σ²·I), on the domain if there is one."""
         domain, sd, rng = self._potential.domain, self._sd, self._rng
         if domain is None:

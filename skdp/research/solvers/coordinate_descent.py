@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +22,7 @@ from skdp.solvers.base import (
     require_delta,
     rounded,
 )
+from skdp.support.types import MatrixLike
 from skdp.support.validation import check_count, check_real, check_size, make_plain
 
 __all__ = ["CoordinateDescent", "CoordinateDescentPlan"]
@@ -33,39 +33,31 @@ _THEOREM = "noisy coordinate steps, cycles composed as Gaussian DP"
 
 @dataclass(frozen=True, kw_only=True)
 class CoordinateDescentPlan(Plan):
-    """Noisy coordinate steps; all of it public.
+    """Public numbers of noisy coordinate steps."""
 
-    Parameters
-    ----------
-    count : RowCount
-        The number of rows by which step sizes are chosen.
-    mu : float
-        Gaussian-DP parameter of the steps.
-    """
-
-    count: RowCount
-    mu: float
+    count: RowCount  # determines step sizes
+    mu: float  # Gaussian-DP parameter of the steps
 
 
 @dataclass(frozen=True)
-class CoordinateDescent(Solver):
-    r"""Descend along one coefficient at a time, with noise, toward a lasso or a ridge.
+class CoordinateDescent(Solver[CoordinateDescentPlan]):
+    r"""Noisy proximal coordinate descent, for a lasso or a ridge.
 
-    It is for Σ ℓ(y_i, a_i·θ) + (p·\|θ\|₁ + (1 − p)·\|θ\|²/2)/C, p = `l1_ratio`. A cycle takes all
-    columns in random order. A step takes one column a, and replaces its coefficient θ_j by the
-    proximal point of θ_j − h·(Σ a·ℓ' + noise); the scores follow at once.
+    It minimizes Σ ℓ(y_i, a_i·θ) + (p·\|θ\|₁ + (1 − p)·\|θ\|²/2)/C, p = `l1_ratio`. A cycle visits
+    all columns in random order. A step replaces the coefficient θ_j of one column a by the proximal
+    point of θ_j − h·(Σ a·ℓ' + noise) and updates the scores.
 
     Parameters
     ----------
     l1_ratio : float in [0, 1]
-        *Public.* p; 1 is the lasso, whose coefficients may be 0. With C="auto" neither counts.
+        *Public.* p; 1 is the lasso, whose coefficients may be 0. It has no effect with C="auto".
     n_cycles : int or None
-        *Public.* T; None: 100, or more where longer steps would not be stable.
+        *Public.* T; None: 100, or more if stability requires it.
     step_size : float or None
-        *Public.* h, for the derivative of the *sum* over all rows. None: such that the noise in a
-        score ends as wide as the loss's `noise_scale`.
+        *Public.* h, for the derivative of the *sum* over all rows. None: such that the final
+        noise in a score reaches the loss's `noise_scale`.
     average : float in [0, 1]
-        *Public.* Share of the cycles, their end, of which the mean is released; 0: the last one.
+        *Public.* Last share of the cycles, whose mean is released; 0: the last cycle.
 
     Notes
     -----
@@ -74,8 +66,8 @@ class CoordinateDescent(Solver):
     ℓ, and \|a_j\| does not depend on what was released. So a cycle with noise N(0, s²) in each
     step is Gaussian DP with μ² = Σ_j (L·\|a_j\| + L·\|a'_j\|)²/s² ≤ G²/s² for two records: as much
     as one gradient of all columns, and T cycles are √T·G/s-Gaussian DP (Dong, Roth and Su 2022,
-    Corollary 2). Columns that each had
-    sensitivity L·R of their own would make a cycle of d cost √d times as much.
+    Corollary 2). If each column had sensitivity L·R of its own, a cycle of d columns would cost √d
+    times as much.
 
     References
     ----------
@@ -123,19 +115,18 @@ class CoordinateDescent(Solver):
         return Solution(theta, cycles.n_cycles)
 
     def cycles(self, plan: CoordinateDescentPlan, n: int) -> Cycles:
-        """Return the numbers of a run.
+        """Return cycles, noise and penalties of a run.
 
         Parameters
         ----------
         plan : CoordinateDescentPlan
             *Public.*
         n : int
-            *Public or released.* About how many rows there are.
+            *Public or released.* Approximate number of rows.
 
         Returns
         -------
-        cycles : Cycles
-            Cycles, noise and penalties.
+        Cycles
         """
         problem, G = plan.problem, plan.problem.lipschitz_difference
         t = problem.flow_time(n, G / plan.mu)
@@ -156,28 +147,14 @@ class CoordinateDescent(Solver):
 
 @dataclass(frozen=True, kw_only=True)
 class Cycles:
-    """Public numbers of a run.
+    """Public numbers of a run."""
 
-    Parameters
-    ----------
-    n_cycles : int
-        T.
-    step_size : float
-        h.
-    noise : float
-        Standard deviation of the noise in each derivative.
-    l1, ridge : float
-        Weights of |θ|₁ and |θ|²/2.
-    average : float in [0, 1]
-        Share of the cycles, their end, of which the mean is released.
-    """
-
-    n_cycles: int
-    step_size: float
-    noise: float
-    l1: float
-    ridge: float
-    average: float
+    n_cycles: int  # T
+    step_size: float  # h
+    noise: float  # standard deviation of the noise in each derivative
+    l1: float  # weight of |θ|₁
+    ridge: float  # weight of |θ|²/2
+    average: float  # last share of the cycles, whose mean is released
 
     def run(
         self,
@@ -204,7 +181,9 @@ class Cycles:
             progress(cycle, self.n_cycles)
         return rounded(total / n_averaged, self.step_size * self.noise / math.sqrt(n_averaged))
 
-    def _proximal(self, old: Any, derivative: Any, rng: np.random.Generator) -> Any:
+    def _proximal(
+        self, old: np.ndarray, derivative: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
         """Return the coefficient, or its row of coefficients, after a step."""
         h = self.step_size
         point = old - h * (derivative + rng.normal(scale=self.noise, size=np.shape(derivative)))
@@ -217,10 +196,10 @@ class _Columns:
 
     def __init__(self, design: ClippedDesign) -> None:
         X = design.X
-        self._X: Any = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
+        self._X: MatrixLike = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
         self._factors, self._constant = design.factors, design.intercept_scaling
 
-    def __getitem__(self, j: int) -> tuple[Any, np.ndarray]:
+    def __getitem__(self, j: int) -> tuple[np.ndarray | slice, np.ndarray]:
         """Return which rows may differ from 0, and their entries."""
         if j == self._X.shape[1]:
             return slice(None), np.full(self._factors.size, self._constant)

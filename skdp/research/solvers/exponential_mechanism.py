@@ -30,26 +30,16 @@ _SHRINKINGS = np.geomspace(1e-9, 1.0, 400)  # a bound holds at each; no guarante
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialMechanismPlan(Plan):
-    """A sample from a density on a ball; all of it public.
-
-    Parameters
-    ----------
-    domain : Ball
-        Where the coefficients lie.
-    temperature, prior_precision : float
-        c, in units of 1/loss, and α of the density.
-    noise : float
-        Scale of the sample, which sets the public grid.
-    """
+    """Public numbers of a sample from a density on a ball."""
 
     domain: Ball
-    temperature: float
-    prior_precision: float
-    noise: float
+    temperature: float  # c, in units of 1/loss
+    prior_precision: float  # α
+    noise: float  # scale of the sample, which sets the public grid
 
 
 @dataclass(frozen=True)
-class ExponentialMechanismSolver(Solver):
+class ExponentialMechanismSolver(Solver[ExponentialMechanismPlan]):
     """Draw the coefficients from exp(−c·Σ ℓ) on a ball, exactly, by rejection.
 
     For few coefficients, or few rows, and a δ of 0. A number C of your own adds a ridge |θ|²/(2C)

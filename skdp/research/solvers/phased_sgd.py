@@ -50,53 +50,29 @@ _THEOREM = "contractive gradient steps, one pass in phases; after Feldman, Koren
 
 @dataclass(frozen=True, kw_only=True)
 class PhasedSGDPlan(Plan):
-    """One pass in phases; all of it public.
+    """Public numbers of one pass in phases."""
 
-    Parameters
-    ----------
-    count : RowCount
-        The number of rows by which step sizes are chosen.
-    mu : float
-        Gaussian-DP parameter of the pass.
-    """
-
-    count: RowCount
-    mu: float
+    count: RowCount  # determines step sizes
+    mu: float  # Gaussian-DP parameter of the pass
 
 
 @dataclass(frozen=True)
 class Phase:
-    """Public numbers of n_steps times θ ← (θ − t·w(m)·∇(Σ of a batch's m losses))/(1 + pull).
+    """Public numbers of n_steps times θ ← (θ − t·w(m)·∇(Σ of a batch's m losses))/(1 + pull)."""
 
-    Attributes
-    ----------
-    share : float
-        Share of the rows that the phase reads.
-    n_steps, n_averaged : int
-        Number of its batches, and of the last iterates that are averaged.
-    step_size : float
-        t.
-    pull : float
-        The ridge's.
-    noise : float
-        Standard deviation, in each coordinate, of what is added after the last step.
-    longest : float
-        M: a step over m records is a contraction if m·w(m) ≤ M.
-    """
-
-    share: float
-    n_steps: int
-    n_averaged: int
-    step_size: float
-    pull: float
-    noise: float
-    longest: float
+    share: float  # of the rows, which the phase reads
+    n_steps: int  # number of batches
+    n_averaged: int  # number of last iterates that are averaged
+    step_size: float  # t
+    pull: float  # of the ridge
+    noise: float  # standard deviation in each coordinate, after the last step
+    longest: float  # M: a step over m records is a contraction if m·w(m) ≤ M
 
     def weight(self, m: int, count_is_public: bool) -> float:
         """Return w(m) ≤ 1 with m·w(m) ≤ M.
 
         If m is private, m·w(m) − (m − 1)·w(m + 1) < 1 as well: a step changes by less than t·G
-        when a record joins its batch, whatever the other m have to say.
+        when a record joins its batch, for any other m records.
         """
         M = self.longest
         if m > (M if count_is_public else 2.0 * M):
@@ -105,21 +81,21 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class PhasedSGD(Solver):
-    r"""Read every row once, in phases of ever shorter steps, each ending with its own noise.
+class PhasedSGD(Solver[PhasedSGDPlan]):
+    r"""Phased SGD: one pass over the rows, in phases of decreasing steps with noise after each.
 
-    Phase i = 1, …, k descends from the released end of the one before over batches of n/2^i rows
-    of its own, with steps t/4^(i−1).
+    Phase i = 1, …, k starts at the released end of the previous phase and reads batches of n/2^i
+    new rows, with steps t/4^(i−1).
 
     Parameters
     ----------
     n_phases : int from 1 to 10, or None
-        *Public.* k; None: ⌈log₂ n⌉, at most 10. The last phase reads all rows that are left.
+        *Public.* k; None: ⌈log₂ n⌉, at most 10. The last phase reads all remaining rows.
     step_size : float or None
         *Public.* t, for the gradient of the *sum* over a batch. None: such that the
         noise in a score is as wide as the loss's `noise_scale`.
     average : float in [0, 1]
-        *Public.* Share of each phase, its end, over which iterates are averaged; 0: the last one.
+        *Public.* Last share of each phase, whose iterates are averaged; 0: the last iterate.
 
     Notes
     -----
@@ -189,12 +165,11 @@ class PhasedSGD(Solver):
         mu : float
             *Public.* Gaussian-DP parameter.
         n : int
-            *Public or released.* About how many rows there are.
+            *Public or released.* Approximate number of rows.
 
         Returns
         -------
-        phases : tuple of Phase
-            In the order of the pass.
+        tuple of Phase
         """
         G = problem.lipschitz_difference
         t = self.step_size or problem.flow_time(n, G / mu / _NOISE_SHARE)

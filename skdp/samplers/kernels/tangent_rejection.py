@@ -80,7 +80,7 @@ class TangentSearch:
         """Return the point 0."""
         point = np.zeros(self._target.shape)
         prefetch(self._target.design, self._rows)
-        rows, step = self._linearised(point)
+        rows, step = self._linearized(point)
         frozen = self._preconditioner(rows, point)
         return TangentPoint(point, rows, step, frozen, 0, 1.0, rows.n_samples)
 
@@ -97,7 +97,7 @@ class TangentSearch:
             if np.vdot(residual, residual) <= self._tolerance:
                 break
             point = self._moved(point, frozen, center - step - point, damping)
-            rows, step = self._linearised(point)
+            rows, step = self._linearized(point)
             n_evaluations += rows.n_samples
             before, residual = residual, self._residual(center, point, step)
             if np.vdot(residual, residual) > 0.5 * np.vdot(before, before):
@@ -128,7 +128,7 @@ class TangentSearch:
             return self._variance
         return min(self._variance, 0.1 * domain.radius**2 / math.prod(self._target.shape))
 
-    def _linearised(self, point: np.ndarray) -> tuple[Design, np.ndarray]:
+    def _linearized(self, point: np.ndarray) -> tuple[Design, np.ndarray]:
         rows, gradient = self._target.scored_minorant(point)
         return rows, self._variance * gradient
 

@@ -11,7 +11,7 @@ from scipy import stats
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss
 from skdp.research import LogisticGibbsSampler
-from skdp.research.samplers.gibbs import _logistic_move, _polya_gamma
+from skdp.research.samplers.gibbs import _polya_gamma
 
 FALSE_ALARM = 1e-6
 
@@ -25,7 +25,7 @@ def test_it_leaves_the_target_as_it_is(temperature):
     )
     inverse = np.cumsum(masses) * one_dimension.STEP, one_dimension.GRID + 0.5 * one_dimension.STEP
     starts = np.interp(rng.random(3000), *inverse)
-    after = [_logistic_move(target, np.array([start]), rng)[0] for start in starts]
+    after = [LogisticGibbsSampler()._move(target, np.array([start]), rng)[0] for start in starts]
     assert stats.kstest(after, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 

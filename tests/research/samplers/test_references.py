@@ -13,7 +13,7 @@ from scipy import stats
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
 from skdp.research import HingeGibbsSampler, HitAndRunSampler, MALASampler, draw_samples
-from skdp.research.samplers.gibbs import _hinge_move, _inverse_gaussian
+from skdp.research.samplers.gibbs import _inverse_gaussian
 from skdp.research.samplers.hit_and_run import _along_chord
 from skdp.research.samplers.mala import _Chain
 from skdp.research.samplers.potential import Density
@@ -70,7 +70,8 @@ def test_the_gibbs_sampler_leaves_the_target_as_it_is(temperature):
         one_dimension.normalized(-one_dimension.potential(target)),
         np.random.default_rng(0),
     )
-    after = [_hinge_move(target, np.array([start]), rng)[0] for start in starts(masses, 3000, rng)]
+    move = HingeGibbsSampler()._move
+    after = [move(target, np.array([start]), rng)[0] for start in starts(masses, 3000, rng)]
     assert has_distribution(after, masses)
 
 
