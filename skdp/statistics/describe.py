@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -206,7 +205,7 @@ class Layout:
         """The number of categories of all columns."""
         return sum(values.size for values in self.categories.values())
 
-    def check(self, records: Records[Any]) -> None:
+    def check(self, records: Records[None]) -> None:
         """Raise if the type of a column rules out its bounds or categories."""
         columns = records.columns
         columns.select(self.numbers).check_numeric()
@@ -227,7 +226,7 @@ class Layout:
         n_groups = None if self.keys is None else self.n_groups
         return [counts, *(part.query(n_changed, n_groups) for part in parts)]
 
-    def answers(self, records: Records[Any]) -> Sums:
+    def answers(self, records: Records[Layout]) -> Sums:
         """Return the *private* sums of shape (n_groups, n_numbers), and cells for quantiles."""
         totals = records.total(self._totals)
         cells = {name: totals.pop(name) for name in ("cells", "categories")}
@@ -237,7 +236,7 @@ class Layout:
         sums["count"] = np.hstack([sums.pop("present"), cells["categories"]])
         return sums | {"cells": cells["cells"]}
 
-    def _totals(self, records: Records[Any]) -> Sums:
+    def _totals(self, records: Records[Layout]) -> Sums:
         found = {"categories": self._cells(records)}
         numbers, d = records.select(self.numbers), len(self.numbers)
         sizes = dict.fromkeys(("x", "square", "present"), d)
@@ -250,7 +249,7 @@ class Layout:
             cells = cell_counts(self.bounds, self.keys, numbers, with_missing=False)
         return found | sums | cells
 
-    def _cells(self, records: Records[Any]) -> np.ndarray:
+    def _cells(self, records: Records[Layout]) -> np.ndarray:
         """Return the count of each category in each group."""
         groups = 0 if self.keys is None else self.keys.codes(records)
         counts = [np.zeros((self.n_groups, 0), dtype=np.int64)]
@@ -284,7 +283,7 @@ class Layout:
         return np.hstack([parts[j] for j in sorted(parts)]).ravel()
 
 
-def _present(bounds: ColumnBounds, records: Records[Any]) -> Iterator[Sums]:
+def _present(bounds: ColumnBounds, records: Records[Layout]) -> Iterator[Sums]:
     """Yield u, u² − 1/2 and 1 for values, and 0 for missing values, some rows at a time."""
     for rows, _ in records.chunks():
         present, units = ~np.isnan(rows), bounds.unit(rows)

@@ -105,12 +105,10 @@ class Quantile(Statistic):
     def _columns(
         self, level: float | None = None, simultaneous: bool = False
     ) -> dict[str, list[float]]:
-        ends = (
-            self._interval
-            if self._level is None
-            else self.interval(level, simultaneous=simultaneous)
-        )
-        estimate, lower, upper = (np.ravel(one).tolist() for one in (self.value, *ends))
+        if self._level is not None:
+            self.interval(level, simultaneous=simultaneous)  # raises for another level
+        numbers = (self.value, *self._interval)
+        estimate, lower, upper = (np.ravel(one).tolist() for one in numbers)
         levels = [math.nan if self._level is None else self._level] * len(estimate)
         return {"estimate": estimate, "lower": lower, "upper": upper, "level": levels}
 
