@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers import Progress
 from skdp.solvers._metric import Metric
-from skdp.solvers.base import Problem, rounded
+from skdp.solvers.base import PlanT, Problem, Solution, Solver, rounded
 
-__all__ = ["Descent", "longest_step", "require_stable"]
+__all__ = ["Descent", "DescentSolver", "longest_step", "require_stable"]
 
 _LEAST_LENGTH = 1e-300  # instead of 0, to divide by; no guarantee rests on it
 
@@ -30,6 +32,40 @@ def require_stable(problem: Problem, step_size: float | None, momentum: float) -
             f"step_size={step_size!r} diverges with C={problem.C!r}: step_size/C must be below "
             "2·(1 + momentum)."
         )
+
+
+class DescentSolver(Solver[PlanT]):
+    """A solver whose run can start from any coefficients; `solve` starts at 0."""
+
+    def solve(
+        self, plan: PlanT, design: Design, rng: np.random.Generator, progress: Progress
+    ) -> Solution:
+        start = np.zeros(plan.problem.shape(design.n_features))
+        return self.resume(plan, design, rng, progress, start)
+
+    @abstractmethod
+    def resume(
+        self,
+        plan: PlanT,
+        design: Design,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: np.ndarray,
+    ) -> Solution:
+        """Read the data and release a solution, starting from given coefficients.
+
+        Parameters
+        ----------
+        plan, design, rng, progress : Plan, Design, numpy Generator, callable
+            See `solve`.
+        start : ndarray of the shape of θ
+            *Public or released.*
+
+        Returns
+        -------
+        Solution
+            *Released,* except for its diagnostics.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

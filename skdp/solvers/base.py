@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -381,38 +381,19 @@ class Solver(ABC, Generic[PlanT]):
         """
 
 
-class ResumableSolver(Solver[PlanT]):
+@runtime_checkable
+class ResumableSolver(Protocol):
     """A solver that can start from given coefficients, as `partial_fit` requires."""
 
-    def solve(
-        self, plan: PlanT, design: Design, rng: np.random.Generator, progress: Progress
-    ) -> Solution:
-        start = np.zeros(plan.problem.shape(design.n_features))
-        return self.resume(plan, design, rng, progress, start)
-
-    @abstractmethod
     def resume(
         self,
-        plan: PlanT,
+        plan: Any,
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray,
     ) -> Solution:
-        """Read the data and release a solution, starting from given coefficients.
-
-        Parameters
-        ----------
-        plan, design, rng, progress : Plan, Design, numpy Generator, callable
-            See `solve`.
-        start : ndarray of the shape of θ
-            *Public or released.*
-
-        Returns
-        -------
-        Solution
-            *Released,* except for its diagnostics.
-        """
+        """Do the same as `Solver.solve`, from *public or released* coefficients `start`."""
 
 
 @dataclass(frozen=True)

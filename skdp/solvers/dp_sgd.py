@@ -16,12 +16,11 @@ from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent, SelfComposedEvent
 from skdp.samplers import Progress
-from skdp.solvers._descent import Descent, longest_step, require_stable
+from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
 from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import (
     Plan,
     Problem,
-    ResumableSolver,
     RowCount,
     Solution,
     composed,
@@ -55,7 +54,7 @@ class DPSGDPlan(Plan):
 
 
 @dataclass(frozen=True)
-class DPSGD(ResumableSolver[DPSGDPlan]):
+class DPSGD(DescentSolver[DPSGDPlan]):
     r"""Noisy gradient descent on Poisson samples, which contain each record with probability q.
 
     Parameters

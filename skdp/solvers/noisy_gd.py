@@ -13,13 +13,12 @@ from skdp.design import Design
 from skdp.losses import GradientDirections
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
-from skdp.solvers._descent import Descent, longest_step, require_stable
+from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
 from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import (
     SHORT_RUN,
     Plan,
     Problem,
-    ResumableSolver,
     RowCount,
     Solution,
     composed,
@@ -70,7 +69,7 @@ class _Run(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NoisyGD(ResumableSolver[NoisyGDPlan]):
+class NoisyGD(DescentSolver[NoisyGDPlan]):
     r"""Full-batch gradient descent with noise in every step.
 
     Parameters

@@ -52,18 +52,11 @@ class RowStream:
 class Acceptance:
     """Accept θ with probability exp(−c·Σ D_i), D_i ≥ 0 the excess of loss i over its minorant.
 
-    For a smooth loss the affine minorant at θ₀ = `origin` is its tangent, and D_i its Bregman
-    divergence. All D_i lie below one bound b, so the event can be drawn by thinning: of
-    Poisson(n·c·b) records taken at random, each is a hit with probability D_i/b; the number of hits
-    is Poisson(c·Σ D_i), and θ is accepted if it is 0. That reads a few hundred rows, however large
-    n is. If the bound is so weak that a large part of all rows would be read, the sum is compared
-    with an exponential variable instead. Both ways are exact.
-
-    A stream of row numbers, each used once, selects the records. Given all earlier events, the
-    proposal included, the next number is uniform: it depends only on unused numbers of a child
-    generator. Prefetching rows for some numbers affects no decision. The point at which a hit ends
-    the reading depends on used numbers and not on those that follow. So each θ is accepted as if
-    its numbers were drawn afresh.
+    All D_i lie below one bound b, so the event can be drawn by thinning: of Poisson(n·c·b) records
+    taken at random, each is a hit with probability D_i/b; the number of hits is Poisson(c·Σ D_i),
+    and θ is accepted if it is 0. If the bound is so weak that a large part of all rows would be
+    read, the sum is compared with an exponential variable instead. Both ways are exact, also with
+    rows fetched ahead: see *The acceptance test* in *Finitely many steps* in the documentation.
 
     On a ball |θ| ≤ r, the event also requires that another exponential variable is at least
     `surplus`·(r² − |θ|²)/2. This corrects for a proposal with so much more ridge than the target.
