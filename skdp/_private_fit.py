@@ -151,8 +151,8 @@ class ReleaseParameters:
     ) -> QueryPlan:
         """Return noise with which all answers together cost `epsilon`, by default the release's.
 
-        Queries say what one row may change. If the unit is a person, they are asked of each
-        person's mean of rows.
+        A query bounds the change by one row. If the unit is a person, it is applied to the mean of
+        each person's rows.
         """
         if self.unit is Unit.PERSON:
             queries = [query.of_persons() for query in queries]

@@ -65,7 +65,7 @@ def _canaries(subject: Subject) -> MatrixLike:
 
 
 def _targets_of(subject: Subject, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return targets and the rows to use: a coin changes a target, or removes its row."""
+    """Return targets and the rows to use: each target is changed, or its row removed, at random."""
     high, low = _extremes(subject)
     if subject.neighboring.count_is_public:
         return np.where(members == 1, high, low), np.arange(members.size)

@@ -1,4 +1,4 @@
-"""Guesses of secret coins from scores, which both audits count."""
+"""Guesses of secret random bits from scores, which both audits count."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def check_private(
         *Public.* Rows for estimators that need columns of certain types, of nobody's data. The
         first two must be as different as records can be, the others in the middle.
     random_state : None, int or numpy Generator, default None
-        *Secret.* Source of the coins, and of seeds for fits without a budget.
+        *Secret.* Source of the audits' random choices, and of seeds for fits without a budget.
     raises : bool, default True
         *Public.* Whether to raise if a check fails.
 

@@ -25,7 +25,7 @@ DataT = TypeVar("DataT")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultiRunAudit(Guesses):
-    """An attack on many runs, each on one of two neighboring data sets by a fair coin.
+    """An attack on many runs, each on one of two neighboring data sets, chosen at random.
 
     The audit guesses that the highest third of the scores comes from the first data set and the
     lowest third from the second, and counts the right guesses. Nothing is tuned on the scores, and
@@ -40,8 +40,9 @@ class MultiRunAudit(Guesses):
     scores : array-like of shape (n_runs,)
         *Private.* One number for each run, higher for the first data set.
     members : array-like of shape (n_runs,)
-        *Private.* The coins: 1 for a run on the first data set, else 0. The guarantee needs a fair
-        coin for each run and does not hold for a fixed number of runs on each data set.
+        *Private.* 1 for a run on the first data set, else 0. The guarantee requires that each run's
+        data set is chosen independently with probability 1/2. It does not hold for a fixed number
+        of runs on each data set.
     n_guesses : int, default None
         *Public.* Number of guessed runs, fixed before any score is seen. None: two thirds of them.
 
@@ -66,7 +67,7 @@ class MultiRunAudit(Guesses):
         n_runs: int = 200,
         random_state: RandomState = None,
     ) -> Self:
-        """Toss the coins, make the runs, and return the audit.
+        """Choose the data sets at random, make the runs, and return the audit.
 
         Parameters
         ----------
@@ -77,7 +78,7 @@ class MultiRunAudit(Guesses):
         n_runs : int, default 200
             *Public.* Number of runs on both data sets together, at least 2.
         random_state : None, int or numpy Generator, default None
-            *Secret.* Source of the coins and of the runs' generators.
+            *Secret.* Source of the random choices and of the runs' generators.
 
         Returns
         -------

@@ -11,12 +11,12 @@ from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["OneRunAudit"]
 
-_LEAST, _FINE = 1e-12, 1.001  # smallest p-value, and by which factor it may be too large
+_LEAST, _FINE = 1e-12, 1.001  # smallest p-value, and the factor by which it may be too large
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OneRunAudit(Guesses):
-    """An attack on one run with many records that are present, or changed, each by a fair coin.
+    """An attack on one run with many canaries, each a member or not with probability 1/2.
 
     The audit guesses that the highest sixth of the scores are members and the lowest sixth are not,
     and counts the right guesses. The order of the canaries has no influence. See *Auditing an
@@ -31,7 +31,8 @@ class OneRunAudit(Guesses):
     scores : array-like of shape (n_canaries,)
         *Private.* One number for each canary, higher for likely members.
     members : array-like of shape (n_canaries,)
-        *Private.* The coins: 1 for a member, 0 for a record that is absent or changed.
+        *Private.* 1 for a member, 0 for a record that is absent or changed; each chosen
+        independently with probability 1/2.
     n_guesses : int, default None
         *Public.* Number of guessed canaries, fixed before any score is seen. None: a third of them.
 

@@ -24,8 +24,8 @@ def samples(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of n fits on each of two neighboring data sets.
 
-    Pass them to any auditor that compares two samples. For an auditor that needs a fair coin per
-    run, such as `MultiRunAudit`, let each coin choose one of two scores, as in the example.
+    Pass them to any auditor that compares two samples. An auditor such as `MultiRunAudit` needs
+    runs whose data sets are chosen at random: choose one of each two scores, as in the example.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def samples(
     >>> X, y, turned = 9 * np.eye(8), np.arange(8) % 2, np.r_[1, np.arange(1, 8) % 2]
     >>> model = DPLogisticRegression(epsilon=3.0, solver="output_perturbation")
     >>> scores, others = samples(model, (X, turned), (X, y), n=100, random_state=0)
-    >>> coins = np.random.default_rng(0).integers(2, size=100)
-    >>> audit = MultiRunAudit(np.where(coins, scores, others), coins)
+    >>> members = np.random.default_rng(0).integers(2, size=100)
+    >>> audit = MultiRunAudit(np.where(members, scores, others), members)
     >>> audit.p_value(model.fit(X, y).privacy_) > 0.001
     True
     """
@@ -87,6 +87,6 @@ def _default(estimator: object, data: FitArguments) -> Readout:
 def _scores(subject: Subject, data: FitArguments, n: int) -> np.ndarray:
     found = [subject.attack.numbers(subject.fitted(data)) for _ in range(n)]
     if len({numbers.size for numbers in found}) > 1:
-        raise ValueError("readout must return as many numbers for each fit.")
+        raise ValueError("readout must return the same number of values for each fit.")
     scores = np.array(found)
     return scores[:, 0] if scores.shape[1] == 1 else scores

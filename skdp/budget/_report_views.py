@@ -37,7 +37,7 @@ def as_json(data: dict[str, Any]) -> str:
 
 
 def as_markdown(data: dict[str, Any]) -> str:
-    """Return Markdown in which texts of users are escaped."""
+    """Return Markdown in which strings from users are escaped."""
     blocks = [f"# {_TITLE}"]
     for section in _sections(data):
         blocks.append(f"## {section.title}")

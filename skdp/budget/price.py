@@ -1,4 +1,4 @@
-"""Price of a fit, a pipeline or a search, found with a copy and synthetic rows."""
+"""Cost of a fit, a pipeline or a search, computed with a copy and synthetic rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The views of a ledger: terms, spent and remaining amounts, history, report."""
+"""The read-only part of a ledger: terms, spent and remaining amounts, history, report."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class LedgerReader(ABC):
         Parameters
         ----------
         format : {"markdown", "html", "json"}, default "markdown"
-            *Public.* The format. Texts of users are escaped.
+            *Public.* The format. Strings from users are escaped.
         audience : {"public", "internal"}, default "public"
             *Public.* "internal" adds tags, names of shares, process numbers and the head. The head
             hashes the other three, so it could confirm guesses of them.

@@ -45,7 +45,7 @@ _FEWEST_DIRECTIONS = 2
 
 
 class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
-    """k-means: centers of clusters from a few noisy steps, behind a private start.
+    """k-means: centers of clusters from a few noisy steps after a private start.
 
     A fit releases a mean, a radius that contains most rows, the principal directions, counts in a
     grid along the first three of them, and in each of `max_iter` steps the number and the sum of

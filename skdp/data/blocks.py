@@ -5,8 +5,8 @@ that are recomputed are compared with those of the first read. The classes print
 workers log the arguments of tasks that fail.
 
 Each round trip is a line of the log "skdp.blocks", at the level DEBUG: off by default, for tests
-and benchmarks on public data. It is *not private*: samplers and minimizers take as many trips, to
-as many blocks, as the rows make them.
+and benchmarks on public data. It is *not private*: the numbers of trips and of blocks that
+samplers and minimizers read depend on the rows.
 """
 
 from __future__ import annotations

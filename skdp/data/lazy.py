@@ -103,7 +103,7 @@ def _two_rows(X: MatrixLike) -> MatrixLike:
 def _of_rows(
     estimator: BaseEstimator, name: str, args: tuple[object, ...], empty: MatrixLike, X: MatrixLike
 ) -> MatrixLike:
-    """Return the result of a method for a block; `empty` for no rows, which it may refuse."""
+    """Return the result of a method for a block; `empty` for no rows, which it may reject."""
     return getattr(estimator, name)(X, *args) if X.shape[0] else empty
 
 

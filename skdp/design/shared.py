@@ -1,4 +1,4 @@
-"""Rows of which several are one person's."""
+"""Rows of persons, who may have several rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forests of random trees from public bounds, of which the leaves are learned privately."""
+"""Forests of random trees with public splits and privately learned leaves."""
 
 from skdp.ensemble.classifier import DPRandomForestClassifier
 from skdp.ensemble.regressor import DPRandomForestRegressor

@@ -144,7 +144,7 @@ class AdditiveMap(FeatureMap):
         return out.T
 
     def _numbers(self, u: np.ndarray, unknown: np.ndarray | None, out: np.ndarray) -> None:
-        """Write the lines, waves and missing indicators of numbers: (n_numbers, features, rows)."""
+        """Write linear and Fourier features and missing indicators: (n_numbers, features, rows)."""
         g, low = self.linear_share, self.from_low[:, None]
         first = int(g > 0.0)
         if first:

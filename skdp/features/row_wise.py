@@ -38,7 +38,7 @@ class RowWiseMap:
     names : list
         *Public.* Names of the columns; empty if they have none.
     none : ndarray or CSR matrix of shape (0, n_features_out)
-        *Public.* The features of no rows, which transformers refuse.
+        *Public.* The features of no rows, which transformers reject.
     """
 
     transformer: BaseEstimator
@@ -81,7 +81,7 @@ class RowWiseMap:
         with (
             public_words(),
             warnings.catch_warnings(action="ignore"),
-        ):  # a warning would tell of values, as an error would
+        ):  # a warning could reveal values, as an error could
             found = self.transformer.transform(_frame(rows, self.names))
         is_whole = ~np.logical_or.reduce([part.read().missing() for part in columns.parts])
         return _finite(_matrix(_one_a_row(found, columns.n_rows)), is_whole)
@@ -119,7 +119,7 @@ def _matrix(features: MatrixLike) -> MatrixLike:
 def _finite(features: MatrixLike, is_whole: np.ndarray) -> MatrixLike:
     """Return features clipped to ±1e100, with 0 for NaN computed from values that are not missing.
 
-    An error for these would tell, without cost, whether a value of one's choice occurs.
+    An error for these would reveal, without cost, whether a chosen value occurs.
     """
     values = features.data if sparse.issparse(features) else features
     rows = np.repeat(is_whole, np.diff(features.indptr)) if values is not features else is_whole

@@ -89,7 +89,7 @@ ROW_WISE = {
 _CATEGORIES = Condition(
     "categories",
     _given("categories"),
-    "which values occur would be learned: give categories=, a list of public values a column, here "
+    "the categories would be learned: pass categories=, a list of public values per column, here "
     "or to a model of skdp that takes them",
 )
 _NO_COUNTS = tuple(
@@ -99,17 +99,17 @@ _NO_COUNTS = tuple(
 _VOCABULARY = Condition(
     "vocabulary",
     _given("vocabulary"),
-    "which words occur would be learned: give a public vocabulary=, or take HashingVectorizer",
+    "the vocabulary would be learned: pass a public vocabulary=, or use HashingVectorizer",
 )
 _NO_IDF = Condition(
     "use_idf",
     is_one_of("use_idf", False),
-    "the frequencies of words would be learned: use_idf=False learns nothing",
+    "the frequencies of words would be learned: pass use_idf=False",
 )
 _COMPONENT_COUNT = Condition(
     "n_components",
     _differs("n_components", "auto"),
-    "the number of rows decides how many components there are: give a number",
+    "the number of components depends on the number of rows: pass a number",
     severity="medium",
 )
 
@@ -118,8 +118,8 @@ def _takes_no_less_than(parameter: str) -> Condition:
     return Condition(
         parameter,
         lambda estimator: False,
-        "the error for values that are too small says whether there are any: "
-        "RandomFourierFeatures takes all values",
+        "the error for values that are too small reveals that they occur: "
+        "use RandomFourierFeatures, which accepts all values",
         kind="errors",
     )
 
@@ -139,7 +139,7 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         Condition(
             "features",
             is_one_of("features", "all"),
-            "which columns have missing values would be learned: features='all'",
+            "the columns with missing values would be learned: pass features='all'",
         ),
     ),
     "OneHotEncoder": (
@@ -148,8 +148,8 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         Condition(
             "handle_unknown",
             _differs("handle_unknown", "error", "warn"),
-            "the error for an unknown category quotes a value of the data, and a warning says that "
-            "there is one: 'ignore' does neither",
+            "the error for an unknown category quotes a value of the data, and a warning reveals "
+            "that it occurs: pass handle_unknown='ignore'",
             kind="errors",
         ),
     ),
@@ -160,14 +160,14 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
             "handle_unknown",
             is_one_of("handle_unknown", "use_encoded_value"),
             "the error for an unknown category quotes a value of the data: "
-            "'use_encoded_value' does not",
+            "pass handle_unknown='use_encoded_value'",
             kind="errors",
         ),
         Condition(
             "unknown_value",
             _is_present("unknown_value"),
-            "a model rejects the missing value that stands for an unknown category, and tells by "
-            "it that there is one: unknown_value=-1 does not",
+            "a model rejects the missing value that stands for an unknown category, which reveals "
+            "that it occurs: pass unknown_value=-1",
             kind="errors",
         ),
     ),
@@ -175,33 +175,33 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         Condition(
             "gamma",
             _differs("gamma", "scale"),
-            f"the variance would be learned: a number; {KERNEL_MAP}",
+            f"the variance would be learned: pass a number as gamma; {KERNEL_MAP}",
         ),
     ),
     "SimpleImputer": (
         Condition(
             "fill_value",
             _is_present("fill_value"),
-            "a model rejects the missing value that takes the place of `missing_values`, and tells "
-            "by it that there is one: a number does not",
+            "a model rejects the missing value that replaces `missing_values`, which reveals that "
+            "it occurs: pass a number as fill_value",
             kind="errors",
         ),
         Condition(
             "strategy",
             is_one_of("strategy", "constant"),
-            "means and the like would be learned: strategy='constant' with a public fill_value, or "
-            "BoundsScaler(missing=...)",
+            "the fill values would be learned: pass strategy='constant' and a public fill_value, "
+            "or use BoundsScaler(missing=...)",
         ),
         Condition(
             "add_indicator",
             is_one_of("add_indicator", False),
-            "which columns have missing values would be learned; MissingIndicator(features='all') "
-            "does not",
+            "the columns with missing values would be learned: use "
+            "MissingIndicator(features='all')",
         ),
         Condition(
             "keep_empty_features",
             lambda e: e.keep_empty_features or not _DROPS_EMPTY_COLUMNS,
-            "a column that is empty would be dropped, which shows: keep_empty_features=True",
+            "an empty column would be dropped, which reveals it: pass keep_empty_features=True",
         ),
     ),
     "SkewedChi2Sampler": (_takes_no_less_than("skewedness"),),
@@ -210,12 +210,14 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         Condition(
             "knots",
             _given("knots"),
-            "knots would be learned: give an array of them; AdditiveFeatures has public bounds",
+            "knots would be learned: pass an array of knots, or use AdditiveFeatures with "
+            "public bounds",
         ),
         Condition(
             "extrapolation",
             _differs("extrapolation", "error"),
-            "the error says whether a value lies beyond the knots: 'constant' does not",
+            "the error reveals whether a value lies beyond the knots: pass "
+            "extrapolation='constant'",
             kind="errors",
         ),
     ),

@@ -1,4 +1,4 @@
-"""Random Fourier features beside additive ones, in a linear model that is learned privately."""
+"""Private linear models of random Fourier features and additive features."""
 
 from skdp.kernel_approximation.classifier import DPKernelClassifier
 from skdp.kernel_approximation.regressor import DPKernelRegressor

@@ -128,7 +128,7 @@ class Tables(ABC):
         """Return the error for a release that breaks the chain."""
         return BudgetClosedError(
             f"The ledger {self.address} cannot be used: the hash of release {number} does not "
-            "match, so somebody has edited it or taken a release away."
+            "match, so the ledger was edited or a release was removed."
         )
 
     def write(self, head: Head, release: Release) -> Head:

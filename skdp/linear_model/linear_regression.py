@@ -127,8 +127,8 @@ class DPLinearRegression(PrivateLinearRegressor):
     ``"adassp"``: the Gaussian mechanism (*Least squares from noisy moments*).
     **Assumed.** Records are finite vectors with finite targets; all parameters, the columns and,
     under ``replace_one``, n are public; the noise is secret; running time is not observed.
-    **Uncertainty.** Standard errors are not offered: no formula is known here whose coverage
-    includes the clipping, the ridge and the noise.
+    **Uncertainty.** No standard errors are available, because no formula with proved coverage is
+    known that includes the clipping, the ridge and the noise.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class OptimizedNoise(AdditiveMechanism):
     epsilon, delta : float
         *Public.* ε ≥ 0, and δ in (0, 1): with δ = 0 the best noise is `Staircase`.
     sensitivity : float, default 1.0
-        *Public.* Distance of the values of two neighbors; a whole number for integers.
+        *Public.* Distance of the values of two neighbors; an integer if `support` is "integer".
     loss : {"l1", "l2"} or callable
         *Public.* \\|x\\|, x², or a hashable function of an array of noise, in the units of the
         value, which grows on both sides.
@@ -91,7 +91,7 @@ class OptimizedNoise(AdditiveMechanism):
     def _check_integers(self) -> None:
         if self.sensitivity != int(self.sensitivity) or self.cells is not None or self.atom:
             raise ValueError(
-                "support='integer' needs a whole sensitivity, cells=None and atom=False; got "
+                "support='integer' needs an integer sensitivity, cells=None and atom=False; got "
                 f"{self.sensitivity!r}, {self.cells!r} and {self.atom!r}."
             )
 

@@ -34,7 +34,7 @@ class Counts(Question[ResultT]):
 
     @property
     def n_histograms(self) -> int:
-        """The number of histograms, in each of which a row lies in one cell."""
+        """The number of histograms; a row lies in one cell of each."""
         return 1
 
     @abstractmethod

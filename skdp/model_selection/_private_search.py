@@ -487,7 +487,7 @@ def _check_candidate(estimator: BaseEstimator, candidate: BaseEstimator) -> None
     """
     *before, last = steps_of(candidate)
     if spending := [step for step in before if is_private(step)]:
-        raise ValueError(f"{spending} would spend as well. The search pays for the last step only.")
+        raise ValueError(f"{spending} would spend as well. The search covers the last step only.")
     if leaks := check_pipeline(candidate):
         raise PrivacyLeakError(str(leaks))
     if not isinstance(last, PrivateFit):

@@ -179,7 +179,7 @@ def _less_error(
 def _of_callable(
     scoring: Score, fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray
 ) -> np.ndarray:
-    """Call a scoring for each row by itself, so that no row sees another."""
+    """Call a scoring for each row by itself, so that no result depends on another row."""
     found = _predicted(fitted, X, truth)
     return np.array([_number(scoring, *pair) for pair in zip(truth, found, strict=True)])
 

@@ -39,9 +39,9 @@ class PrivatePipeline(Pipeline):
     """scikit-learn's pipeline, with a dry run of all steps before the first one spends.
 
     If two or more steps spend, `fit` first rehearses with copies: it checks parameters, columns,
-    labels and weights, plans each release and asks the budget to admit all of them. Steps behind a
-    private transformer then see rows transformed by a fit to synthetic rows. Steps that do not
-    spend are fitted twice. Use `make_private_pipeline` to split one budget.
+    labels and weights, plans each release, and checks that the budget admits all of them. Steps
+    after a private transformer are checked with rows transformed by a fit to synthetic rows. Steps
+    that do not spend are fitted twice. Use `make_private_pipeline` to split one budget.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class PrivatePipeline(Pipeline):
     Notes
     -----
     **Guarantee.** That of the budget. A rehearsal reveals whether the fit raises an error, as a fit
-    does. It does not foresee what other processes spend meanwhile.
+    does. It cannot predict what other processes spend in the meantime.
 
     Examples
     --------

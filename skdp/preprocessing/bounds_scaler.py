@@ -30,8 +30,8 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     missing : {"error", "middle", "indicator"}, default "error"
         *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: raise ValueError; replace by the
-        middle of the bounds, 0 in the output; or replace, and add a column for each feature behind
-        all features, 1 if the value is missing and −1 if not.
+        middle of the bounds, 0 in the output; or replace, and append an indicator column for each
+        feature, 1 if the value is missing and −1 if not.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ class Quantile(Statistic):
     ----------
     value : float or ndarray
         *Released.* Of shape (n_groups, n_probabilities, n_columns), without the axes that were not
-        asked for.
+        requested.
     privacy : PrivacyGuarantee
         *Public.* The guarantee of all numbers together.
     _choice : ExponentialMechanism
@@ -136,9 +136,9 @@ def quantile(
     """Choose quantiles of each column from a public grid, privately.
 
     The grid has 2^14 cells between the bounds. Values outside the bounds are clipped. Missing
-    values count as the middle of the bounds; `describe` leaves them out. An interval ends at
-    quantiles of a lower and a higher rank: as far away as noise, and sampling, may have moved this
-    one.
+    values count as the middle of the bounds; `describe` leaves them out. The ends of an
+    interval are quantiles of a lower and a higher rank. Their distance in rank covers the noise
+    and, with `sampling`, the sampling error.
 
     Parameters
     ----------

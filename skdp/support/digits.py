@@ -1,4 +1,4 @@
-"""Numbers in a few digits: what is spent never appears as less, what is left never as more."""
+"""Numbers in a few digits: spent amounts are rounded up, remaining amounts down."""
 
 from __future__ import annotations
 

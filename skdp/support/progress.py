@@ -1,4 +1,4 @@
-"""Progress of a long fit: a bar of tqdm if it is installed, else a line now and then."""
+"""Progress of a long fit: a bar of tqdm if it is installed, otherwise occasional lines."""
 
 from __future__ import annotations
 

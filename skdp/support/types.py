@@ -20,14 +20,14 @@ __all__ = [
 ]
 
 Number = TypeVar("Number", float, np.ndarray)
-"""A number, or an array of which each entry counts as one."""
+"""A number, or an array of numbers."""
 
 # Data frames, sparse matrices and lazy collections have no common type that mypy knows.
 MatrixLike: TypeAlias = Any
 """Rows of a table: an array, a sparse matrix, a data frame or a lazy collection."""
 
 VectorLike: TypeAlias = Any
-"""One value a row: an array, a list, a series or a lazy collection."""
+"""One value per row: an array, a list, a series or a lazy collection."""
 
 Label: TypeAlias = Any
 """A category or a class: a string, a number, a boolean or None."""
@@ -36,7 +36,7 @@ RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | Non
 """A seed, a generator, or None for fresh entropy."""
 
 Bounds: TypeAlias = ArrayLike | Mapping[Any, Sequence[float]]
-"""One pair, one pair a column, a pair of vectors, or a dict from columns to pairs."""
+"""One pair, one pair per column, a pair of vectors, or a dict from columns to pairs."""
 
 Categories: TypeAlias = ArrayLike | Mapping[Any, ArrayLike]
 """The values of every column, or a dict from columns to their values."""

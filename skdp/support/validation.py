@@ -81,7 +81,7 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
 
 
 def check_text(name: str, text: str) -> str:
-    """Return a text that every ledger can keep, in Unicode's composed form: é is one text."""
+    """Return a string that every ledger can store, in Unicode's composed form."""
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ValueError(
             f"{name} must not contain NUL characters or halves of surrogate pairs, got {text!r}."

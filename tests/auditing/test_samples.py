@@ -81,5 +81,5 @@ def test_wrong_arguments_are_named():
         with pytest.raises(ValueError, match=message):
             samples(*wrong[:3], n=wrong[3])
     lengths = iter(range(1, 9))
-    with pytest.raises(ValueError, match="as many numbers"):
+    with pytest.raises(ValueError, match="same number of values"):
         samples(NoisyCount(), (X, y), (X, y), n=2, readout=lambda fitted: np.zeros(next(lengths)))

@@ -648,7 +648,7 @@ def test_a_schema_in_which_others_may_make_things_takes_no_ledger(server, roles,
     name = f"of_{uuid4().hex}"
     with server.connect() as own:
         own.execute(f"CREATE SCHEMA {name}; GRANT {how.format(name, roles['spend'])}")
-        with pytest.raises(BudgetClosedError, match="others than you may make"):
+        with pytest.raises(BudgetClosedError, match="other users may make"):
             PrivacyBudget(**TERMS, path=server.address(name))
         own.execute(f"REVOKE ALL ON SCHEMA {name} FROM PUBLIC, {roles['spend']}")
         PrivacyBudget(**TERMS, path=server.address(name))
@@ -659,7 +659,7 @@ def test_a_schema_of_somebody_else_and_public_take_no_ledger(server, roles):
     with server.connect() as own:
         own.execute(f"CREATE SCHEMA {name} AUTHORIZATION {roles['spend']}")
     for ledger in (name, "public"):
-        with pytest.raises(BudgetClosedError, match="others than you may make"):
+        with pytest.raises(BudgetClosedError, match="other users may make"):
             PrivacyBudget(**TERMS, path=server.address(ledger))
 
 

@@ -241,7 +241,7 @@ class Mine(TransformerMixin, BaseEstimator):
         (FeatureUnion([("scaled", StandardScaler())]), "means and variances"),
         (
             ColumnTransformer([("job", OneHotEncoder(), ["job"])], sparse_threshold=0),
-            "which values occur",
+            "the categories would be learned",
         ),
         (ColumnTransformer([("a", "drop", ["age"])], remainder=StandardScaler()), "means"),
         (

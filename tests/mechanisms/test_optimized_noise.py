@@ -413,7 +413,7 @@ REFUSED = [
     ({"loss": np.exp}, "loss must grow without bound"),
     ({"loss": np.poly1d([1.0, 0.0, 0.0])}, "loss must be hashable"),
     ({"support": "complex"}, "support must be one of"),
-    ({"support": "integer", "sensitivity": 1.5}, "a whole sensitivity"),
+    ({"support": "integer", "sensitivity": 1.5}, "an integer sensitivity"),
     ({"support": "integer", "cells": 4}, "cells=None and atom=False"),
     ({"cells": 0}, "cells must be a positive integer"),
     ({"cells": 400}, "more than 50000"),

@@ -223,12 +223,12 @@ def test_workers_give_what_one_process_gives():
         (
             DPGridSearchCV(make_pipeline(DPStandardScaler(bounds=(-8, 8)), MODEL), {}),
             ValueError,
-            "pays for the last step only",
+            "covers the last step only",
         ),
         (
             DPGridSearchCV(make_pipeline(OtherLibrary(), MODEL), {}),
             ValueError,
-            "pays for the last step only",
+            "covers the last step only",
         ),
     ],
 )

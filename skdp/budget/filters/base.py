@@ -66,9 +66,9 @@ class Filter(ABC):
 
     **The first release decides.** A first release outside of the box is admitted if it is
     (`epsilon`, `delta`)-DP; from then on, ε and δ add up as in basic composition. It is chosen
-    before any output is seen, so this is no trade on the way. The sums then lie outside of the box,
-    which tells the two rules apart. A `strict` rule has no such exception: it guarantees the whole
-    curve of the box.
+    before any output is seen, so the choice of the rule does not depend on outputs. The sums then
+    lie outside of the box, which distinguishes the two rules. A `strict` rule has no such
+    exception: it guarantees the whole curve of the box.
 
     **Disjoint parts.** A release that reads one part leaves the distribution of other parts'
     releases as it is. So the rule must hold for the releases of each part together with those that

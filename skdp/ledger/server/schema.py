@@ -19,8 +19,8 @@ _MORE_TABLES = (
     ADD CHECK (epsilon > 0 AND epsilon < 'Infinity' AND delta >= 0 AND delta < 1)""",
     "CREATE TABLE origin (format INTEGER, hash TEXT)",
 )
-# The search path holds only the server's own names: otherwise a function that somebody makes in the
-# ledger's schema would run as the owner.
+# The search path holds only the server's own names: otherwise a function that another user makes
+# in the ledger's schema would run as the owner.
 _LOCK = """
 CREATE FUNCTION {ledger}.lock_ledger() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
@@ -172,7 +172,7 @@ class ServerTables(Tables):
             self.execute(f'CREATE SCHEMA "{self.ledger}"')
         elif found != (True,) or self.ledger == "public":
             raise BudgetClosedError(
-                f"The ledger {self.address} cannot be made: its schema exists, and others than you "
+                f"The ledger {self.address} cannot be made: its schema exists, and other users "
                 "may make tables in it. Choose your own schema, or a new name."
             )
 

@@ -99,7 +99,7 @@ class Sessions:
 class _Connection(Connection[Any]):
     """A connection that is closed on deletion, but only by the process that opened it.
 
-    The server would take a message of a forked process for one of the opener.
+    The server would treat a message of a forked process as one of the opener.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:

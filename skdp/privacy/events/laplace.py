@@ -60,8 +60,8 @@ class LaplaceEvent(AdditiveEvent):
     def gdp_mu(self, neighboring: Neighboring) -> float:
         # 2Φ⁻¹(1 − e^(−ε/2)/2) is the least μ that covers the curve: h = Φ⁻¹∘F takes Laplace to
         # normal quantiles and turns the shift ε into h(y) − h(y − ε). h is odd, and on y > 0 its
-        # slope is Mills' ratio at h(y), which falls. So the difference is largest for the centered
-        # interval, where it is 2h(ε/2).
+        # derivative is Mills' ratio at h(y), which falls. So the difference is largest for the
+        # centered interval, where it is 2h(ε/2).
         return float(-2.0 * ndtri(0.5 * math.exp(-0.5 * self.pure_epsilon(neighboring))))
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:

@@ -21,7 +21,7 @@ __all__ = ["ApproxDPCurve", "ApproxDPEvent", "PureDPEvent"]
 class ApproxDPCurve(SymmetricCurve):
     """The largest curve of a (`bound`, `failure`)-DP release (Kairouz, Oh and Viswanath 2015).
 
-    Randomized response with probability 1 − δ, and the record given away with probability δ.
+    Randomized response with probability 1 − δ, and no privacy at all with probability δ.
     """
 
     bound: float

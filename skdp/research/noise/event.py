@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 class DataDependentNoiseEvent(AdditiveEvent):
     """One number in part k of a public range, plus noise of mass `distributions[k][i]` on cell i.
 
-    Parts and cells are counted in the same unit, and the part is not told. Neighbors may be in
+    Parts and cells are counted in the same unit, and the part is not released. Neighbors may be in
     parts k and m, and then their distributions are moved by any difference that two such numbers
     can have; a fraction of a cell is a mixture of two whole ones. The curve is the envelope over
     all that.

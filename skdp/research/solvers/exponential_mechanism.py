@@ -52,7 +52,7 @@ class ExponentialMechanismSolver(Solver[ExponentialMechanismPlan]):
         scores that reach a few times that scale.
     max_exponent : float
         *Public.* Settings whose worst-case expected number of proposals is more than
-        e^max_exponent are refused.
+        e^max_exponent raise ValueError.
 
     Notes
     -----
