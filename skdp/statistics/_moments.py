@@ -166,13 +166,13 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
         """Return the numbers of each part for some rows that were mapped to [−1, 1]."""
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QueryPlan:
-        asked, n_changed = records.facts, parameters.neighboring.n_changed
-        parts = self._parts(asked.n_columns)
+        facts, n_changed = records.facts, parameters.neighboring.n_changed
+        parts = self._parts(facts.n_columns)
         if records.is_weighted:  # the sums of weighted rows are rounded number by number
             parts = tuple(replace(part, farthest=math.inf) for part in parts)
-        queries = [part.query(n_changed, asked.n_groups) for part in parts]
-        if asked.n_rows is None:
-            n_groups = asked.n_groups
+        queries = [part.query(n_changed, facts.n_groups) for part in parts]
+        if facts.n_rows is None:
+            n_groups = facts.n_groups
             queries.append(counts_query("count", n_groups or 1, n_changed if n_groups else 1))
         return parameters.plan_queries(queries, self.noise)
 
@@ -182,11 +182,11 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
         answers = exact_sums(sizes | {"count": 1}, records, numbers, records.facts.keys)
         return plan.release(answers, rng)
 
-    def _means(self, plan: QueryPlan, asked: Facts, released: Sums) -> Means:
-        radii = {part.name: part.radius for part in self._parts(asked.n_columns)}
-        if asked.n_groups is not None:
-            released = {name: sums.reshape(asked.n_groups, -1) for name, sums in released.items()}
-        return Means(plan, radii, released, asked.n_rows)
+    def _means(self, plan: QueryPlan, facts: Facts, released: Sums) -> Means:
+        radii = {part.name: part.radius for part in self._parts(facts.n_columns)}
+        if facts.n_groups is not None:
+            released = {name: sums.reshape(facts.n_groups, -1) for name, sums in released.items()}
+        return Means(plan, radii, released, facts.n_rows)
 
 
 def _numbers_of(numbers: Callable[[np.ndarray], Sums], records: Records[Facts]) -> Iterator[Sums]:

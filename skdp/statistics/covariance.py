@@ -182,8 +182,8 @@ class CovarianceStatistic(MomentsStatistic):
     def _publish(
         self, plan: QueryPlan, records: Records[Facts], released: Sums, guarantee: PrivacyGuarantee
     ) -> Covariance:
-        asked = records.facts
-        means, bounds = self._means(plan, asked, released), asked.bounds
+        facts = records.facts
+        means, bounds = self._means(plan, facts, released), facts.bounds
         first = means.mean("x")
         moments = np.diag(means.mean("square") + 0.5)
         i, j = np.triu_indices(first.size, 1)
@@ -192,14 +192,14 @@ class CovarianceStatistic(MomentsStatistic):
         unit = np.outer(bounds.half, bounds.half)
         value = _semidefinite(moments - np.outer(first, first)) * unit
         center = bounds.middle + bounds.half * first
-        names = asked.columns.labels
+        names = facts.columns.labels
         return Covariance(
             value,
             guarantee,
             center,
             _means=means,
             _bounds=bounds,
-            _labels=Labels((("column", names), ("with", names)), asked.columns.library),
+            _labels=Labels((("column", names), ("with", names)), facts.columns.library),
         )
 
 

@@ -207,11 +207,11 @@ class Tables:
 
 
 def _counts(records: Records[Tables]) -> Sums:
-    asked, parts = records.facts, records.columns.parts
-    codes = {j: category_codes(parts[j], known) for j, known in asked.values.items()}
+    facts, parts = records.facts, records.columns.parts
+    codes = {j: category_codes(parts[j], known) for j, known in facts.values.items()}
     return {
-        str(key): _count([codes[j] for j in table], asked.shape(table), records.steps)
-        for key, table in asked.columns.items()
+        str(key): _count([codes[j] for j in table], facts.shape(table), records.steps)
+        for key, table in facts.columns.items()
     }
 
 
@@ -257,10 +257,10 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
         return records.with_facts(Tables(values, named))
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Tables]) -> QueryPlan:
-        asked, n_changed = records.facts, parameters.neighboring.n_changed
+        facts, n_changed = records.facts, parameters.neighboring.n_changed
         queries = [
-            counts_query(str(key), int(np.prod(asked.shape(table))), n_changed)
-            for key, table in asked.columns.items()
+            counts_query(str(key), int(np.prod(facts.shape(table))), n_changed)
+            for key, table in facts.columns.items()
         ]
         return parameters.plan_queries(queries, self.noise)
 
@@ -270,7 +270,7 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
     def _publish(
         self, plan: QueryPlan, records: Records[Tables], released: Sums, guarantee: PrivacyGuarantee
     ) -> Marginals:
-        asked, library = records.facts, records.columns.library
-        tables = {k: released[str(k)].reshape(asked.shape(t)) for k, t in asked.columns.items()}
-        categories = {k: [asked.values[j].tolist() for j in t] for k, t in asked.columns.items()}
+        facts, library = records.facts, records.columns.library
+        tables = {k: released[str(k)].reshape(facts.shape(t)) for k, t in facts.columns.items()}
+        categories = {k: [facts.values[j].tolist() for j in t] for k, t in facts.columns.items()}
         return Marginals(tables, guarantee, _plan=plan, _categories=categories, _library=library)

@@ -164,7 +164,7 @@ class MeanStatistic(MomentsStatistic):
     def _publish(
         self, plan: QueryPlan, records: Records[Facts], released: Sums, guarantee: PrivacyGuarantee
     ) -> Mean:
-        asked = records.facts
-        means, bounds = self._means(plan, asked, released), asked.bounds
-        value = asked.shaped(bounds.middle + bounds.half * means.mean("x"))
-        return Mean(value, guarantee, _means=means, _bounds=bounds, _labels=asked.labels)
+        facts = records.facts
+        means, bounds = self._means(plan, facts, released), facts.bounds
+        value = facts.shaped(bounds.middle + bounds.half * means.mean("x"))
+        return Mean(value, guarantee, _means=means, _bounds=bounds, _labels=facts.labels)

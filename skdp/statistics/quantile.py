@@ -358,15 +358,15 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
     def _check_data(
         self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Facts]:
-        self._asked()
+        self._ranks()
         return super()._check_data(parameters, x, groups=groups)
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QuantilePlan:
-        asked, n_changed = records.facts, parameters.neighboring.n_changed
-        neighbors = Neighbors(n_changed, asked.n_groups or 1, records.is_weighted)
+        facts, n_changed = records.facts, parameters.neighboring.n_changed
+        neighbors = Neighbors(n_changed, facts.n_groups or 1, records.is_weighted)
         accountant = "gdp" if parameters.counts_gaussians else "pld"
-        target, may_repeat = (parameters.epsilon, parameters.delta), asked.columns.may_repeat
-        return self._asked().planned(*target, accountant, neighbors, asked.n_rows, may_repeat)
+        target, may_repeat = (parameters.epsilon, parameters.delta), facts.columns.may_repeat
+        return self._ranks().planned(*target, accountant, neighbors, facts.n_rows, may_repeat)
 
     def _read(
         self, plan: QuantilePlan, records: Records[Facts], rng: np.random.Generator
@@ -383,8 +383,8 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
         released: np.ndarray,
         guarantee: PrivacyGuarantee,
     ) -> Quantile:
-        asked, facts = self._asked(), records.facts
-        values = asked.values(released, facts.bounds)
+        ranks, facts = self._ranks(), records.facts
+        values = ranks.values(released, facts.bounds)
         value, *ends = (self._shaped(one, facts) for one in values)
         low, high = ends or (value * np.nan, value * np.nan)
         groups, columns = axes_of(facts.keys), ("column", facts.columns.labels)
@@ -392,9 +392,9 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
             value,
             guarantee,
             _choice=plan.choice,
-            _level=asked.level,
+            _level=ranks.level,
             _interval=(low, high),
-            _labels=Labels((*groups, ("quantile", asked.q), columns), facts.columns.library),
+            _labels=Labels((*groups, ("quantile", ranks.q), columns), facts.columns.library),
         )
 
     def _shaped(self, values: np.ndarray, facts: Facts) -> Numbers:
@@ -403,7 +403,7 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
         values = values if np.ndim(self.q) else values[..., 0, :]
         return facts.shaped(values)
 
-    def _asked(self) -> Ranks:
+    def _ranks(self) -> Ranks:
         return Ranks.check(self.q, self.level, self.sampling, self.ties)
 
 

@@ -119,36 +119,36 @@ class SumStatistic(BoundedStatistic[QueryPlan, Sums]):
         return parameters.plan_queries([query], self.noise)
 
     def _read(self, plan: QueryPlan, records: Records[Facts], rng: np.random.Generator) -> Sums:
-        asked = records.facts
-        numbers = _whole if asked.n_rows is None else _centered
-        return plan.release(exact_sums({"sum": asked.n_columns}, records, numbers, asked.keys), rng)
+        facts = records.facts
+        numbers = _whole if facts.n_rows is None else _centered
+        return plan.release(exact_sums({"sum": facts.n_columns}, records, numbers, facts.keys), rng)
 
     def _publish(
         self, plan: QueryPlan, records: Records[Facts], released: Sums, guarantee: PrivacyGuarantee
     ) -> NoisyNumbers:
-        asked, sums = records.facts, released["sum"]
-        bounds = asked.bounds
-        if asked.n_groups is not None:
-            sums = sums.reshape(asked.n_groups, -1)
+        facts, sums = records.facts, released["sum"]
+        bounds = facts.bounds
+        if facts.n_groups is not None:
+            sums = sums.reshape(facts.n_groups, -1)
         offset, unit = np.zeros(bounds.low.size), bounds.largest
-        if asked.n_rows is not None:
-            offset, unit = asked.n_rows * bounds.middle, bounds.half
-        value = asked.shaped(offset + unit * sums)
-        noise_unit = asked.shaped(unit)
-        return NoisyNumbers(value, guarantee, _plan=plan, _unit=noise_unit, _labels=asked.labels)
+        if facts.n_rows is not None:
+            offset, unit = facts.n_rows * bounds.middle, bounds.half
+        value = facts.shaped(offset + unit * sums)
+        noise_unit = facts.shaped(unit)
+        return NoisyNumbers(value, guarantee, _plan=plan, _unit=noise_unit, _labels=facts.labels)
 
 
-def _query(asked: Facts, n_changed: int) -> Query:
+def _query(facts: Facts, n_changed: int) -> Query:
     """Return the query: in units of `_centered` or `_whole`, and of the largest values by group."""
-    n, bounds = asked.n_columns, asked.bounds
-    if asked.n_groups is None:
+    n, bounds = facts.n_columns, facts.bounds
+    if facts.n_groups is None:
         return Query("sum", size=n, linf_sensitivity=n_changed * ROUNDED_ONCE, l0_sensitivity=n)
     # A replaced value changes its sum by high − low, or the sums of two groups by 1 each.
     within = float(((bounds.high - bounds.low) / bounds.largest).max()) if n_changed > 1 else 1.0
     farthest = max(within, 1.0) * ROUNDED_ONCE
     return Query(
         "sum",
-        size=n * asked.n_groups,
+        size=n * facts.n_groups,
         linf_sensitivity=farthest,
         l0_sensitivity=n_changed * n,
         l1_sensitivity=n_changed * n * ROUNDED_ONCE,

@@ -152,11 +152,11 @@ class VarianceStatistic(MomentsStatistic):
     def _publish(
         self, plan: QueryPlan, records: Records[Facts], released: Sums, guarantee: PrivacyGuarantee
     ) -> Variance:
-        asked = records.facts
-        means, bounds = self._means(plan, asked, released), asked.bounds
+        facts = records.facts
+        means, bounds = self._means(plan, facts, released), facts.bounds
         first = means.mean("x")
         second = bounds.half**2 * np.maximum(means.mean("square") + 0.5 - first**2, 0.0)
-        value, center = map(asked.shaped, (second, bounds.middle + bounds.half * first))
+        value, center = map(facts.shaped, (second, bounds.middle + bounds.half * first))
         return Variance(
-            value, guarantee, center, _means=means, _bounds=bounds, _labels=asked.labels
+            value, guarantee, center, _means=means, _bounds=bounds, _labels=facts.labels
         )
