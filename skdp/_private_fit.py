@@ -246,7 +246,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         """
         # Errors that a user's `numpy.seterr` asks for would reveal values after the spend.
         with np.errstate(all="ignore"):
-            with self._whole_if_refused() as entry:
+            with self._restored_on_error() as entry:
                 data = tuple(map(received, data))
                 more = {name: received(value) for name, value in more.items()}
                 check_plain(*data, *more.values())
@@ -255,7 +255,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
                 with public_words():
                     records = self._check_data(parameters, *data, **more)
                 plan = self._plan(parameters, records)
-                guarantee = self._promised(parameters, plan, records)
+                guarantee = self._published_guarantee(parameters, plan, records)
                 if not parameters.is_rehearsal:
                     parameters.warn_of_delta(records.n_records)
                 parameters.spend(plan, entry.commit)
@@ -267,7 +267,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             return self._publish(plan, records, released, guarantee)
 
     @contextmanager
-    def _whole_if_refused(self) -> Iterator[_LedgerEntry]:
+    def _restored_on_error(self) -> Iterator[_LedgerEntry]:
         """Leave everything as it was if an error comes before the ledger commits, and say so.
 
         From then on the release may be in the ledger, whatever the error: the old fit is dropped.
@@ -282,7 +282,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
                 vars(self).clear()
                 vars(self).update(before)
             if not (self.budget is None or isinstance(self.budget, Unbudgeted)):
-                _say(error, _IN_DOUBT if entry.may_be_recorded else _REFUSED)
+                _add_sentence(error, _IN_DOUBT if entry.may_be_recorded else _REFUSED)
             raise
 
     def _release(
@@ -333,7 +333,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     def _plan(self, parameters: ReleaseParameters, records: RecordsT) -> PlanT:
         """Return what will be released, every number fixed, from public facts about `records`."""
 
-    def _promised(
+    def _published_guarantee(
         self, parameters: ReleaseParameters, plan: PlanT, records: RecordsT
     ) -> PrivacyGuarantee:
         """Return the guarantee to publish: of this release, and of earlier ones that it adds to."""
@@ -383,7 +383,7 @@ class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
         return found
 
 
-def _say(error: BaseException, sentence: str) -> None:
+def _add_sentence(error: BaseException, sentence: str) -> None:
     """Add a sentence to the message of an error, or a note if the error is more than a message."""
     if isinstance(error, Exception) and error.args == (str(error),):
         error.args = (f"{error} {sentence}",)

@@ -145,7 +145,7 @@ def designed(data_norm, records):
 )
 def test_rows_of_any_container_can_be_taken(table):
     rows = np.array([1, 4, 7])
-    records = Records.arrived(table, Y).take(rows)
+    records = Records.of_rows(table, Y).take(rows)
     assert records.n_rows == 3
     np.testing.assert_array_equal(records.y, Y[rows])
     if not sparse.issparse(table):

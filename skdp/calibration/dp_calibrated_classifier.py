@@ -18,7 +18,7 @@ from skdp.calibration.calibration_map import METHODS, CalibrationMap
 from skdp.data.records import Records
 from skdp.data.validation import check_lengths, present, refuse_collections
 from skdp.metrics._evaluation import Evaluation, Question
-from skdp.metrics._foreign import answer_of
+from skdp.metrics._predictions import predictions_of
 from skdp.metrics.one_vs_rest_report import OneVsRestCounts, OneVsRestReport
 from skdp.metrics.score_report import ScoreCounts, ScoreReport
 from skdp.privacy import PrivacyGuarantee
@@ -204,7 +204,7 @@ class DPCalibratedClassifier(
         check_lengths(X, y)
         n_classes = np.size(self.estimator.classes_)
         none = np.empty(0 if n_classes == 2 else (0, n_classes))
-        scores = answer_of(partial(_scores, self.estimator), X, none)
+        scores = predictions_of(partial(_scores, self.estimator), X, none)
         records = self._evaluation()._check_data(parameters, y, scores, groups=groups)
         if records.count_is_public:
             _check_enough(records.n_records, parameters, n_classes)

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from skdp.data.column_facts import ColumnBounds
-from skdp.data.exact_sums import counted, in_records
+from skdp.data.exact_sums import counted, counts_from_steps
 from skdp.data.records import Records
 from skdp.privacy import Neighboring
 from skdp.statistics._spread import Center, farthest, projected, shortened, weighed_rows, whole
@@ -98,7 +98,9 @@ def _totals(
         members = (nearest == np.arange(k)[:, None]).astype(float)
         counts += counted(nearest, k, weights)
         sums += members @ weighed_rows(z, weights)
-    return {"totals": np.column_stack([in_records(counts, records.steps), sums * 2.0**-_BITS])}
+    return {
+        "totals": np.column_stack([counts_from_steps(counts, records.steps), sums * 2.0**-_BITS])
+    }
 
 
 def _improved(

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from skdp.data.column_facts import ColumnBounds
-from skdp.data.exact_sums import counted, in_records
+from skdp.data.exact_sums import counted, counts_from_steps
 from skdp.data.records import Records
 from skdp.privacy import Neighboring
 from skdp.statistics._spread import Center, Directions, distance_of, farthest, projected
@@ -85,7 +85,7 @@ def _counts(
         cells = np.floor((along * reach / box + 1.0) * (0.5 * per_axis))
         places = np.clip(cells, 0, per_axis - 1).astype(np.intp)
         counts += counted(np.ravel_multi_index(places.T, shape), counts.size, weights)
-    return {"cells": in_records(counts, records.steps)}
+    return {"cells": counts_from_steps(counts, records.steps)}
 
 
 def _n_made_up(n_clusters: int) -> int:

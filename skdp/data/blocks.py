@@ -62,7 +62,7 @@ class Block:
         return [part for part in (self.X, self.y, self.sample_weight) if part is not None]
 
 
-class _Sight(NamedTuple):
+class _FirstRead(NamedTuple):
     """What the first read notes of a block, and the result or error of its function."""
 
     n_rows: int
@@ -166,8 +166,8 @@ class Blocks:
         """
         if fits := self._n_bytes <= _room():
             self._keep()
-        first_look = partial(_look, self.names, self.n_columns, function)
-        seen: list[_Sight] = self.gather(first_look)
+        first_read = partial(_read_first, self.names, self.n_columns, function)
+        seen: list[_FirstRead] = self.gather(first_read)
         numbers = [i for i, one in enumerate(seen) if one.n_rows] or [0]
         for i in numbers:
             if (error := seen[i].error) is not None:
@@ -249,21 +249,21 @@ def for_workers(estimator: EstimatorT) -> EstimatorT:
     return alone
 
 
-def _look(
+def _read_first(
     names: list[Hashable], n_columns: int | None, function: Callable[[Block], object], block: Block
-) -> _Sight:
+) -> _FirstRead:
     n_rows = max(map(_n_rows, block.parts()))
     try:
         _check_columns(names, n_columns, block.X)
         _check_lengths(block)
         check_plain(*block.parts())
         found = function(block)
-        return _Sight(n_rows, sum(map(_size, block.parts())), _fingerprint(block), found, None)
+        return _FirstRead(n_rows, sum(map(_size, block.parts())), _fingerprint(block), found, None)
     except (ValueError, TypeError) as problem:
         error = type(problem), str(problem)
     except Exception as problem:
         error = ValueError, f"its values cannot be checked, which ends in {type(problem).__name__}."
-    return _Sight(n_rows, 0, 0, None, error)
+    return _FirstRead(n_rows, 0, 0, None, error)
 
 
 def _check_columns(names: list[Hashable], n_columns: int | None, X: MatrixLike) -> None:

@@ -20,9 +20,9 @@ __all__ = [
     "STEP_BITS",
     "Sums",
     "counted",
+    "counts_from_steps",
     "exact_sums",
     "from_steps",
-    "in_records",
     "sums_in_steps",
     "sums_of_means",
 ]
@@ -134,6 +134,6 @@ def counted(places: np.ndarray, size: int, weights: np.ndarray | None) -> np.nda
     return total
 
 
-def in_records(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+def counts_from_steps(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return counts as floats; if rows have weights, counts are in steps."""
     return np.ldexp(counts.astype(float), 0 if weights is None else -STEP_BITS)

@@ -152,7 +152,7 @@ class Records(Generic[Facts]):
             X, y = validate(estimator, X, y, reset=reset)
         known = None if facts is None else facts()
         y = _targets(X, y) if validate is None else y
-        return Records(X, known, y, **public)._with(sample_weight, groups)
+        return Records(X, known, y, **public)._with_weights_and_persons(sample_weight, groups)
 
     @classmethod
     def of_columns(
@@ -172,17 +172,17 @@ class Records(Generic[Facts]):
             refuse_blocks(groups)
             x, by = _split_collection(x, by)
             names = parameter, "by", "sample_weight"
-            return cls.arrived(
+            return cls.of_rows(
                 x, by, read=_as_columns, names=names, count_is_public=count_is_public
             )
         columns, by = _grouped(Columns.of(x, parameter), by, parameter)
         if is_label(groups, columns.names):
             columns, groups = columns.split_off(groups, "groups")
         public = {"parameter": parameter, "count_is_public": count_is_public}
-        return Records(columns, None, by, **public)._with(None, groups)  # type: ignore[arg-type]
+        return Records(columns, None, by, **public)._with_weights_and_persons(None, groups)  # type: ignore[arg-type]
 
     @classmethod
-    def arrived(
+    def of_rows(
         cls,
         X: MatrixLike,
         y: VectorLike = None,
@@ -205,7 +205,7 @@ class Records(Generic[Facts]):
         else:
             records = Records(received(X), None, y, **public)
         records = records if read is None else records.mapped(read)
-        return records._with(None, groups)
+        return records._with_weights_and_persons(None, groups)
 
     @classmethod
     def _in_blocks(
@@ -214,7 +214,9 @@ class Records(Generic[Facts]):
         weights = None if sample_weight is None else np.empty(0)
         return Records(empty_rows(X), None, None, weights, blocks=blocks, **public)
 
-    def _with(self, sample_weight: VectorLike, groups: VectorLike) -> Records[Facts]:
+    def _with_weights_and_persons(
+        self, sample_weight: VectorLike, groups: VectorLike
+    ) -> Records[Facts]:
         records = self
         if sample_weight is not None:
             weights = validated_weights(sample_weight, self.n_rows)
@@ -303,7 +305,7 @@ class Records(Generic[Facts]):
         if self.blocks is None:
             self._check_size()
             return [function(self)]
-        found = self.blocks.check(partial(_in_block, self._elsewhere, function))
+        found = self.blocks.check(partial(_in_block, self._without_rows, function))
         self._check_size()
         return found
 
@@ -311,7 +313,7 @@ class Records(Generic[Facts]):
         """Return the sums over all rows of what a function returns for some rows, by name."""
         if self.blocks is None:
             return function(self)
-        return added(self.blocks.gather(partial(_in_block, self._elsewhere, function)))
+        return added(self.blocks.gather(partial(_in_block, self._without_rows, function)))
 
     def counts(self, function: Callable[[Records[Facts]], Sums]) -> Sums:
         """Return the sums of a function that counts rows by their `steps`, if there are any.
@@ -325,7 +327,7 @@ class Records(Generic[Facts]):
         """Return a function of the rows in memory, such as a design, or `Blocks` of its values."""
         if self.blocks is None:
             return function(self)
-        return self.blocks.map(partial(_in_block, self._elsewhere, function))
+        return self.blocks.map(partial(_in_block, self._without_rows, function))
 
     def mapped(self, function: Callable[[Records[Facts]], Records[T]]) -> Records[T]:
         """Convert the records: at once in memory, and each block whenever it is read."""
@@ -355,11 +357,11 @@ class Records(Generic[Facts]):
     def take(self, rows: np.ndarray) -> Records[Facts]:
         """Return the rows of these increasing numbers, in memory."""
         if self.blocks is not None:
-            some = partial(_taken, self._elsewhere)
+            some = partial(_taken, self._without_rows)
             first, *others = self.blocks.gather(some, self.blocks.places(rows))
             return first.joined(others)
         persons = None if self.persons is None else self.persons.take(rows)
-        X, y, weights = (_some(one, rows) for one in (self.X, self.y, self.weights))
+        X, y, weights = (_rows_of(one, rows) for one in (self.X, self.y, self.weights))
         return replace(self, X=X, y=y, weights=weights, persons=persons)
 
     def joined(self, others: Sequence[Records[Facts]]) -> Records[Facts]:
@@ -370,8 +372,8 @@ class Records(Generic[Facts]):
         return replace(self, X=X, y=y, weights=weights)
 
     @property
-    def _elsewhere(self) -> Records[Facts]:
-        """What workers need to know: no rows."""
+    def _without_rows(self) -> Records[Facts]:
+        """The public facts that workers need: these records without their rows."""
         return replace(self, X=None, y=None, weights=None, blocks=None)
 
     def _check_size(self) -> None:
@@ -429,18 +431,16 @@ def _coded(classes: np.ndarray, records: Records[Facts]) -> Records[Facts]:
     return replace(records, y=codes_in_block(records.y, classes))
 
 
-def _in_block(
-    elsewhere: Records[Facts], function: Callable[[Records[Facts]], T], block: Block
-) -> T:
+def _in_block(empty: Records[Facts], function: Callable[[Records[Facts]], T], block: Block) -> T:
     """Return a function of the rows of a block, as records in memory."""
-    rows = replace(elsewhere, X=received(block.X), y=block.y, views=())
-    rows = rows._with(block.sample_weight, None)
-    for view in elsewhere.views:
+    rows = replace(empty, X=received(block.X), y=block.y, views=())
+    rows = rows._with_weights_and_persons(block.sample_weight, None)
+    for view in empty.views:
         rows = view(rows)
     return function(rows)
 
 
-def _some(values: MatrixLike, rows: np.ndarray) -> MatrixLike:
+def _rows_of(values: MatrixLike, rows: np.ndarray) -> MatrixLike:
     """Return some rows of one part of records."""
     if values is None or isinstance(values, Column):
         return None if values is None else values[rows]
@@ -458,8 +458,8 @@ def _stacked(parts: Sequence[MatrixLike]) -> MatrixLike:
     return (sparse.vstack if sparse.issparse(parts[0]) else np.concatenate)(parts)
 
 
-def _taken(elsewhere: Records[Facts], rows: np.ndarray, block: Block) -> Records[Facts]:
-    return _in_block(elsewhere, partial(Records.take, rows=rows), block)
+def _taken(empty: Records[Facts], rows: np.ndarray, block: Block) -> Records[Facts]:
+    return _in_block(empty, partial(Records.take, rows=rows), block)
 
 
 def _table(estimator: BaseEstimator, X: MatrixLike, y: VectorLike, *, reset: bool) -> MatrixLike:

@@ -15,7 +15,7 @@ from skdp.data.column import Column, is_missing
 from skdp.data.columns import Columns
 from skdp.features.base import FeatureMap
 from skdp.features.public_features import PublicFeatures
-from skdp.features.verdicts import check_row_wise
+from skdp.features.row_wise_conditions import check_row_wise
 from skdp.support.public_words import public_words
 from skdp.support.types import MatrixLike
 

@@ -91,7 +91,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         """Return the targets on the scale of their public range; without privacy unchanged."""
         task = _EVERYTHING if math.isinf(self.epsilon) else self._target_range()
         records = records.mapped(partial(_encoded, self._target_scale(), task))
-        records.check(_found)
+        records.check(_run_checks)
         return records, task
 
     def _publish_coefficients(
@@ -178,5 +178,5 @@ def _numbers(y: np.ndarray) -> np.ndarray:
     return y
 
 
-def _found(records: Records[AnyMap]) -> None:
-    """Check nothing: making the records runs the checks."""
+def _run_checks(records: Records[AnyMap]) -> None:
+    """Check nothing more: `_encoded` checks the targets when records are made."""

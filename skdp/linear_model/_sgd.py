@@ -71,10 +71,10 @@ class PrivateSGD(PrivateLinearModel[TaskT]):
         start = self._start(records.facts.task)
         return records.with_facts(replace(records.facts, start=start, n_iter=self.n_iter_))
 
-    def _promised(
+    def _published_guarantee(
         self, parameters: ReleaseParameters, plan: FitPlan, records: LinearRecords[TaskT]
     ) -> PrivacyGuarantee:
-        now = super()._promised(parameters, plan, records)
+        now = super()._published_guarantee(parameters, plan, records)
         return now if records.facts.start is None else together(self.privacy_, now)
 
     def _start(self, task: TaskT) -> np.ndarray:

@@ -80,7 +80,7 @@ class Evaluation(PrivateFit[Pairs[ResultT], QueryPlan, np.ndarray]):
         *,
         groups: VectorLike | None = None,
     ) -> Pairs[ResultT]:
-        pairs = Records.arrived(
+        pairs = Records.of_rows(
             guess,
             truth,
             groups,

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skdp.data.validation import present
-from skdp.metrics._foreign import answer_of
+from skdp.metrics._predictions import predictions_of
 from skdp.metrics._score import Score
 from skdp.metrics.curve_scores import dp_average_precision_score, dp_roc_auc_score
 from skdp.metrics.label_scores import dp_accuracy_score, dp_brier_score_loss, dp_log_loss
@@ -59,10 +59,10 @@ class PrivateScorer:
         if self.metric in (*_OF_SECOND, *_OF_EACH):
             terms.setdefault("classes", estimator.classes_)
             none = np.empty((0, np.size(estimator.classes_)))
-            guess = answer_of(estimator.predict_proba, X, none)
+            guess = predictions_of(estimator.predict_proba, X, none)
             guess = guess if self.metric in _OF_EACH else present("y_score", guess)[:, -1]
         else:
-            guess = answer_of(estimator.predict, X, np.empty(0))
+            guess = predictions_of(estimator.predict, X, np.empty(0))
         value = self.metric(y, guess, **terms).value
         return -value if self.metric in _LOSSES else value
 

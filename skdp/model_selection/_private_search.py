@@ -31,7 +31,7 @@ from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
 from skdp.model_selection._row_score import Scoring, check_callable, row_score, steps_of
 from skdp.pipeline import check_pipeline
-from skdp.pipeline._verdicts import is_private
+from skdp.pipeline._known_estimators import is_private
 from skdp.privacy import ComposedEvent, Composition, Neighboring, PrivacyGuarantee, Unit
 from skdp.support.public_words import public_words
 from skdp.support.random import child_generator
@@ -148,7 +148,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
         if self.method == "cheapest":
             low, high = self._judged_by.bounds
             check_real("threshold", self.threshold, low=low, high=high, closed="[]")
-        records = Records.arrived(X, y, groups).with_facts(self._classes(candidates, y))
+        records = Records.of_rows(X, y, groups).with_facts(self._classes(candidates, y))
         n = records.n_records
         if parameters.neighboring.count_is_public and math.ceil(share * n) in (0, n):
             raise ValueError(

@@ -24,7 +24,7 @@ from skdp.data.exact_sums import Sums
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records, labels_of
 from skdp.data.validation import column_names, validated_table
-from skdp.naive_bayes._asked import Asked, Totals, answers, column_key
+from skdp.naive_bayes._totals import NaiveBayesFacts, Totals, answers, column_key
 from skdp.naive_bayes.features import CategoricalFeature, Feature, NumericFeature
 from skdp.privacy import PrivacyGuarantee, Unit
 from skdp.support.types import MatrixLike, VectorLike
@@ -42,7 +42,7 @@ _MOST_ROWS = 2**29  # sums of this many multiples of 2^−24 in [−1, 1] are ex
 
 
 class PrivateNaiveBayes(
-    ClassifierMixin, PrivateEstimator[Records[Asked], QueryPlan | NonPrivatePlan, Sums]
+    ClassifierMixin, PrivateEstimator[Records[NaiveBayesFacts], QueryPlan | NonPrivatePlan, Sums]
 ):
     """A naive Bayes classifier that releases all its counts and sums at once.
 
@@ -159,7 +159,7 @@ class PrivateNaiveBayes(
         *,
         known: np.ndarray | None = None,
         **more: VectorLike,
-    ) -> Records[Asked]:
+    ) -> Records[NaiveBayesFacts]:
         """Check the records; `known` are the classes of `partial_fit`, None in `fit`."""
         check_choice("noise", self.noise, ("auto", *NOISES))
         earlier = None if known is None else getattr(self, "_totals_", None)
@@ -170,10 +170,10 @@ class PrivateNaiveBayes(
         records, classes = labels_of(given, type(self).__name__, known, check)
         self._check_rows(records)
         self._checked_priors(classes.size)
-        asked = Asked(classes, features, earlier)
+        facts = NaiveBayesFacts(classes, features, earlier)
         if earlier is not None:
-            self._check_unchanged(earlier, asked, parameters)
-        return records.with_facts(asked)
+            self._check_unchanged(earlier, facts, parameters)
+        return records.with_facts(facts)
 
     def _check_rows(self, records: Records[Sequence[Feature]]) -> None:
         if records.n_rows >= _MOST_ROWS:
@@ -184,9 +184,9 @@ class PrivateNaiveBayes(
             raise ValueError("sample_weight is zero for all records.")
 
     def _check_unchanged(
-        self, earlier: Totals, asked: Asked, parameters: ReleaseParameters
+        self, earlier: Totals, facts: NaiveBayesFacts, parameters: ReleaseParameters
     ) -> None:
-        if earlier.asked != asked.of_columns:
+        if earlier.settings != facts.settings:
             raise ValueError(
                 "bounds and categories may not change in partial_fit: earlier calls released sums "
                 "for the first ones."
@@ -198,7 +198,7 @@ class PrivateNaiveBayes(
             )
 
     def _plan(
-        self, parameters: ReleaseParameters, records: Records[Asked]
+        self, parameters: ReleaseParameters, records: Records[NaiveBayesFacts]
     ) -> QueryPlan | NonPrivatePlan:
         if not parameters.is_private:
             return NonPrivatePlan()
@@ -209,17 +209,20 @@ class PrivateNaiveBayes(
             queries = [replace(query, integer=False) for query in queries]
         return parameters.plan_queries(queries, self.noise)
 
-    def _promised(
+    def _published_guarantee(
         self,
         parameters: ReleaseParameters,
         plan: QueryPlan | NonPrivatePlan,
-        records: Records[Asked],
+        records: Records[NaiveBayesFacts],
     ) -> PrivacyGuarantee:
-        now = super()._promised(parameters, plan, records)
+        now = super()._published_guarantee(parameters, plan, records)
         return now if records.facts.earlier is None else together(self.privacy_, now)
 
     def _read(
-        self, plan: QueryPlan | NonPrivatePlan, records: Records[Asked], rng: np.random.Generator
+        self,
+        plan: QueryPlan | NonPrivatePlan,
+        records: Records[NaiveBayesFacts],
+        rng: np.random.Generator,
     ) -> Sums:
         if isinstance(plan, NonPrivatePlan):
             return records.total(partial(answers, False))
@@ -228,7 +231,7 @@ class PrivateNaiveBayes(
     def _publish(
         self,
         plan: QueryPlan | NonPrivatePlan,
-        records: Records[Asked],
+        records: Records[NaiveBayesFacts],
         released: Sums,
         guarantee: PrivacyGuarantee,
     ) -> Self:
@@ -385,19 +388,21 @@ def _positive_weights(records: Records[Sequence[Feature]]) -> Sums:
     return {"positive": np.sum(records.weights != 0.0)}
 
 
-def _unit(records: Records[Asked]) -> float:
+def _unit(records: Records[NaiveBayesFacts]) -> float:
     """Return the weight of a full record; the answers count records in units of it."""
     return 1.0 if records.max_weight is None else records.max_weight
 
 
-def _totals(plan: QueryPlan | NonPrivatePlan, records: Records[Asked], released: Sums) -> Totals:
+def _totals(
+    plan: QueryPlan | NonPrivatePlan, records: Records[NaiveBayesFacts], released: Sums
+) -> Totals:
     """Return the released sums of these records plus the earlier ones."""
-    unit, asked = _unit(records), records.facts
+    unit, facts = _unit(records), records.facts
     sums = {name: unit * numbers for name, numbers in released.items()}
     noise = {name: unit**2 * _mean_square(plan, name) for name in sums}
     n_rows = None if records.is_weighted else records.n_known
-    now = Totals(asked.of_columns, sums, noise, n_rows)
-    return now if asked.earlier is None else asked.earlier + now
+    now = Totals(facts.settings, sums, noise, n_rows)
+    return now if facts.earlier is None else facts.earlier + now
 
 
 def _mean_square(plan: QueryPlan | NonPrivatePlan, name: str) -> float:

@@ -62,7 +62,7 @@ class Feature(ABC):
 
     @property
     @abstractmethod
-    def asked(self) -> tuple[object, ...]:
+    def settings(self) -> tuple[object, ...]:
         """The public parameters of the answers; answers with equal ones can be added up."""
 
     @abstractmethod
@@ -111,7 +111,7 @@ class NumericFeature(Feature):
     clipped: bool = True
 
     @property
-    def asked(self) -> tuple[object, ...]:
+    def settings(self) -> tuple[object, ...]:
         return self.low, self.high, self.clipped
 
     def check(self, x: Column, name: Label, advice: str) -> None:
@@ -199,7 +199,7 @@ class CategoricalFeature(Feature):
     smoothing: float
 
     @property
-    def asked(self) -> tuple[object, ...]:
+    def settings(self) -> tuple[object, ...]:
         return tuple(self.values.tolist())
 
     def check(self, x: Column, name: Label, advice: str) -> None:

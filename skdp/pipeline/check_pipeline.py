@@ -12,9 +12,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 
 from skdp._private_fit import PrivateFit
 from skdp.exceptions import PrivacyLeakError
-from skdp.pipeline._payers import inside, is_wrapper, payers
-from skdp.pipeline._synthetic import what_differs
-from skdp.pipeline._verdicts import (
+from skdp.pipeline._known_estimators import (
     CONDITIONS,
     LEARNS,
     SAFE,
@@ -23,6 +21,8 @@ from skdp.pipeline._verdicts import (
     instead_of,
     is_private,
 )
+from skdp.pipeline._synthetic import what_differs
+from skdp.pipeline._wrappers import inside, is_wrapper, ledgers_of
 from skdp.support.html import html_table
 from skdp.support.types import MatrixLike
 
@@ -230,7 +230,7 @@ def _relations(part: BaseEstimator) -> set[str]:
 
 def _uncounted(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> Iterator[Leak]:
     """Yield a leak if several parts spend without one common budget."""
-    found = [ledgers for ledgers in map(payers, parts) if ledgers]
+    found = [ledgers for ledgers in map(ledgers_of, parts) if ledgers]
     if len(found) > 1 and (None in set().union(*found) or len(set().union(*found)) > 1):
         advice = (
             f"{len(found)} parts spend on the same records without a common budget. Pass the same "

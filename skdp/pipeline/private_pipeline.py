@@ -16,8 +16,8 @@ from skdp.budget import Amount, BudgetHandle, PrivacyBudget
 from skdp.budget.dry_run import DryRun, StandIns
 from skdp.budget.filters.base import largest_gaussian
 from skdp.exceptions import PrivacyLeakError
-from skdp.pipeline._payers import payers
 from skdp.pipeline._rehearsal import rehearsing
+from skdp.pipeline._wrappers import ledgers_of
 from skdp.pipeline.check_pipeline import check_pipeline
 from skdp.privacy import GDPEvent, Neighboring, Unit
 from skdp.support.public_words import public_words
@@ -289,7 +289,7 @@ def _check_learns_nothing(step: BaseEstimator) -> None:
     leaks = check_pipeline(step)
     if leaks:
         raise PrivacyLeakError(f"{step!r} may learn from the data without spending budget. {leaks}")
-    if payers(step):
+    if ledgers_of(step):
         raise ValueError(
             f"{type(step).__name__} has parts that would spend beside the budget of the pipeline. "
             "Make each of them a step of its own."

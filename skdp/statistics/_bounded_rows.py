@@ -77,7 +77,7 @@ class BoundedRowsTransformer(
         if not parameters.is_private:
             floats = validated_numbers(self, X, reset=True, dtype=_FLOATS)
             refuse_missing(floats, column_names(self))
-            return Records.arrived(floats, groups=groups)
+            return Records.of_rows(floats, groups=groups)
         records = Records.of(self, X, groups=groups)
         records.check(check_numeric)
         bounds = self._checked_bounds()

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from skdp.data.column_facts import ColumnBounds
-from skdp.data.exact_sums import STEP_BITS, counted, exact_sums, in_records
+from skdp.data.exact_sums import STEP_BITS, counted, counts_from_steps, exact_sums
 from skdp.data.records import Records
 from skdp.privacy import Neighboring
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
@@ -189,7 +189,7 @@ def _spread_sums(
         rows *= factors[:, None]
         y = whole(rows, _BITS)
         total += (y.T @ y).astype(np.int64)
-    return {"shells": in_records(counts, records.steps), "moments": total}
+    return {"shells": counts_from_steps(counts, records.steps), "moments": total}
 
 
 def weighed_rows(z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:

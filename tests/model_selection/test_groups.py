@@ -51,7 +51,7 @@ def test_a_person_changes_a_score_by_one_at_most(regresses):
             groups = np.r_[np.arange(80), np.full(count, 80)]
             labels = np.r_[np.arange(80) % 2, np.full(count, label)]
             rows = np.r_[np.zeros((80, 2)), np.full((count, 2), 9.0)]
-            records = Records.arrived(rows, labels, groups)
+            records = Records.of_rows(rows, labels, groups)
             scores.append(asked._score(asked.best_estimator_, records))
     assert max(scores) - min(scores) <= 1.0 + 1e-9
 

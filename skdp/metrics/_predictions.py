@@ -12,10 +12,10 @@ from sklearn.utils.validation import _num_samples
 
 from skdp.support.types import MatrixLike
 
-__all__ = ["answer_of"]
+__all__ = ["predictions_of"]
 
 
-def answer_of(
+def predictions_of(
     function: Callable[[MatrixLike], ArrayLike], X: MatrixLike, of_none: np.ndarray
 ) -> ArrayLike:
     """Call a method of an estimator on *private* rows; errors do not quote them.

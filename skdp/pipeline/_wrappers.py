@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator
 
 from sklearn.base import BaseEstimator
 
-from skdp.pipeline._verdicts import WRAPPERS, is_private
+from skdp.pipeline._known_estimators import WRAPPERS, is_private
 
-__all__ = ["inside", "is_wrapper", "payers"]
+__all__ = ["inside", "is_wrapper", "ledgers_of"]
 
 
 def is_wrapper(estimator: BaseEstimator) -> bool:
@@ -32,11 +32,11 @@ def inside(
             yield f"{before}{name}", value
 
 
-def payers(estimator: BaseEstimator) -> set[Hashable]:
+def ledgers_of(estimator: BaseEstimator) -> set[Hashable]:
     """Return keys of the ledgers that the estimator spends from; None is a missing budget."""
     if is_wrapper(estimator):
         parts = inside("", estimator, WRAPPERS[type(estimator).__name__][0])
-        return set().union(*(payers(part) for _, part in parts))
+        return set().union(*(ledgers_of(part) for _, part in parts))
     return {_ledger(estimator)} if is_private(estimator) else set()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sklearn.base import BaseEstimator, is_classifier
 
 from skdp._private_fit import PrivateFit
-from skdp.features.verdicts import (
+from skdp.features.row_wise_conditions import (
     BOUNDS,
     CONDITIONS,
     KERNEL_MAP,

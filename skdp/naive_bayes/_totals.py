@@ -13,11 +13,11 @@ from skdp.naive_bayes.features import Feature, class_counts, in_units, in_units_
 from skdp.privacy import Neighboring
 from skdp.workloads import Query
 
-__all__ = ["Asked", "Totals", "answers", "column_key"]
+__all__ = ["NaiveBayesFacts", "Totals", "answers", "column_key"]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class NaiveBayesFacts:
     """*Public* classes of the records, features of their columns, and earlier releases."""
 
     classes: np.ndarray
@@ -25,9 +25,9 @@ class Asked:
     earlier: Totals | None = None
 
     @property
-    def of_columns(self) -> tuple[tuple[object, ...], ...]:
+    def settings(self) -> tuple[tuple[object, ...], ...]:
         """The parameters of all answers; answers with equal ones can be added up."""
-        return tuple(feature.asked for feature in self.features)
+        return tuple(feature.settings for feature in self.features)
 
     def queries(self, neighboring: Neighboring) -> list[Query]:
         """Return the queries for records of weight 1."""
@@ -45,7 +45,7 @@ class Totals:
 
     Parameters
     ----------
-    asked : tuple
+    settings : tuple
         *Public.* The parameters of the sums; only sums with equal ones are added up.
     sums : dict of str to ndarray
         *Released*, in units of a record.
@@ -55,7 +55,7 @@ class Totals:
         *Public.* Number of rows. None if it is private or rows have weights.
     """
 
-    asked: tuple[tuple[object, ...], ...]
+    settings: tuple[tuple[object, ...], ...]
     sums: Mapping[str, np.ndarray]
     noise: Mapping[str, float]
     n_rows: int | None
@@ -64,18 +64,18 @@ class Totals:
         sums = {name: total + other.sums[name] for name, total in self.sums.items()}
         noise = {name: square + other.noise[name] for name, square in self.noise.items()}
         if self.n_rows is None or other.n_rows is None:
-            return Totals(self.asked, sums, noise, None)
-        return Totals(self.asked, sums, noise, self.n_rows + other.n_rows)
+            return Totals(self.settings, sums, noise, None)
+        return Totals(self.settings, sums, noise, self.n_rows + other.n_rows)
 
 
-def answers(exact: bool, records: Records[Asked]) -> Sums:
+def answers(exact: bool, records: Records[NaiveBayesFacts]) -> Sums:
     """Return the *private* answers; `exact` sums take weights as multiples of 2^−24."""
-    asked, codes, weights = records.facts, records.y, records.shares
+    facts, codes, weights = records.facts, records.y, records.shares
     if weights is not None and exact:
         weights = in_units(weights) if records.persons is None else in_units_below(weights)
-    n_classes = asked.classes.size
+    n_classes = facts.classes.size
     found = {"classes": np.bincount(codes, weights, n_classes)}
-    for j, (feature, x) in enumerate(zip(asked.features, records.columns.parts, strict=True)):
+    for j, (feature, x) in enumerate(zip(facts.features, records.columns.parts, strict=True)):
         found[column_key(j)] = feature.answer(x, codes, n_classes, weights)
     return found
 
