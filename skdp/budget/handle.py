@@ -189,9 +189,8 @@ class BudgetHandle(LedgerReader):
             self._ledger.append(release, self._check, before_commit)
         except _RefusedError as error:
             refused = error
-        if (
-            refused is not None
-        ):  # raised here: the ledger is not locked while the message is written
+        if refused is not None:
+            # Raised after the transaction, so that the message is written without the lock.
             raise BudgetExceededError(refused.message())
 
     def plan(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # skdp.budget does not import scikit-learn
 
 __all__ = ["Price"]
 
+_OTHER_PROCESS = "A price is found in one process, but the copy spends in another one."
 Rows: TypeAlias = tuple[int, int] | MatrixLike
 """The numbers of rows and columns, or synthetic rows."""
 
@@ -48,7 +49,7 @@ class Price(DryRun):
     ) -> None:
         """Remember a release, and whether all so far are admitted."""
         if release.process != self._process:
-            self.__getstate__()
+            raise ValueError(_OTHER_PROCESS)
         with self._lock:
             try:
                 super().append(release, check)
@@ -57,7 +58,7 @@ class Price(DryRun):
                 self._releases.append(release)
 
     def __getstate__(self) -> NoReturn:
-        raise ValueError("A price is found in one process, but the copy spends in another one.")
+        raise ValueError(_OTHER_PROCESS)
 
     def of(self, estimator: BaseEstimator, X: Rows, y: VectorLike, **params: object) -> PlanCost:
         """Return the cost of a fit, found with a copy of the estimator.
@@ -85,7 +86,7 @@ class Price(DryRun):
         y = _targets(copy, X) if y is None else y
         if isinstance(copy, GridSearchCV | RandomizedSearchCV) and copy.refit:
             inner, data = copy.estimator, (X, y, params)
-            copy.set_params(refit=lambda found: self._dearest(inner, found["params"], *data))
+            copy.set_params(refit=lambda found: self._most_expensive(inner, found["params"], *data))
         try:
             with (
                 parallel_backend("sequential"),
@@ -129,7 +130,7 @@ class Price(DryRun):
         planned = [PlannedRelease(event_from_dict(r.event), partition=r.part) for r in releases]
         return cost_of_plan(planned, self._budget.neighboring, self._budget.delta)
 
-    def _dearest(
+    def _most_expensive(
         self,
         estimator: BaseEstimator,
         candidates: Iterable[dict[str, object]],
