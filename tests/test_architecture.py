@@ -177,6 +177,15 @@ def test_contributing_shows_these_floors():
     assert shown == dict(enumerate(FLOORS))
 
 
+@pytest.mark.skipif(not GUIDE.exists(), reason="needs a checkout")
+def test_files_that_contributing_names_exist():
+    """A name with a folder is a path in the package or the repository, another is any file's."""
+    names = set(re.findall(r"`([\w/]+\.py)`", GUIDE.read_text()))
+    found = {path.name for folder in (ROOT, Path(__file__).parent) for path in folder.rglob("*.py")}
+    found |= {name for name in names if (ROOT / name).exists() or (GUIDE.parent / name).exists()}
+    assert {name for name in names - found if not name.endswith("yours.py")} == set()
+
+
 def test_only_estimators_and_above_touch_a_budget():
     for path in FILES:
         if any(room_of(module) == "budget" for module in imports_of(path)):
