@@ -1,1 +1,12 @@
-"""The data as they arrive: columns, blocks of rows, persons, and exact sums."""
+"""The data of a fit or a statistic: columns, blocks of rows, persons, and exact sums.
+
+From the outside in:
+
+- `records`: the rows of one call, in whatever form. Model families use this class only.
+- `exact_sums`: sums of numbers over records, as integers.
+- `column`, `columns`: one column, and a table, of any library. The only conversion of user data.
+- `column_facts`: public bounds, categories and keys of columns.
+- `blocks`, `lazy`: rows in Dask collections, for fits and for predictions.
+- `persons`: records of several rows.
+- `validation`: checks around those of scikit-learn, whose errors quote no value.
+"""
