@@ -52,9 +52,9 @@ class PrivacyBudget(BudgetHandle):
         file, removed with this object.
     slack : float or None
         *Public.* With ``"gdp"``, the part of `delta` reserved for releases that are not Gaussian
-        DP, such as those of ``solver="dp_sgd"``; each takes between 1/32 and 1/16 of the rest.
-        ``None``: a twentieth of `delta`, which costs the others 0.3 % of ε. 0 rejects such
-        releases.
+        DP, such as those of ``solver="dp_sgd"``. Each takes between 1/32 and 1/16 of the rest.
+        ``None``: a twentieth of `delta`, which costs the other releases 0.3 % of ε. 0 rejects
+        releases that are not Gaussian DP.
     tv : float
         *Public.* With ``"gdp"``, the total variation reserved for samplers that are not exact. It
         costs (1 + e^ε)·`tv` of `delta`.
@@ -168,7 +168,7 @@ class PrivacyBudget(BudgetHandle):
 
         Notes
         -----
-        **Guarantee.** With μ of the bound, the trade-off function of all releases together is
+        **Guarantee.** The bound determines μ. The trade-off function of all releases together is
         nowhere below that of N(μ, 1) against N(0, 1), even if each release is chosen after seeing
         the results of those before (*A strict budget* in the documentation).
 

@@ -309,8 +309,9 @@ class BudgetHandle(LedgerReader):
         Raises
         ------
         ValueError
-            If the copy spends nothing or from another budget, refers to this budget otherwise than
-            by a parameter, spends in another process, or fails for another reason than its cost.
+            If the copy spends nothing, or spends from another budget or in another process; if it
+            refers to this budget in another way than by a parameter; or if it fails for another
+            reason than its cost.
 
         Examples
         --------

@@ -90,7 +90,7 @@ class PlanCost:
         )
 
     def _repr_html_(self) -> str:
-        admitted = "admitted" if self.admitted else "refused"
+        admitted = "admitted" if self.admitted else "rejected"
         row = self.n_releases, f"{at_least(self.epsilon):g}", f"{at_least(self.delta):g}", admitted
         return html_table(("releases", "epsilon", "delta", "now"), [row])
 

@@ -87,9 +87,9 @@ class LedgerReader(ABC):
         -------
         PrivacyCurve
             A guarantee at a time that was fixed in advance, and at any time with
-            ``composition="pure"`` or ``"basic"``. If the results decide when to stop, the limit of
-            the budget is the guarantee, or that of the smallest of nested shares, listed in
-            advance, that holds all releases.
+            ``composition="pure"`` or ``"basic"``. If the results decide when to stop, the
+            guarantee is the limit of the budget. If nested shares were listed in advance, it is the
+            limit of the smallest share that contains all releases.
         """
         return self._filter.curve_at(self._totals())
 

@@ -87,7 +87,7 @@ class DPCalibratedClassifier(
     classes. Everything is computed from their noisy counts.
 
     If the number of rows is public, `fit` raises ValueError for fewer than 300/ε rows, or 300·√K/ε
-    for K > 2 classes: the noise would make the probabilities worse.
+    for K > 2 classes, because noise would make the probabilities worse.
 
     Examples
     --------

@@ -47,10 +47,10 @@ _FEWEST_DIRECTIONS = 2
 class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
     """k-means: centers of clusters from a few noisy steps after a private start.
 
-    A fit releases a mean, a radius that contains most rows, the principal directions, counts in a
-    grid along the first three of them, and in each of `max_iter` steps the number and the sum of
-    the rows of each cluster. The start is found in synthetic rows made from the counts and the
-    directions, at no cost.
+    A fit releases a mean, a radius that contains most rows, the principal directions, and counts in
+    a grid along the first three directions. Each of `max_iter` steps then releases the number and
+    the sum of the rows of each cluster. The initial centers are computed from synthetic rows, which
+    are made from the counts and the directions, at no cost.
 
     Columns with wide bounds dominate the distances, as columns with large values do in
     scikit-learn's `KMeans`. Put a `BoundsScaler` in front if the units differ. Sparse X raises an

@@ -208,8 +208,8 @@ class AdditiveFeatures(PublicFeatures):
     A number x between its bounds is u = (t(x) − t(low))/(t(high) − t(low)), clipped to [0, 1], with
     t the identity or x ↦ sign(x)·log(1 + \|x\|/unit). Its features are √g·(2u − 1) and
     √((1 − g)·w_k)·cos(πku) for k = 1..K, with g = `linear_share`, K = `n_terms` and weights
-    w_k = (1/k)/Σ(1/i): a vector no longer than 1. A category is a 1 in a column of its own. `fit`
-    learns nothing.
+    w_k = (1/k)/Σ(1/i). They form a vector no longer than 1. A category is a 1 in a column of its
+    own. `fit` learns nothing.
 
     Parameters
     ----------

@@ -202,10 +202,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the probability of each class for rows clipped as in `fit`.
 
-        For two classes it is a/(a + b) with a = min(σ(z), k) and b = min(σ(−z), k), where z is the
-        score, σ the logistic function, and k the loss's clip but at least 1/2 and, for small data,
-        1. This is the link of the loss with a clipped derivative. For more classes it is the
-        softmax of the scores.
+        For two classes the probability is a/(a + b) with a = min(σ(z), k) and b = min(σ(−z), k).
+        Here z is the score, σ the logistic function, and k the loss's clip, but at least 1/2 and,
+        for small data, 1. This is the link of the loss with a clipped derivative. For more classes
+        it is the softmax of the scores.
 
         Parameters
         ----------

@@ -28,8 +28,8 @@ class DPSGDRegressor(PrivateSGD[TargetRange], PrivateLinearRegressor):
 
     The same model as `DPLinearRegression` or `DPHuberRegressor` with ``solver="dp_sgd"``, with the
     settings of the descent as parameters, and with `partial_fit`. The loss is half the squared
-    residual, its derivative clipped at 0.25, or, for more robustness and less noise, at 0.15, as
-    shares of half the width of `target_bounds`. With ``epsilon=inf`` it is scikit-learn's
+    residual, with its derivative clipped at 0.25, or at 0.15 for more robustness and less noise.
+    The unit of both is half the width of `target_bounds`. With ``epsilon=inf`` it is scikit-learn's
     `SGDRegressor`, with ``alpha`` 1/(C·n) or its default, and nothing is clipped.
 
     Parameters

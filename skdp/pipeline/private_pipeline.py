@@ -218,7 +218,7 @@ def make_private_pipeline(
     ------
     ValueError
         If no step is private, a parameter is wrong, a step has another budget or parts that spend,
-        or the budget might admit some of the steps only.
+        or the budget might admit only some of the steps.
     PrivacyLeakError
         If a step learns from the data without privacy.
 

@@ -29,9 +29,9 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     missing : {"error", "middle", "indicator"}, default "error"
-        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: raise ValueError; replace by the
-        middle of the bounds, 0 in the output; or replace, and append an indicator column for each
-        feature, 1 if the value is missing and −1 if not.
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``. ``"error"`` raises ValueError.
+        ``"middle"`` replaces them by the middle of the bounds, 0 in the output. ``"indicator"``
+        also appends a column for each feature, 1 if the value is missing and −1 if not.
 
     Attributes
     ----------

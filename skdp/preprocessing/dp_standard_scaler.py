@@ -17,11 +17,11 @@ _RISK = 0.617  # Gaussian noise exceeds half its deviation so often; no guarante
 class DPStandardScaler(PrivateScaler):
     """Shift and scale each feature to mean 0 and variance 1, by private means and variances.
 
-    A variance is lost in the noise if a column's deviation is below about √(5√d/(εn)) times half
-    the distance of its bounds, for d columns, n records and δ = 1e-5. Then `scale_` is closer to
-    that number, and the column comes out small instead of dominating the others. If deviations are
-    at least a third of half the distance of the bounds, use `BoundsScaler`: models behind it are as
-    accurate, and it spends nothing.
+    Let h be half the width of a column's bounds. The variance is lost in the noise if the standard
+    deviation is below about √(5√d/(εn))·h, for d columns, n records and δ = 1e-5. Then `scale_` is
+    closer to that number, and the scaled column is small instead of dominating the others. If all
+    standard deviations are at least h/3, use `BoundsScaler`: models after it are as accurate, and
+    it spends nothing.
 
     Parameters
     ----------

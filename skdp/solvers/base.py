@@ -465,6 +465,6 @@ def rounded(values: np.ndarray, noise: float) -> np.ndarray:
 
 
 def rounded_inwards(values: np.ndarray, noise: float) -> np.ndarray:
-    """Return values on the public grid, rounded towards 0."""
+    """Return values on the public grid, rounded toward 0."""
     grid = grid_width(noise)
     return np.asarray(np.trunc(values / grid) * grid)

@@ -66,7 +66,7 @@ class ObjectivePerturbation(Solver[ObjectivePerturbationPlan]):
     ``replace_one`` and 1.06 times under ``add_remove_one``. Regressions and several classes are
     not. A budget with ``composition="gdp"``, the default, counts the least Gaussian that covers
     them: a regression at ε = 1 and δ = 1e-5 as about ε = 2.1, three classes as 2.7. ``"basic"`` and
-    ``"rdp"`` count less. The budget's `plan` tells beforehand what is admitted.
+    ``"rdp"`` count less. The budget's `plan` shows in advance whether a release is admitted.
 
     **A person with several rows** has gradients in as many directions as rows, or as the model has
     coefficients. The trace of the person's curvature is at most that of one row: *Rows per person*

@@ -103,9 +103,9 @@ class Statistic(ABC):
         Returns
         -------
         DataFrame
-            One row per number, with the columns estimate, lower, upper and level: a polars frame
-            with columns of labels if the data were, else a pandas frame indexed by labels. Without
-            intervals lower, upper and level are nan.
+            One row per number, with the columns estimate, lower, upper and level. It is a polars
+            frame with columns of labels if the data were polars, else a pandas frame indexed by
+            labels. Without intervals lower, upper and level are nan.
         """
         return framed(self._index(), self._columns(level, simultaneous), self._labels.library)
 

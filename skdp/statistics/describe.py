@@ -159,12 +159,13 @@ def describe(
 
     Notes
     -----
-    **Guarantee.** Let u be the values mapped to [−1, 1]. All counts, the Σu and the Σ(u² − 1/2)
-    over values that are not missing, and the choices of quantiles get an equal part each of μ², or
-    of ε if δ = 0. A record changes the sums as in `variance`. The number of values that are not
-    missing is private, so that a record changes ranks as in `quantile` with a private n. A replaced
-    record may be in two groups. The rows of a person add a point in the convex hull of what rows
-    add. The choices of quantiles in all groups are charged jointly, as in `quantile`.
+    **Guarantee.** Let u be the values mapped to [−1, 1]. The release has up to four parts: all
+    counts, the Σu and the Σ(u² − 1/2) over values that are not missing, and the choices of
+    quantiles. Each part gets an equal share of μ², or of ε if δ = 0. A record changes the sums as
+    in `variance`. The number of values that are not missing is private, so that a record changes
+    ranks as in `quantile` with a private n. A replaced record may be in two groups. The rows of a
+    person add a point in the convex hull of what rows add. The choices of quantiles in all groups
+    are charged jointly, as in `quantile`.
 
     Examples
     --------

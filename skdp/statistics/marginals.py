@@ -90,8 +90,8 @@ class Marginals:
         -------
         DataFrame
             One row per count, with the columns estimate, lower, upper and level. It is a polars
-            frame if the data were, else a pandas frame. The labels are the columns of the table and
-            their categories: tuples, unless tables have one column.
+            frame if the data were polars, else a pandas frame. The labels are the columns of the
+            table and their categories: tuples, unless tables have one column.
         """
         return framed(self._index(), self._columns(level), self._library)
 

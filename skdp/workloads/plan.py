@@ -363,9 +363,9 @@ def plan_queries(
         *Public.* The guarantee of all answers together.
     noise : str, default "auto"
         *Public.* One of `NOISES`. "auto" takes Gaussian noise for a Gaussian `composition`, else
-        the least `QueryPlan.loss`. It does not try kinds that can hardly win: those that split δ
-        between more than five numbers, optimized noise on the reals for δ ≤ 5e-4, and for one count
-        noise that needs δ if this gains at most 0.4 %.
+        the least `QueryPlan.loss`. It skips kinds that are rarely better: noise that splits δ
+        between more than five numbers, optimized noise on the reals for δ ≤ 5e-4, and, for one
+        count, noise that needs δ and gains at most 0.4 %.
     composition : str or None, default None
         *Public.* Composition of the budget. "gdp", "zcdp" and "rdp" count Gaussian noise at its
         cost, and other noise at more.

@@ -132,7 +132,7 @@ class DiffusionSampler(Sampler):
     """How much of the total variation is for `error`; a tenth is for the start."""
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        """Return the longest steps that come within `tv`, or refuse if they are too many.
+        """Return the longest steps that come within `tv`, or raise if they are too many.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ class SmoothedLangevinSampler(DiffusionSampler):
     Parameters
     ----------
     max_steps : int
-        *Public.* What takes more steps is refused: the number is known beforehand.
+        *Public.* A run with more steps is rejected in advance.
 
     Notes
     -----

@@ -147,7 +147,7 @@ class ZerothOrderSampler(Sampler):
     Parameters
     ----------
     max_samples : int
-        *Public.* More rows than this are refused.
+        *Public.* More rows than this raise an error.
     max_steps : int
         *Public.* So are settings that ask for more steps, for a total variation of 1e-6.
 

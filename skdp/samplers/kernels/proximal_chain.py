@@ -257,7 +257,7 @@ def _distance(target: Target, start: np.ndarray) -> float:
 
 
 def _error_on_ball(radius: float, alpha: float, gradient: np.ndarray, start: np.ndarray) -> float:
-    """Return a bound of |θ₀ − θ*| for θ₀ at which U falls towards the outside of the ball."""
+    """Return a bound of |θ₀ − θ*| for θ₀ at which U falls toward the outside of the ball."""
     length = float(np.linalg.norm(start))
     if not length:
         return math.inf
