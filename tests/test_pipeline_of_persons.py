@@ -82,7 +82,7 @@ def test_a_step_that_takes_no_groups_is_refused_before_any_is_fitted():
         pipeline.fit(X, Y, groups=WHOSE)
     solver = DPLinearRegression(solver="phased_sgd", target_bounds=(0, 1))
     pipeline = make_private_pipeline(SCALER, solver, unit="person")
-    with pytest.raises(ValueError, match="groups needs a solver"):
+    with pytest.raises(ValueError, match="cannot protect a person"):
         pipeline.fit(X, Y, groups=WHOSE)
     assert pipeline[0].budget.history() == []
 
