@@ -38,7 +38,7 @@ def lazy_on_blocks(method: MethodT) -> MethodT:
 
 
 def fit_of_columns(fit: MethodT) -> MethodT:
-    """Make `fit` of a transformer that learns nothing remember the columns of dask collections.
+    """Make `fit` of a transformer that learns nothing store the columns of dask collections.
 
     Their values are not read. The method `_check_columns` checks parameters against the columns.
     """
@@ -55,7 +55,7 @@ def fit_of_columns(fit: MethodT) -> MethodT:
 
 
 def summed_over_blocks(method: Callable[..., float]) -> Callable[..., float]:
-    """Make a method that returns a sum over rows read dask collections, at once."""
+    """Make a method that returns a sum over rows accept dask collections; it computes at once."""
 
     @wraps(method)
     def on_any(self: BaseEstimator, X: MatrixLike, y: object = None) -> float:

@@ -100,7 +100,7 @@ class Persons:
 
 
 def refuse_blocks(groups: VectorLike) -> None:
-    """Raise ValueError if there are groups beside dask collections."""
+    """Raise ValueError if groups are given with dask collections."""
     if groups is not None:
         raise ValueError(
             "groups cannot be given with dask collections, because a person's rows may lie in "

@@ -38,7 +38,7 @@ Pointwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
 class Design(ABC):
     """The linear operator θ ↦ Aθ of n rows, and their targets: all that a fit reads of the data.
 
-    A solver knows a public bound R of the norms of the rows, but not where the rows are. It reads
+    A solver uses a public bound R of the norms of the rows, wherever the rows are stored. It reads
     them by sums over blocks of rows.
     """
 

@@ -1,4 +1,4 @@
-"""Types of what users pass: for readers, since checks at run time decide."""
+"""Types of what users pass: for readers, since inputs are checked at run time."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class BlackBox:
 
     @classmethod
     def of(cls, target: Target) -> BlackBox:
-        """Return a target as a sampler sees it that evaluates its terms only.
+        """Return a target for a sampler that only evaluates its terms.
 
         Parameters
         ----------

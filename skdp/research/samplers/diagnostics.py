@@ -94,7 +94,7 @@ def _chains(chains: np.ndarray) -> np.ndarray:
 
 
 def _variances(values: np.ndarray) -> tuple[float, float]:
-    """Return the variance within chains, and the pooled one that sees also their means."""
+    """Return the variance within chains, and the pooled variance, which includes their means."""
     m, n = values.shape
     within = float(values.var(axis=1, ddof=1).mean())
     between = float(values.mean(axis=1).var(ddof=1)) if m > 1 else 0.0

@@ -1,4 +1,4 @@
-"""Hit-and-run in a ball, a reference that asks for values of the potential only."""
+"""Hit-and-run in a ball, a reference that needs only values of the potential."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ def tail_bound(d: int, width: float, curvatures: list[float], gradient_norm: flo
     if fall <= 0.0:
         return 1.0
     # f(ρ) is above all chords only if f peaks in the last cell. For the widths of `_grow` `fall`
-    # times `within` is below 1 then: the bound says nothing, with the minimum below or without.
+    # times `within` is below 1 then: the bound is void, with the minimum below or without.
     chords = 0.5 * (f[1:] + f[:-1])
     top = chords.max()
     within = step * float(np.exp(chords - top).sum())

@@ -1,4 +1,4 @@
-"""Langevin steps as short and many as a distance to a smooth density asks for."""
+"""Langevin sampler whose step size and number of steps suit a distance to a smooth density."""
 
 from __future__ import annotations
 

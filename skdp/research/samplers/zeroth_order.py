@@ -128,7 +128,7 @@ class AlternatingSchedule:
 
     @property
     def expected_evaluations(self) -> float:
-        """Upper bound of how many values f_i(θ) a run asks for on average.
+        """Upper bound of the expected number of values f_i(θ) that a run needs.
 
         A try asks for 2e, and is accepted with probability (1 − `inner_tv`)/2 at least.
         """
