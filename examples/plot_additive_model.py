@@ -48,8 +48,10 @@ display = AdditiveEffectsDisplay.from_estimator(model, terms=["0", "1", "2"], ax
 grid = np.linspace(18, 90, 101)
 truth = 2 * np.cos((grid - 50) / 12)
 axes[0].plot(grid, truth - truth.mean(), "k--", linewidth=1)
-for ax, name in zip(axes, ["age", "income", "region"], strict=True):
-    ax.set_title(name)
+effect = "effect on the score"
+axes[0].set(title="age", xlabel="age (years)", ylabel=effect)
+axes[1].set(title="income", xlabel="income (per year)", ylabel=effect)
+axes[2].set(title="region", xlabel=effect, ylabel="region")
 
 # %%
 # The parts of a score add up to it.

@@ -2,11 +2,11 @@
 How does k-means find its clusters through noise?
 =================================================
 
-Dots are records in 15 clusters, and a white cross is where a cluster really is. A fit releases
-counts in a grid, with noise, and clusters rows that are made up by these counts, which costs
-nothing more, however often it starts anew; then it makes three noisy steps on the records. Each
-color is the region of one center. The inertia, in percent of that of a single center, is computed
-from the records and only for the picture.
+Dots are records in 15 clusters. A white cross is the true center of a cluster, and a black ring is
+a center that was found. A fit first releases noisy counts in a grid. It clusters made-up rows with
+these counts. Restarts of that clustering cost nothing more. Then the fit makes three noisy
+steps on the records. Each color is the region of one center. The inertia, in percent of the inertia
+of a single center, is computed from the records and only for the picture.
 """
 
 import matplotlib.pyplot as plt
@@ -45,8 +45,8 @@ for panel, (title, model) in zip(panels, ways.items(), strict=True):
         colors[order[regions]], extent=(-12, 12, -10, 10), origin="lower", alpha=0.45, aspect="auto"
     )
     panel.scatter(*records[::4].T, s=2, color="black", alpha=0.35, linewidths=0)
-    panel.scatter(*centers.T, marker="+", s=60, color="white", linewidths=2)
-    panel.scatter(*found.T, s=45, color=colors[order], edgecolor="black", zorder=3)
+    panel.scatter(*centers.T, marker="P", s=55, color="white", edgecolor="black", linewidths=0.7)
+    panel.scatter(*found.T, s=170, facecolor="none", edgecolor="black", linewidths=1.5)
     share = -model.score(records) / whole
     panel.set(title=f"{title}: inertia {100 * share:.1f} %", xlim=(-12, 12), ylim=(-10, 10))
     panel.set(xticks=[], yticks=[])

@@ -97,10 +97,11 @@ low, high = judged.interval("roc_auc")
 left.set(title=f"area {judged.roc_auc:.3f}, 95 % in [{low:.3f}, {high:.3f}]")
 left.set(xlabel="false positives", ylabel="true positives", xlim=(0, 1), ylim=(0, 1.01))
 place = np.arange(3)
-for shift, (at, color) in zip(
-    (0.2, -0.2), {"ceiling": "#b9d4ea", "meter": "#2b6ca3"}.items(), strict=True
+for shift, at, label, color in (
+    (0.2, "ceiling", "at the limit (guarantee)", "#b9d4ea"),
+    (-0.2, "meter", "so far", "#2b6ca3"),
 ):
-    bars = right.barh(place + shift, risks[at], 0.38, color=color, label=f"at the {at}")
+    bars = right.barh(place + shift, risks[at], 0.38, color=color, label=label)
     right.bar_label(bars, [f"{risk:.1%}" for risk in risks[at]], padding=3)
 right.vlines([0, 0.01, 0.1], place - 0.45, place + 0.45, color="black", label="without any release")
 right.set_yticks(place, ["advantage", "found at 1 %\nfalse alarms", "one of 10\nvalues guessed"])

@@ -39,6 +39,23 @@ def test_every_citation_is_in_the_list_of_references():
     assert not missing
 
 
+def test_every_title_that_a_docstring_cites_is_a_title_of_a_page():
+    pages = [path.read_text() for path in DOCS.rglob("*.md")]
+    heading, run_in = re.compile(r"^#+ (.+)$", re.M), re.compile(r"\*+([A-Z][^*\n]*?)\.?\*+")
+    titles = {title for page in pages for form in (heading, run_in) for title in form.findall(page)}
+    cited = re.compile(
+        r"(?:\*([A-Z][^*]+)\* (?:under|in) )?\*([A-Z][^*]+)\*,? in the (?:user guide|documentation)"
+    )
+    missing = {
+        (path.name, title)
+        for path in Path(skdp.__file__).parent.rglob("*.py")
+        for found in cited.findall(re.sub(r"\s+(?:# )?", " ", path.read_text()))
+        for title in found
+        if title and title not in titles
+    }
+    assert not missing
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_api_page_of_a_module_lists_every_public_name(name):
     assert f"   api/{name}\n" in (DOCS / "api.rst").read_text()

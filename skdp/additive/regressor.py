@@ -96,7 +96,7 @@ class DPAdditiveRegressor(DPLinearRegression):
         exactly additive, but noisier.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
-        ``"auto"`` picks by public facts (*Solvers* in the user guide); see `solver_`.
+        ``"auto"`` picks by public facts (*Which solver?* in the user guide); see `solver_`.
     random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.

@@ -212,7 +212,7 @@ def numerical_curve(event: Event, neighboring: Neighboring, slack: float) -> Kno
 
 @dataclass(frozen=True)
 class CoveredCurve(SymmetricCurve):
-    """δ_m(ε) + `slack` + (1 + e^ε)·`tv` (*Reserves* in the documentation).
+    """δ_m(ε) + `slack` + (1 + e^ε)·`tv` (*Gaussian differential privacy* in the documentation).
 
     The sum rises for large ε, but a privacy curve does not: it is constant from the minimum on.
     """

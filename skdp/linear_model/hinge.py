@@ -80,7 +80,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Public.* Weights by label; the largest scales the noise. ``"balanced"`` raises ValueError.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
-        ``"auto"`` picks by public facts (*Solvers* in the user guide); see `solver_`.
+        ``"auto"`` picks by public facts (*Which solver?* in the user guide); see `solver_`.
     sampler : str or Sampler, default "auto"
         *Public.* Sampler of the exponential mechanism: a name of `skdp.samplers.SAMPLERS` or an
         instance. ``"auto"`` is ``"proximal"``.

@@ -72,7 +72,7 @@ class DPPoissonRegressor(DPLinearRegression):
         the intercept.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
-        ``"auto"`` picks by public facts (*Solvers* in the user guide); see `solver_`.
+        ``"auto"`` picks by public facts (*Which solver?* in the user guide); see `solver_`.
     sampler : str or Sampler, default "auto"
         *Public.* Sampler of the exponential mechanism: a name of `skdp.samplers.SAMPLERS` or an
         instance. ``"auto"`` is ``"proximal"``.

@@ -35,7 +35,7 @@ class GaussianFilter(Filter):
     exceeds δ.
 
     Source: Koskela, Tobaben and Honkela 2022; Smith and Thakurta 2022; with slacks and total
-    variations: *Reserves* in the documentation.
+    variations: *Gaussian differential privacy* in the documentation.
     """
 
     composition: ClassVar[Composition] = Composition.GDP

@@ -30,7 +30,7 @@ _CLOSE_ENOUGH = 0.3
 _MOST_STEPS = 20
 _TRIES_PER_POINT = 50
 
-# Margins that the certificate rests on (*The numbers*, in the documentation of "localized").
+# Margins that the certificate rests on (*The numbers* under *Samplers* in the documentation).
 _UNIT = 2.0**-53  # u, the relative error of one operation
 _SUM_MARGIN = (
     1e-9  # relative, of sums of up to 10⁶ numbers, (10⁶ + 9)·u, and of elementary functions

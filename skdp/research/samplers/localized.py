@@ -55,7 +55,7 @@ class LocalizedSampler(Sampler):
     Notes
     -----
     **Certificate: tv.** The mass outside of the ball, plus Theorem B's bound for what is inside:
-    *Localized* in the documentation.
+    *Samplers* in the documentation.
     """
 
     certifies: ClassVar[Certificate] = Certificate.TV
