@@ -29,9 +29,10 @@ ESTIMATORS = [
 # as the model that ``epsilon=inf`` is, stands above the parameters.
 SHARED = {
     "epsilon": "*Public.* Privacy loss of one fit, in nats.",
-    "delta": "*Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.",
-    "neighboring": "*Public.* Whether neighbors differ in the values of one record or in its "
-    "presence.",
+    "delta": "*Public.* Probability that the ε bound fails, well below 1/n. ``None``: the "
+    "budget's δ, or 1e-5.",
+    "neighboring": "*Public.* Whether neighbors differ in the values of one record (n is then "
+    "public) or in its presence (n is then private).",
     "budget": "*Public.* Budget that `fit` spends from before it reads the data.",
     "random_state": "*Secret.* Seed of the noise, for tests only: a known seed voids the "
     "guarantee. See :term:`seed`.",

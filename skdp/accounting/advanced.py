@@ -30,7 +30,8 @@ class AdvancedAccountant(Accountant):
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     form : {"best", "optimal", "tanh", "dwork_roth", "sqrt6"}
         *Public.* With L = log(1/δ'):
 

@@ -97,7 +97,8 @@ class Accountant(ABC):
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     """
 
     neighboring: Neighboring | str = Neighboring.REPLACE_ONE

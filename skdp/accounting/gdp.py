@@ -24,7 +24,8 @@ class GDPAccountant(Accountant):
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     slack : float in [0, 1)
         *Public.* Part of δ for covering leaves without a μ. With 0 such leaves raise.
 

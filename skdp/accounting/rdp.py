@@ -25,7 +25,8 @@ class RDPAccountant(Accountant):
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     conversion : {"tight", "classic"}
         *Public.* ``"classic"`` is ε = r(a) + log(1/δ)/(a − 1), Tian 2024, Lemma 7 with ρ = r(a)/a.
 

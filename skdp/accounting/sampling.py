@@ -36,7 +36,8 @@ def sampled_gdp_mu(
     rate : float in (0, 1]
         *Public.* Probability q with which a record is in the sample, above δ.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
 
     Returns
     -------
@@ -79,7 +80,8 @@ def sampled_pure_epsilon(epsilon: float, rate: float, neighboring: Neighboring |
     rate : float in (0, 1]
         *Public.* Probability q with which a record is in the sample.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
 
     Returns
     -------

@@ -21,7 +21,8 @@ class ZCDPAccountant(Accountant):
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     conversion : {"tight", "classic"}
         *Public.* ``"tight"`` minimizes exp((a − 1)(ρa − ε))·(1 − 1/a)^a / (a − 1) over orders
         a > 1. ``"classic"`` is ρ + 2·√(ρ·log(1/δ)), the least over a of Tian 2024, Lemma 7.

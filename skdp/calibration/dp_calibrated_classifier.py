@@ -52,14 +52,16 @@ class DPCalibratedClassifier(
     epsilon : float, default 1.0
         *Public.* Privacy loss of one fit, in nats.
     delta : float or None
-        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
+        *Public.* Probability that the ε bound fails, well below 1/n. ``None``: the budget's δ, or
+        1e-5.
     method : {"isotonic", "sigmoid"}, default "isotonic"
         *Public.* An increasing function that is linear between centers of bins, or a logistic
         function of the scores' logits, which suits overconfident models.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`. ``"auto"`` minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     budget : PrivacyBudget or None
         *Public.* Budget that `fit` spends from before it reads the data.
     random_state : None, int, Generator or RandomState

@@ -50,9 +50,11 @@ class DPRandomForestRegressor(DPLinearRegression):
     epsilon : float, default 1.0
         *Public.* Privacy loss of one fit, in nats.
     delta : float or None
-        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
+        *Public.* Probability that the ε bound fails, well below 1/n. ``None``: the budget's δ, or
+        1e-5.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     budget : PrivacyBudget or None
         *Public.* Budget that `fit` spends from before it reads the data.
     target_transform : None, "log", "sqrt" or number, default None

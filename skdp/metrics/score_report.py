@@ -56,8 +56,8 @@ def score_report(
     epsilon : float
         *Public.* Privacy loss of the whole report, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
+        *Public.* Probability that the ε bound fails, well below 1/n; 0 for pure privacy. ``None``:
+        the budget's δ, or 1e-5.
     classes : array-like of 2 labels or None, default None
         *Public.* In increasing order; the second is the positive class. ``None`` treats the labels
         in `y_true` as public.
@@ -71,7 +71,8 @@ def score_report(
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     budget : PrivacyBudget or None, default None
         *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None

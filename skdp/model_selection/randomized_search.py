@@ -36,12 +36,14 @@ class DPRandomizedSearchCV(PrivateSearch):
     epsilon : float, default 1.0
         *Public.* Privacy loss of the whole search and its best fit, in nats; finite.
     delta : float or None
-        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
+        *Public.* Probability that the ε bound fails, well below 1/n. ``None``: the budget's δ, or
+        1e-5.
     method : {"auto", "repeat", "all", "cheapest"}
         *Public.* "repeat" fits random candidates, a secret random number of times, and keeps the
         best. "all" fits each candidate once, at a share of the cost. "cheapest" is "repeat" for
-        candidates that set `epsilon`, without δ: it keeps the least ε that reaches `threshold`.
-        "auto" is "all" for up to 3 candidates or a "gdp" or "zcdp" budget, else "repeat".
+        candidates that set `epsilon`, without δ: it keeps the least ε among the runs whose
+        noisy score reaches `threshold`. "auto" is "all" for up to 3 candidates or a "gdp" or
+        "zcdp" budget, else "repeat".
     mean_runs : float, default 10
         *Public.* Mean number of runs of "repeat" and "cheapest", above 1.
     law : {"geometric", "logarithmic"}
@@ -64,7 +66,8 @@ class DPRandomizedSearchCV(PrivateSearch):
         *Public.* Whether "all" releases a noisy score of each candidate and keeps the best, at the
         same cost. The choice is then less accurate. Only under ``replace_one``.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     budget : PrivacyBudget or None
         *Public.* Budget that `fit` spends from before it reads the data.
     n_jobs : int or None

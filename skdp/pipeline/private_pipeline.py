@@ -196,9 +196,11 @@ def make_private_pipeline(
     epsilon : float, default 1.0
         *Public.* Privacy loss of one fit of the whole pipeline, in nats.
     delta : float or None
-        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
+        *Public.* Probability that the ε bound fails, well below 1/n. ``None``: the budget's δ, or
+        1e-5.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     unit : {"record", "person"} or None
         *Public.* Privacy unit: one record, or all rows of a person if `fit` gets ``groups=``.
         ``None``: the budget's, or ``"record"``.

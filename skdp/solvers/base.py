@@ -68,7 +68,8 @@ class Problem:
         *Public.* Number of records, exact under ``replace_one``, a guess otherwise; None if
         unknown.
     neighboring : Neighboring
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     C : float or "auto"
         *Public.* Inverse regularization strength.
     n_features : int or None

@@ -48,8 +48,8 @@ def histogram(
     epsilon : float
         *Public.* Privacy loss of all numbers together, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
+        *Public.* Probability that the ε bound fails, well below 1/n; 0 for pure privacy. ``None``:
+        the budget's δ, or 1e-5.
     edges : array-like, one for each column, or dict
         *Public.* Increasing ends of the cells, or a dict from names or positions of columns to
         them. The last cell contains its right end.
@@ -60,7 +60,8 @@ def histogram(
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     budget : PrivacyBudget or None, default None
         *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None

@@ -142,8 +142,8 @@ def marginals(
     epsilon : float
         *Public.* Privacy loss of all numbers together, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
+        *Public.* Probability that the ε bound fails, well below 1/n; 0 for pure privacy. ``None``:
+        the budget's δ, or 1e-5.
     categories : dict or list
         *Public.* The values that columns can have: a dict from names or numbers of columns, those
         that are asked about, or a list that holds for every column.
@@ -156,7 +156,8 @@ def marginals(
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     budget : PrivacyBudget or None, default None
         *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None

@@ -147,8 +147,8 @@ def quantile(
     epsilon : float
         *Public.* Privacy loss of all numbers together, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
+        *Public.* Probability that the ε bound fails, well below 1/n; 0 for pure privacy. ``None``:
+        the budget's δ, or 1e-5.
     q : float or array-like
         *Public.* Probabilities in [0, 1].
     bounds : pair (low, high), one pair per column, or dict
@@ -175,7 +175,8 @@ def quantile(
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
         row is a record.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     budget : PrivacyBudget or None, default None
         *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None

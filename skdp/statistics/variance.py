@@ -81,8 +81,8 @@ def variance(
     epsilon : float
         *Public.* Privacy loss of all numbers together, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
+        *Public.* Probability that the ε bound fails, well below 1/n; 0 for pure privacy. ``None``:
+        the budget's δ, or 1e-5.
     bounds : pair (low, high), one pair per column, or dict
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Never taken from the data: see :term:`bounds`.
@@ -98,7 +98,8 @@ def variance(
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
     budget : PrivacyBudget or None, default None
         *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None

@@ -33,7 +33,8 @@ class PLDAccountant(Accountant):
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
 
     Notes
     -----

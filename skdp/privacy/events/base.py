@@ -66,7 +66,8 @@ class Event(ABC):
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
+            *Public.* Whether neighbors differ in the values of one record (n is then public) or in
+            its presence (n is then private).
 
         Returns
         -------
@@ -85,7 +86,8 @@ class Event(ABC):
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
+            *Public.* Whether neighbors differ in the values of one record (n is then public) or in
+            its presence (n is then private).
 
         Returns
         -------
@@ -100,7 +102,8 @@ class Event(ABC):
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
+            *Public.* Whether neighbors differ in the values of one record (n is then public) or in
+            its presence (n is then private).
 
         Returns
         -------
@@ -115,7 +118,8 @@ class Event(ABC):
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
+            *Public.* Whether neighbors differ in the values of one record (n is then public) or in
+            its presence (n is then private).
 
         Returns
         -------
@@ -132,7 +136,8 @@ class Event(ABC):
         order : float
             *Public.* Order α of the divergence, above 1.
         neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
+            *Public.* Whether neighbors differ in the values of one record (n is then public) or in
+            its presence (n is then private).
 
         Returns
         -------
@@ -149,7 +154,8 @@ class Event(ABC):
         rate : float in (0, 1]
             *Public.* Probability q with which a record is in the sample.
         neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
+            *Public.* Whether neighbors differ in the values of one record (n is then public) or in
+            its presence (n is then private).
 
         Returns
         -------
