@@ -443,8 +443,21 @@ def _checked_candidates(
                 f"{wrong} cannot be searched over: the search sets them for each fit. Compare "
                 "values of epsilon with method='cheapest', or on public data."
             )
+        _check_names(estimator, setting)
         _check_candidate(estimator, _candidate(estimator, setting))
     return settings
+
+
+def _check_names(estimator: BaseEstimator, setting: Setting) -> None:
+    """Raise ValueError for a name that is not a parameter of the estimator or of a part of it."""
+    made = clone(estimator)
+    for name in sorted(setting, key=lambda name: name.count("__")):  # a new part before its own
+        if name not in (valid := made.get_params()):
+            raise ValueError(
+                f"Invalid parameter {name!r} for estimator {type(estimator).__name__}. "
+                f"Valid parameters are: {sorted(valid)}."
+            )
+        made.set_params(**{name: clone(setting[name], safe=False)})
 
 
 def _shown(settings: list[Setting]) -> dict[str, object]:

@@ -16,9 +16,10 @@ __all__ = ["public_words"]
 
 _OF_PARAMETERS = (InvalidParameterError, UnsetMetadataPassedError, OSError)  # not of data
 
-# Messages of scikit-learn and NumPy that quote types, names and numbers of columns only.
+# Messages of scikit-learn and NumPy that quote parameters, or types, names and numbers of columns.
 _PUBLIC = re.compile(
-    r"X has \d+ features, but \w+ is expecting \d+ features as input"
+    r"Parameter (grid|array|distribution) "
+    r"|X has \d+ features, but \w+ is expecting \d+ features as input"
     r"|The feature names should match those that were passed"
     r"|Feature names are only supported if all input features have string names"
     r"|Found array with (dim \d|0 sample)"

@@ -191,12 +191,25 @@ def test_workers_give_what_one_process_gives():
     assert "VOID" in str(one.privacy_)
 
 
+NOT_VALID = r"Invalid parameter 'Cc' for estimator DPLogisticRegression\. Valid.*'C'.*was spent"
+
+
 @pytest.mark.parametrize(
     ("search", "error", "message"),
     [
         (DPGridSearchCV(MODEL, {"epsilon": [1.0, 2.0]}), ValueError, "cannot be searched over"),
         (DPGridSearchCV(MODEL, {"data_norm": [1.0, -1.0]}), ValueError, "data_norm"),
         (DPGridSearchCV(MODEL, GRID, method="both"), ValueError, "method"),
+        (DPGridSearchCV(MODEL, {"Cc": [1, 2]}), ValueError, NOT_VALID),
+        (DPRandomizedSearchCV(MODEL, {"Cc": [1, 2]}, n_iter=2), ValueError, NOT_VALID),
+        (DPGridSearchCV(MODEL, {"features__n_terms": [1, 2]}), ValueError, "'features__n_terms'"),
+        (
+            DPGridSearchCV(make_pipeline(BoundsScaler(bounds=(-8, 8)), MODEL), GRID),
+            ValueError,
+            "'data_norm' for estimator Pipeline.*'dplogisticregression__data_norm'",
+        ),
+        (DPGridSearchCV(MODEL, {"data_norm": 1.0}), TypeError, "grid for parameter 'data_norm'"),
+        (DPRandomizedSearchCV(MODEL, {"C": 1.0}), TypeError, "grid for parameter 'C'"),
         (DPGridSearchCV(MODEL, GRID, holdout=1.5), ValueError, "holdout"),
         (DPGridSearchCV(MODEL, GRID, delta=0.0), ValueError, "needs delta > 0"),
         (DPGridSearchCV(MODEL, []), ValueError, "candidate"),
