@@ -32,6 +32,10 @@ def test_a_class_has_the_name_of_its_entry_and_a_subclass_has_none():
     assert MIXED.name_of(type("Own", (Fraction,), {})) is None
 
 
+def test_a_registry_shows_its_names_and_imports_nothing():
+    assert repr(MIXED) == "Registry(['own', 'path', 'gone'])"
+
+
 def test_registries_are_joined_in_order():
     assert list(MIXED | Registry({"more": int})) == [*MIXED, "more"]
 

@@ -120,6 +120,8 @@ class _Session:
             connection.close()
 
     def __del__(self) -> None:
+        if os is None or gate is None:  # the interpreter clears modules when it shuts down
+            return
         if getattr(self, "connection", None) is not None and self.process == os.getpid():
             with gate.moment():  # a fork in the middle would leave SQLite's own locks held
                 self.close()

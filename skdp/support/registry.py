@@ -41,6 +41,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def __or__(self, other: Registry[T]) -> Registry[T]:
         return Registry(self._entries | other._entries)
 
+    def __repr__(self) -> str:
+        return f"Registry({list(self)})"
+
     def name_of(self, kind: type) -> str | None:
         """Return the name of a class, or None; its subclasses have no name."""
         return self._names.get(_path_of(kind))

@@ -169,6 +169,17 @@ def test_a_handle_opens_one_connection_a_thread_and_none_is_left_behind():
     assert len(budget.history()) == 5
 
 
+@pytest.mark.parametrize("cleared", ["os", "gate"])
+def test_a_connection_may_outlive_the_modules_of_an_interpreter_that_ends(monkeypatch, cleared):
+    budget = in_budget()
+    spend(budget)
+    (session,) = budget._ledger.storage.connections._own
+    monkeypatch.setattr(f"skdp.ledger.connections.{cleared}", None)
+    session.__del__()
+    monkeypatch.undo()
+    assert session.connection is not None
+
+
 def test_a_connection_is_never_pickled(tmp_path):
     ledger = in_budget(tmp_path / "study.db")._ledger
     ledger.releases()
