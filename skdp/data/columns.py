@@ -142,9 +142,9 @@ class Columns:
     def take(self, rows: np.ndarray) -> Columns:
         return replace(self, parts=[part[rows] for part in self.parts])
 
-    def check_numeric(self) -> None:
+    def check_numeric(self, *, advice: str = "") -> None:
         for j, part in enumerate(self.parts):
-            part.check_numeric(self.name(j))
+            part.check_numeric(self.name(j), advice=advice)
 
     def check_boolean(self) -> None:
         for part in self.parts:

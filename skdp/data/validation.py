@@ -72,7 +72,9 @@ _OF_DASK = (
     "finite. Otherwise call .compute() if the data fit into memory."
 )
 _RULE_OF_COLUMNS = (
-    "the same constant for a column whatever the data are, as BoundsScaler(missing=...) does"
+    "the same constant for a column whatever the data are, as BoundsScaler(missing=...) does for "
+    "numbers, and features=AdditiveFeatures(bounds=..., categories=...) of a linear model also for "
+    "strings"
 )
 
 
@@ -320,15 +322,21 @@ def validated_numbers(
     *,
     reset: bool,
     dtype: type | Sequence[type] = np.float64,
+    advice: str = "",
 ) -> MatrixLike:
-    """Return X as floats, NaN for missing values, after scikit-learn's checks of its shape."""
+    """Return X as floats, NaN for missing values, after scikit-learn's checks of its shape.
+
+    `advice` is added to the error for strings.
+    """
     X = _received(X)
     if not is_frame(X):
-        floats = validated(estimator, _plain(X), finite=False, dtype=dtype, reset=reset)
+        floats = validated(
+            estimator, _plain(X, advice=advice), finite=False, dtype=dtype, reset=reset
+        )
     else:
         validated(estimator, X, finite=False, reset=reset, skip_check_array=True)
         columns = Columns.of(X, "X")
-        columns.check_numeric()
+        columns.check_numeric(advice=advice)
         floats = columns.matrix(dtype)
         floats = check_array(floats, dtype=dtype, **_rules_of_rows(estimator))
     if reset:

@@ -59,8 +59,8 @@ _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "ui
 _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
 """Types that X keeps. All others, such as objects and dates, become the first."""
 _OF_TEXT = (
-    " Encode it by public categories: features=AdditiveFeatures(categories=...), or an additive "
-    "model such as DPAdditiveClassifier."
+    " Encode strings by public categories: features=AdditiveFeatures(bounds=..., categories=...), "
+    "or an additive model such as DPAdditiveClassifier."
 )
 AnyMap: TypeAlias = FeatureMap | RowWiseMap | None
 TaskT = TypeVar("TaskT")

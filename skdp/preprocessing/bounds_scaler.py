@@ -15,6 +15,10 @@ from skdp.support.validation import check_choice
 __all__ = ["BoundsScaler"]
 
 _MISSING = ("error", "middle", "indicator")
+_OF_TEXT = (
+    " Instead of this scaler, pass features=AdditiveFeatures(bounds=..., categories=...) to a "
+    "linear model."
+)
 
 
 class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -128,7 +132,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _rows(self, X: MatrixLike, *, reset: bool) -> tuple[np.ndarray, ColumnBounds]:
         """Return the rows as floats and the bounds, after all checks."""
-        X = validated_numbers(self, X, reset=reset, dtype=[np.float64, np.float32])
+        X = validated_numbers(self, X, reset=reset, dtype=[np.float64, np.float32], advice=_OF_TEXT)
         bounds = self._check_columns()
         if self.missing == "error":
             refuse_missing(X, column_names(self))

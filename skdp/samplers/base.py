@@ -356,10 +356,11 @@ class Sampler(ABC):
         IncompatibleSolverError
             If a requirement is not met (the message names it), or a run would take too long.
         """
-        for missing in sorted(fact.value for fact in self.requires - setting.offers):
+        for missing in sorted(self.requires - setting.offers, key=lambda fact: fact.value):
+            hint = "Pass n_samples_hint, or use" if missing is Requirement.ROW_COUNT else "Use"
             raise IncompatibleSolverError(
-                f"{type(self).__name__} needs {missing}, which this fit of {setting.loss!r} does "
-                "not have. Use sampler='proximal'."
+                f"{type(self).__name__} needs {missing.value}, which this fit of {setting.loss!r} "
+                f"does not have. {hint} sampler='proximal'."
             )
         if setting.domain is not None and not self.takes_domain:
             raise IncompatibleSolverError(

@@ -77,7 +77,22 @@ def test_missing_values_are_refused_before_the_spend(Model, rows):
     column = "'a'" if hasattr(ROWS[rows], "columns") else "0"
     assert str(refusal.value).startswith(f"column {column} has missing values")
     assert "BoundsScaler(missing=...)" in str(refusal.value)
+    assert "features=AdditiveFeatures(bounds=..., categories=...)" in str(refusal.value)
     assert budget.history() == []
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pd.DataFrame({"age": [1.0, np.nan], "job": ["clerk", "smith"]}),
+        np.array([[1.0, "clerk"], [np.nan, "smith"]], dtype=object),
+    ],
+    ids=["frame", "array"],
+)
+def test_the_scaler_names_the_features_that_take_strings(rows):
+    with pytest.raises(ValueError, match=r"strings.*features=AdditiveFeatures\(bounds=") as refusal:
+        BoundsScaler(bounds=(0, 1), missing="middle").fit(rows)
+    assert "clerk" not in str(refusal.value)
 
 
 def test_missing_values_of_a_sparse_matrix_are_said_to_be_in_their_column():

@@ -206,7 +206,7 @@ def test_refusals_name_what_is_missing():
     for change, missing in (
         ({"loss": HingeLoss()}, "continuous gradient"),
         ({"loss": CompetitorLoss(LogisticLoss(), 3)}, "one score per record"),
-        ({"n_samples": None}, "a row count"),
+        ({"n_samples": None}, "a row count.*Pass n_samples_hint"),
         ({"domain": Ball(1.0)}, "cannot restrict samples"),
     ):
         with pytest.raises(IncompatibleSolverError, match=f"{missing}"):
