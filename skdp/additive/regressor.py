@@ -115,7 +115,8 @@ class DPAdditiveRegressor(DPLinearRegression):
         solver takes steps. 0 without privacy; None if no bound is known. If the solver has released
         a metric, bands of effects are narrower and hold for fits in that metric.
     feature_map_ : object
-        *Public*; *released* with ``bounds="auto"``. The map of rows to features.
+        *Public*; *released* with ``bounds="auto"``. The map of rows to features. Its method
+        `get_feature_names_out` names the coefficients.
     term_names_ : list of str
         *Public.* Numeric columns, categorical columns, then pairs.
     target_bounds_ : (float, float)

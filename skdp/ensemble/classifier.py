@@ -90,7 +90,8 @@ class DPRandomForestClassifier(DPLogisticRegression):
     coef_ : ndarray of shape (1, n_features_out) for two classes, else (n_classes, n_features_out)
         *Released.*
     feature_map_ : object
-        *Public.* The map of rows to features.
+        *Public.* The map of rows to features. Its method `get_feature_names_out` names the
+        coefficients.
 
     Notes
     -----

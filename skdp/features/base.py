@@ -61,6 +61,11 @@ class FeatureMap(ABC):
     def names(self, columns: Sequence[Hashable]) -> list[str]:
         """Return the names of the features, from the names of the columns."""
 
+    def get_feature_names_out(self) -> np.ndarray:
+        """Return the names of the features, in the order of the coefficients of a model."""
+        columns = self.facts.names or [f"x{j}" for j in range(self.facts.n_columns)]
+        return np.array(self.names(columns), dtype=object)
+
     def for_fits(self) -> FeatureMap:
         """Return this map or a faster approximation for private fits.
 

@@ -50,6 +50,10 @@ class RowWiseMap:
         """*Public.* Number of features."""
         return int(self.none.shape[1])
 
+    def get_feature_names_out(self) -> np.ndarray:
+        """Return the names of the features, if the transformer names them."""
+        return self.transformer.get_feature_names_out()
+
     @classmethod
     def of(
         cls, transformer: BaseEstimator, table: MatrixLike, names: Sequence[Hashable]

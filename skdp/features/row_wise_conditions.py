@@ -302,7 +302,9 @@ def _refusals(part: BaseEstimator) -> Iterator[str]:
     name, home = type(part).__name__, type(part).__module__.split(".")[0]
     if part is None or isinstance(part, str):  # "passthrough" and "drop"
         return
-    if home == "sklearn" and name in ROW_WISE_WRAPPERS:
+    if isinstance(part, type):
+        yield f"the class {part.__name__}, only an instance: {part.__name__}(...)"
+    elif home == "sklearn" and name in ROW_WISE_WRAPPERS:
         parameters, conditions = ROW_WISE_WRAPPERS[name]
         yield from _broken(part, conditions)
         for parameter in parameters:

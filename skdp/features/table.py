@@ -49,6 +49,8 @@ class TableFacts:
     ranks : ndarray of shape (n_numbers, n_edges) or None
         *Released.* u in [0, 1] at evenly spaced places of the scale of each number; None for the
         places themselves.
+    names : sequence
+        *Public.* Names of the columns; empty if they have none.
     """
 
     n_columns: int
@@ -58,6 +60,7 @@ class TableFacts:
     categories: Mapping[int, np.ndarray]
     missing: str = "indicator"
     ranks: np.ndarray | None = None
+    names: Sequence[Hashable] = ()
 
     @classmethod
     def of(
@@ -79,7 +82,8 @@ class TableFacts:
             found = ColumnBounds.of(given, len(numbers), [column_name(names, j) for j in numbers])
         units = _units(transformation, numbers, n_columns, names)
         check_choice("missing", missing, _MISSING)
-        facts = cls(n_columns, np.array(numbers, dtype=int), found, units, known, missing)
+        places = np.array(numbers, dtype=int)
+        facts = cls(n_columns, places, found, units, known, missing, names=names)
         facts._check_scales(names)
         return facts
 

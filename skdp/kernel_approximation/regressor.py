@@ -89,7 +89,8 @@ class DPKernelRegressor(DPLinearRegression):
     coef_ : ndarray of shape (n_features_out,)
         *Released.*
     feature_map_ : object
-        *Public.* The map of rows to features.
+        *Public.* The map of rows to features. Its method `get_feature_names_out` names the
+        coefficients.
     target_bounds_ : (float, float)
         *Public.* The interval to which prediction clips scores, on the scale of `target_transform`.
 

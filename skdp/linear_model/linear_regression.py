@@ -101,9 +101,9 @@ class DPLinearRegression(PrivateLinearRegressor):
     target_bounds_ : (float, float)
         *Public.* The interval to which prediction clips.
     loss_ : Loss
-        *Public, or computed from the noisy count.* The loss.
+        *Public, or computed from the noisy count.* The loss. Only for private fits.
     solver_ : str
-        *Public, or computed from the noisy count.* Name of the solver.
+        *Public, or computed from the noisy count.* Name of the solver. Only for private fits.
     n_iter_ : int
         *Public, or computed from the noisy count.* Number of steps of the solver.
     coef_noise_ : float
@@ -112,7 +112,8 @@ class DPLinearRegression(PrivateLinearRegressor):
     privacy_ : PrivacyGuarantee
         *Public.* The release and its guarantee.
     feature_map_ : object
-        *Public.* The feature map; only with `features`.
+        *Public.* The feature map; only with `features`. Its method `get_feature_names_out` names
+        the coefficients.
     data_norm_ : float
         *Public.* The norm to which prediction clips rows.
     n_features_in_ : int

@@ -128,6 +128,23 @@ def test_every_linear_model_takes_every_map(model, features):
 
 
 @every_map
+def test_the_map_names_the_coefficients(features):
+    X, y = people(300), labels(people(300))
+    model = DPLogisticRegression(features=features, random_state=0).fit(X, y)
+    names = clone(features).fit(X).get_feature_names_out()
+    np.testing.assert_array_equal(model.feature_map_.get_feature_names_out(), names)
+    assert model.coef_.shape == (1, len(names))
+
+
+def test_columns_without_names_are_counted():
+    curves = AdditiveFeatures(bounds=(0, 1), n_terms=1, missing="error")
+    X = np.random.default_rng(0).random((50, 2))
+    model = DPLogisticRegression(classes=[0, 1], features=curves).fit(X, np.arange(50) % 2)
+    names = model.feature_map_.get_feature_names_out().tolist()
+    assert names == ["x0", "x0_wave1", "x1", "x1_wave1"]
+
+
+@every_map
 def test_the_features_are_those_of_the_transformer(features):
     """A fit of additive features rounds numbers to 4096 levels; the others have the same noise."""
     X, y = people(), labels(people())
@@ -252,6 +269,7 @@ class Mine(TransformerMixin, BaseEstimator):
         (SplineTransformer(), "knots would be learned"),
         (FunctionTransformer(lambda X: X - X.mean(axis=0)), "FunctionTransformer"),
         (DPStandardScaler(bounds=(0, 1)), "DPStandardScaler"),
+        (AdditiveFeatures, r"the class AdditiveFeatures, only an instance: AdditiveFeatures\("),
         (Mine(), "Mine, which may learn"),
         (Pipeline([("mine", Mine())]), "Mine"),
         ("additive", "str|features"),
