@@ -327,12 +327,13 @@ def of_pipelines():
     def score(budget, X, y):
         metric = skdp.metrics.dp_accuracy_score
         model = DPGaussianNB(bounds=(-1, 1), random_state=0).fit(*PUBLIC_ROWS)
-        terms = {"epsilon": 1.0, "classes": [0, 1], "neighboring": RELATION, "budget": budget}
+        terms = {"epsilon": 1.0, "delta": 1e-5, "neighboring": RELATION, "budget": budget}
+        terms |= {"classes": [0, 1]}
         return skdp.metrics.make_private_scorer(metric, **terms)(model, X, y)
 
     def normalized(budget, X, y):
         model = DPGaussianNB(bounds=(-1, 1), classes=[0, 1])
-        terms = {"neighboring": RELATION, "budget": budget}
+        terms = {"neighboring": RELATION, "budget": budget, "delta": 1e-5}
         make_private_pipeline(Normalizer(), model, **terms).fit(X, y)
 
     def searched(budget, X, y):
@@ -341,7 +342,7 @@ def of_pipelines():
         DPGridSearchCV(steps, {"normalizer__norm": ["l1", "l2"]}, **terms).fit(X, y)
 
     def featured(features, budget, X, y):
-        terms = {"neighboring": RELATION, "budget": budget, "classes": [0, 1]}
+        terms = {"neighboring": RELATION, "budget": budget, "delta": 1e-5, "classes": [0, 1]}
         DPLogisticRegression(features=features, **terms).fit(X, y)
 
     yield "model of features", partial(featured, PARTS["additive"]), ["X", "y"], "labels"
