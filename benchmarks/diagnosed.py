@@ -3,11 +3,11 @@
 
 def diagnosed(model):
     """Return the model, which will keep the diagnostics of its solver as `diagnostics_`."""
-    publish = model._publish_solution
+    publish = model._publish
 
-    def keep(solution, *rest):
-        publish(solution, *rest)
-        model.diagnostics_ = solution.diagnostics
+    def keep(plan, records, released, guarantee):
+        model.diagnostics_ = getattr(released, "diagnostics", None)  # none without privacy
+        return publish(plan, records, released, guarantee)
 
-    model._publish_solution = keep
+    model._publish = keep
     return model

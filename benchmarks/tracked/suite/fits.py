@@ -61,13 +61,13 @@ class Fit:
     def track_passes(self, model, table_name):
         """Return how often the rows are read to learn the coefficients; without solver, nan."""
         fitted, found = MODELS[model](), {}
-        if publish := getattr(fitted, "_publish_solution", None):
+        if publish := getattr(fitted, "_publish", None):
 
-            def keep(solution, *rest):
-                found.update(solution.diagnostics)
-                publish(solution, *rest)
+            def keep(plan, records, released, guarantee):
+                found.update(getattr(released, "diagnostics", None) or {})
+                return publish(plan, records, released, guarantee)
 
-            fitted._publish_solution = keep
+            fitted._publish = keep
         fitted.fit(self.X, self.y)
         return float(found.get("n_evaluations", np.nan) / len(self.X))
 
