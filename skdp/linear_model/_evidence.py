@@ -1,0 +1,323 @@
+"""Probabilities of two classes from the scores of a private fit, by empirical Bayes.
+
+The page *Probabilities* in the documentation derives the model. Everything here is computed from
+public and released numbers, so it costs no privacy. No guarantee rests on any constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import RegularGridInterpolator
+from scipy.special import expit
+from sklearn.isotonic import isotonic_regression
+
+from skdp.losses import Loss
+from skdp.solvers.flow import Flow
+
+__all__ = ["Evidence", "Facts", "Link", "Posterior", "expected_decay", "two_class_link"]
+
+# Priors. The true log-odds of a row are β + τ·u with u ~ N(0, 1).
+_BASE_SPREAD = 2.5  # standard deviation of β: base rates from 1 % to 99 %
+_SIGNAL_SPREAD = 2.0  # where the density τ/(1 + (τ/2)²) of log τ is largest: an AUC of about 0.85
+_LEAST_TAU = 0.05
+_NO_SIGNAL = 0.02  # prior weight of τ = 0
+_MEAN_SHARES = (0.0, 0.7)  # of a row's squared norm in the mean row, equally likely
+
+# Errors of the model itself, measured on simulated fits.
+_SIGNAL_ERROR = 0.3  # relative, of w
+_MEAN_ERROR = 0.1  # relative, of the mean score
+_LEAST_ERROR = 0.05  # of the mean score
+_NORM_ERROR = 0.15  # of log|θ|²
+
+# Below the first, |θ|² says so little about the signal that only the prior would speak, and the
+# link of the loss stays; from the second on it does not. Strong signals lost more than 0.02 in
+# log-loss below 0.5 only (benchmarks/bench_probabilities.py).
+_LEAST_POWER, _FULL_POWER = 0.4, 1.0
+_TYPICAL_TAU = 1.5
+# Between these n·μ/k the link goes over to that of the loss, which tends to the true one.
+_FEW, _MANY = 2000.0, 8000.0
+
+_STEPS = np.diff(np.r_[0.0, np.geomspace(1e-3, 1.0, 16)])  # of the flow, as shares of its time
+_BETAS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.75, 4.5, 5.5])
+_TAUS = np.array([0.0, 0.15, 0.3, 0.5, 0.75, 1.1, 1.6, 2.3, 3.3, 5.0, 8.0])
+_FINE_BETAS = np.linspace(-5.5, 5.5, 111)
+_FINE_TAUS = np.r_[0.0, np.geomspace(_LEAST_TAU, 8.0, 50)]
+_LEAST_SLOPE = 1e-3  # of the logit: pooled pieces keep the ranks of rows
+
+
+class Facts(NamedTuple):
+    """What a fit has made public, and what it has released.
+
+    `square` is |θ|² without the intercept, centered over classes; `signal` is n·μ/k.
+    """
+
+    flow: Flow
+    loss: Loss
+    data_norm: float
+    intercept_scaling: float
+    n_columns: int
+    square: float
+    intercept: np.ndarray
+    signal: float
+
+
+class Link(NamedTuple):
+    """Log-odds at increasing scores, linear between them and beyond."""
+
+    scores: np.ndarray
+    log_odds: np.ndarray
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
+        s, values = self.scores, self.log_odds
+        low = (values[6] - values[0]) / (s[6] - s[0])
+        high = (values[-1] - values[-7]) / (s[-1] - s[-7])
+        inside = np.interp(z, s, values)
+        return inside + low * np.minimum(z - s[0], 0.0) + high * np.maximum(z - s[-1], 0.0)
+
+
+class _Geometry(NamedTuple):
+    """Squared length of the mean row, and variance of rows in each direction."""
+
+    mean: float
+    spread: float
+
+
+class _End(NamedTuple):
+    """Mean score m, signal w, and variances v of noise in a score and in the mean score."""
+
+    mean: np.ndarray
+    signal: np.ndarray
+    noise: np.ndarray
+    mean_noise: np.ndarray
+
+
+class Posterior(NamedTuple):
+    """Hypotheses, one an entry, with weights."""
+
+    weight: np.ndarray
+    beta: np.ndarray
+    tau: np.ndarray
+    signal: np.ndarray
+    noise: np.ndarray
+    center: np.ndarray  # of the mean score, given the intercept
+    center_noise: np.ndarray
+
+
+def _normal_nodes(n: int) -> tuple[np.ndarray, np.ndarray]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n)
+    return nodes, weights / weights.sum()
+
+
+_U, _U_WEIGHTS = _normal_nodes(11)
+_V, _V_WEIGHTS = _normal_nodes(5)
+
+
+def expected_decay(x: np.ndarray) -> np.ndarray:
+    """Return (1 − e^−x)/x: an exponential Euler step over a plain one."""
+    return np.where(x > 1e-6, -np.expm1(-x) / np.maximum(x, 1e-12), 1.0)
+
+
+def _geometries(facts: Facts) -> list[_Geometry]:
+    """Return rows that fill `data_norm`: centered, or most of them their mean."""
+    square = facts.data_norm**2
+    return [
+        _Geometry(share * square, (1.0 - share) * square / facts.n_columns)
+        for share in _MEAN_SHARES
+    ]
+
+
+def _run(facts: Facts, rows: _Geometry) -> _End:
+    """Follow the expected gradient for the time of the run, at each β ≥ 0 and τ of the grid.
+
+    Exponential Euler steps for the mean score m, the signal w, and four errors: the privacy noise
+    in a score (v) and in the mean score (b), and the same of sampling rows, which adds up along
+    the run instead of its squares (a, c).
+    """
+    flow, loss, n, s2 = facts.flow, facts.loss, facts.flow.n_samples, facts.flow.noise**2
+    base, others = rows.mean + facts.intercept_scaling**2, max(facts.n_columns - 1, 1)
+    spread, mean = (L * flow.gain(n * L) for L in (rows.spread, base))
+    pace, mean_pace = n * flow.time * spread, n * flow.time * mean
+    beta, tau = np.meshgrid(_BETAS, _TAUS, indexing="ij")
+    p = expit(beta[..., None] + tau[..., None] * _U)
+    m, w, v, b, a, c = (np.zeros_like(beta) for _ in range(6))
+    for ds in _STEPS:
+        z = (m[..., None] + w[..., None] * _U)[..., None] + np.sqrt(v + a * a)[..., None, None] * _V
+        force, square, curvature = _expectations(loss, p, z)
+        h0, hu = curvature @ _U_WEIGHTS, (curvature * _U**2) @ _U_WEIGHTS
+        h, along, h_mean = pace * h0 * ds, pace * np.maximum(hu, 0.3 * h0) * ds, mean_pace * h0 * ds
+        w = w + pace * ((force * _U) @ _U_WEIGHTS) * ds * expected_decay(along)
+        m = m + mean_pace * (force @ _U_WEIGHTS) * ds * expected_decay(h_mean)
+        v = v * np.exp(-2 * h) + others * spread * s2 * ds * expected_decay(2 * h)
+        b = b * np.exp(-2 * h_mean) + mean * s2 * ds * expected_decay(2 * h_mean)
+        error = np.sqrt(square / n) * ds
+        a = a * np.exp(-h) + pace * np.sqrt(others) * error * expected_decay(h)
+        c = c * np.exp(-h_mean) + mean_pace * error * expected_decay(h_mean)
+    return _End(_fine(m, -1.0), _fine(w), _fine(v + a * a), _fine(b + c * c))
+
+
+def _expectations(
+    loss: Loss, p: np.ndarray, z: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return means over labels and noise of −ℓ', and over noise of ℓ'', and E(ℓ')² over rows."""
+    score, p, shape = z.ravel(), p[..., None], z.shape
+    one = np.ones(score.size)
+    up, down = (-loss.gradient(y, score).reshape(shape) for y in (one, -one))
+    bend = [loss.curvature(y, score).reshape(shape) for y in (one, -one)]
+    force = (p * up + (1.0 - p) * down) @ _V_WEIGHTS
+    square = (p * up**2 + (1.0 - p) * down**2) @ _V_WEIGHTS @ _U_WEIGHTS
+    return force, square, (p * bend[0] + (1.0 - p) * bend[1]) @ _V_WEIGHTS
+
+
+def _fine(coarse: np.ndarray, sign: float = 1.0) -> np.ndarray:
+    """Return values on the fine grid; those of −β are those of β times `sign`, by symmetry."""
+    between = RegularGridInterpolator((_BETAS, _TAUS), coarse)
+    beta, tau = np.meshgrid(_FINE_BETAS, _FINE_TAUS, indexing="ij")
+    return np.where(beta < 0.0, sign, 1.0) * between((np.abs(beta), tau))
+
+
+def _log_prior() -> np.ndarray:
+    tau = np.maximum(_FINE_TAUS, _LEAST_TAU)
+    of_tau = np.where(
+        _FINE_TAUS > 0.0, np.log(tau / (1.0 + (tau / _SIGNAL_SPREAD) ** 2)), np.log(_NO_SIGNAL)
+    )
+    return of_tau - 0.5 * (_FINE_BETAS[:, None] / _BASE_SPREAD) ** 2
+
+
+class _Norm(NamedTuple):
+    """Expected |θ|² at each hypothesis, and the variance of its logarithm."""
+
+    mean: np.ndarray
+    log_variance: np.ndarray
+
+
+def _norm(facts: Facts, rows: _Geometry, end: _End) -> _Norm:
+    """|θ|² is that of the mean row's direction, of the signal's, and of noise in the others."""
+    d, base = facts.n_columns, rows.mean + facts.intercept_scaling**2
+    of_mean = end.mean**2 * rows.mean / base**2
+    of_signal = end.signal**2 / rows.spread
+    of_noise = end.noise / rows.spread + (facts.flow.noise**2 if rows.mean else 0.0)
+    total = of_mean + of_signal + of_noise
+    variance = 2.0 / d * of_noise**2 + 4.0 / d * (of_signal + of_mean) * of_noise
+    variance += (2 * _SIGNAL_ERROR * of_signal) ** 2 + (2 * _MEAN_ERROR * of_mean) ** 2
+    variance += 4.0 * of_mean * end.mean_noise * rows.mean / base**2
+    return _Norm(total, variance / total**2 + _NORM_ERROR**2)
+
+
+def _weigh(facts: Facts, rows: _Geometry, end: _End, norm: _Norm) -> tuple[np.ndarray, Posterior]:
+    """Return log-likelihoods, and hypotheses that are not yet weighted."""
+    base = rows.mean + facts.intercept_scaling**2
+    share = facts.intercept_scaling**2 / base  # of the mean score in the intercept
+    across = share * facts.flow.noise**2 * rows.mean  # noise of the intercept besides
+    expected, b = share * end.mean, float(facts.intercept[0])
+    error = (_MEAN_ERROR * end.mean) ** 2 + _LEAST_ERROR**2
+    of_b = end.mean_noise * share**2 + across + (_MEAN_ERROR * expected) ** 2 + _LEAST_ERROR**2
+    log_likelihood = -0.5 * (np.log(facts.square + 1e-12) - np.log(norm.mean)) ** 2
+    log_likelihood = log_likelihood / norm.log_variance - 0.5 * np.log(norm.log_variance)
+    log_likelihood = log_likelihood - 0.5 * (b - expected) ** 2 / of_b - 0.5 * np.log(of_b)
+    seen, prior = across / share**2 + 1e-6, end.mean_noise + error
+    center_noise = 1.0 / (1.0 / prior + 1.0 / seen)
+    center = (end.mean / prior + b / share / seen) * center_noise
+    beta, tau = np.meshgrid(_FINE_BETAS, _FINE_TAUS, indexing="ij")
+    values = (log_likelihood, beta, tau, end.signal, end.noise, center, center_noise)
+    return log_likelihood, Posterior(*(np.ravel(value) for value in values))
+
+
+def _power(norm: _Norm) -> float:
+    """Return by how many standard deviations a typical signal moves log|θ|², at β = 0."""
+    middle, typical = _FINE_BETAS.size // 2, int(np.searchsorted(_FINE_TAUS, _TYPICAL_TAU))
+    rise = np.log(norm.mean[middle, typical] / norm.mean[middle, 0])
+    return float(abs(rise) / np.sqrt(norm.log_variance[middle, 0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a released fit of two classes says about its signal; computed when first asked for.
+
+    Parameters
+    ----------
+    facts : Facts
+        *Public or released.*
+    """
+
+    facts: Facts
+
+    @cached_property
+    def trust(self) -> float:
+        """Weight of the link in [0, 1]; the rest is that of the loss's own link."""
+        of_power = np.log(max(self.power, 1e-9) / _LEAST_POWER) / np.log(_FULL_POWER / _LEAST_POWER)
+        few = np.log(_MANY / self._signal) / np.log(_MANY / _FEW)
+        return float(np.clip(of_power, 0.0, 1.0) * np.clip(few, 0.0, 1.0))
+
+    @property
+    def _signal(self) -> float:
+        return self.facts.signal * self.facts.flow.clip_share
+
+    @property
+    def power(self) -> float:
+        """By how many standard deviations a typical signal moves log|θ|². Public."""
+        return self._found[1]
+
+    @property
+    def signal(self) -> float:
+        """How many standard deviations log|θ|² is above what noise and base rate alone leave."""
+        return self._found[2]
+
+    @cached_property
+    def _found(self) -> tuple[Posterior, float, float]:
+        parts, nulls, power = [], [], 0.0
+        for i, rows in enumerate(_geometries(self.facts)):
+            end = _run(self.facts, rows)
+            norm = _norm(self.facts, rows, end)
+            likelihood, part = _weigh(self.facts, rows, end, norm)
+            log_weight = likelihood + _log_prior()
+            parts.append(part._replace(weight=log_weight.ravel()))
+            power = _power(norm) if i == 0 else power
+            nulls.append(self._null(log_weight[:, 0], norm))
+        return _normalized(parts), power, max(nulls)[1]
+
+    def _null(self, weight: np.ndarray, norm: _Norm) -> tuple[float, float]:
+        """Return how likely the best β is without a signal, and how far |θ|² is above that."""
+        best = int(np.argmax(weight))
+        excess = np.log(self.facts.square + 1e-12) - np.log(norm.mean[best, 0])
+        return float(weight[best]), float(excess / np.sqrt(norm.log_variance[best, 0]))
+
+    @cached_property
+    def link(self) -> Link:
+        """The posterior predictive log-odds."""
+        return two_class_link(self._found[0])
+
+
+def _normalized(parts: list[Posterior]) -> Posterior:
+    """Return all hypotheses that matter, with weights that sum to 1."""
+    every = Posterior(*(np.concatenate(columns) for columns in zip(*parts)))
+    weight = np.exp(every.weight - every.weight.max())
+    kept = Posterior(*(column[weight > 1e-3] for column in every))
+    weight = weight[weight > 1e-3]
+    return kept._replace(weight=weight / weight.sum())
+
+
+def two_class_link(found: Posterior) -> Link:
+    """Return p(y = 1 | score) at 49 scores, averaged over hypotheses by how likely the score is.
+
+    Score and log-odds are jointly normal given a hypothesis: the score has mean `center` and
+    variance w² + v, the log-odds have slope τw/(w² + v) on it, and what remains uncertain of them
+    is integrated by the probit approximation.
+    """
+    weight, beta, tau, w, v, center, c2 = (column[:, None] for column in found)
+    spread = w * w + v + 1e-9
+    total = spread + c2
+    slope = tau * w / total
+    rest = tau**2 * v / spread + (tau * w / spread) ** 2 * c2 * spread / total
+    middle = float((weight * center).sum())
+    width = np.sqrt((weight * (total + (center - middle) ** 2)).sum())
+    z = middle + width * np.linspace(-4.5, 4.5, 49)
+    density = weight * np.exp(-0.5 * (z - center) ** 2 / total) / np.sqrt(total) + 1e-300
+    p = expit((beta + slope * (z - center)) / np.sqrt(1.0 + np.pi / 8.0 * rest))
+    mass = density.sum(axis=0)
+    p = np.clip((density * p).sum(axis=0) / mass, 1e-7, 1.0 - 1e-7)
+    log_odds = isotonic_regression(np.log(p / (1.0 - p)), sample_weight=mass / mass.sum() + 1e-6)
+    return Link(z, log_odds + _LEAST_SLOPE * (z - middle))
