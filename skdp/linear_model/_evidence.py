@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import RegularGridInterpolator
-from scipy.special import expit
+from scipy.special import expit, log_expit
 from sklearn.isotonic import isotonic_regression
 
 from skdp.losses import Loss
@@ -285,6 +285,11 @@ class Evidence:
         excess = np.log(self.facts.square + 1e-12) - np.log(norm.mean[best, 0])
         return float(weight[best]), float(excess / np.sqrt(norm.log_variance[best, 0]))
 
+    def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return logarithms of probabilities, of shape (n, 2)."""
+        log_odds = self.link(scores)
+        return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
+
     @cached_property
     def link(self) -> Link:
         """The posterior predictive log-odds."""
@@ -293,7 +298,7 @@ class Evidence:
 
 def _normalized(parts: list[Posterior]) -> Posterior:
     """Return all hypotheses that matter, with weights that sum to 1."""
-    every = Posterior(*(np.concatenate(columns) for columns in zip(*parts)))
+    every = Posterior(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
     weight = np.exp(every.weight - every.weight.max())
     kept = Posterior(*(column[weight > 1e-3] for column in every))
     weight = weight[weight > 1e-3]

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted
 
+from skdp._private_fit import NonPrivatePlan
 from skdp.budget import BudgetHandle
 from skdp.data.lazy import lazy_on_blocks
-from skdp.linear_model._base import is_auto
+from skdp.linear_model._base import Fitted, is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
+from skdp.linear_model._probabilities import Probabilities
+from skdp.linear_model._records import LinearRecords
+from skdp.linear_model._sample import FitPlan
 from skdp.losses import (
     AdaptiveCompetitorLoss,
     AdaptiveLogisticLoss,
@@ -23,7 +28,7 @@ from skdp.losses import (
     Loss,
     MultinomialLoss,
 )
-from skdp.losses.base import ProbabilityLoss
+from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import Sampler
 from skdp.solvers import Solver
 from skdp.support.types import Label, MatrixLike, RandomState
@@ -236,9 +241,48 @@ class DPLogisticRegression(PrivateLinearClassifier):
         ndarray of shape (n_samples, n_classes)
             Natural logarithms of probabilities, in the order of `classes_`.
         """
-        scores = self.decision_function(X)
-        assert isinstance(self.loss_, ProbabilityLoss), "both logistic losses have a link"
-        return self.loss_.log_probabilities(scores)
+        scores = super().decision_function(X)
+        return self._probabilities.log_probabilities(scores)
+
+    @lazy_on_blocks
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Compute the scores by which `predict` decides, for rows clipped as in `fit`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
+            *Private.* Rows as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes, (n_samples, n_classes) for more
+            Log-odds of the second of two classes; log-probabilities of more. Where the link is that
+            of the loss alone, linear scores ``X @ coef_.T + intercept_``, X clipped.
+        """
+        scores = super().decision_function(X)
+        if not self._probabilities.follows_evidence:
+            return scores
+        found = self._probabilities.log_probabilities(scores)
+        return found[:, 1] - found[:, 0] if scores.ndim == 1 else found
+
+    @property
+    def signal_(self) -> float | None:
+        """Standard deviations of log|coef_|² above noise and base rates; None if not known."""
+        check_is_fitted(self, "coef_")
+        evidence = self._probabilities.evidence
+        return None if evidence is None else evidence.signal
+
+    def _publish(
+        self,
+        plan: FitPlan,
+        records: LinearRecords[np.ndarray],
+        released: Fitted,
+        guarantee: PrivacyGuarantee,
+    ) -> Self:
+        super()._publish(plan, records, released, guarantee)
+        if not isinstance(plan.fit, NonPrivatePlan):
+            self._probabilities = Probabilities.of(released, plan.fit.problem)
+        return self
 
     def _loss(self, n_classes: int) -> Loss:
         clip = self.loss_clip
@@ -253,6 +297,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
     def _publish_reference(self, reference: BaseEstimator, classes: np.ndarray) -> None:
         super()._publish_reference(reference, classes)
         self.loss_ = LogisticLoss() if classes.size == 2 else MultinomialLoss(classes.size)
+        self._probabilities = Probabilities(self.loss_)
 
     def _reference(self, n_samples: int) -> LogisticRegression:
         return LogisticRegression(

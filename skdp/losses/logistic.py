@@ -17,7 +17,8 @@ __all__ = ["AdaptiveLogisticLoss", "ClippedLogisticLoss", "LogisticLoss"]
 _LEAST_CLIP = 0.35
 _FULL_SIGNAL = 24_000.0  # from which on nothing is clipped
 _LEAST_LINK = 0.5
-_SEPARABLE_SIGNAL = 600.0  # below, scores are so small that the plain link is as good
+_SEPARABLE_SIGNAL = 600.0  # over the signal: the clip of the link between both
+_LARGEST_LINK = 0.7  # of all clips that on strong signals lose at most 0.02 in log-loss, the least
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class ClippedLogisticLoss(MarginLoss, LossFamily, ProbabilityLoss):
         check_real("loss_clip", self.clip, low=1e-6, high=1.0)
 
     def adapted(self, signal: float) -> Loss:
-        link = max(_LEAST_LINK, self.clip, _SEPARABLE_SIGNAL / signal)
+        of_signal = min(_LARGEST_LINK, _SEPARABLE_SIGNAL / signal)
+        link = max(_LEAST_LINK, self.clip, of_signal)
         return replace(self, link_clip=min(1.0, link))
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:

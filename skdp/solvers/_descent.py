@@ -99,6 +99,11 @@ class Descent:
         return self.step_size * self.noise * math.sqrt(self.n_steps) / (1.0 - self.momentum)
 
     @property
+    def flow_time(self) -> float:
+        """For how long the run flows."""
+        return self.n_steps * self.step_size / (1.0 - self.momentum)
+
+    @property
     def n_averaged(self) -> int:
         return max(1, round(self.average * self.n_steps))
 

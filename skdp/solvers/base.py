@@ -16,6 +16,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, Minorant, adapted
 from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
 from skdp.samplers import Progress, Sampler
+from skdp.solvers.flow import Flow
 from skdp.support.validation import make_plain
 
 __all__ = [
@@ -253,6 +254,8 @@ class Solution:
         most σ²·SSᵀ, to first order for descents.
     noise_root : ndarray of shape (n_features, n_features) or None
         *Released.* S; None for the identity.
+    flow : Flow or None
+        *Public, or computed from what was released.* The run as a flow, if it is one from 0 on.
     """
 
     theta: np.ndarray
@@ -263,6 +266,7 @@ class Solution:
     solver: str | None = None
     noise_bound: float | None = None
     noise_root: np.ndarray | None = None
+    flow: Flow | None = None
 
 
 PlanT = TypeVar("PlanT", bound=Plan)

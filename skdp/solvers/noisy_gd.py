@@ -24,6 +24,7 @@ from skdp.solvers.base import (
     composed,
     require_delta,
 )
+from skdp.solvers.flow import Flow
 from skdp.support.validation import check_count, check_real, check_size, make_plain
 
 __all__ = ["NoisyGD", "NoisyGDPlan"]
@@ -255,6 +256,13 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
             loss=problem.loss,
             noise_bound=descent.whole_noise,
             noise_root=metric.root() if metric else None,
+            flow=Flow(
+                n_samples=n,
+                time=descent.flow_time,
+                noise=descent.whole_noise,
+                metric_noise=metric.noise if metric else math.inf,
+                clip_share=share,
+            ),
         )
 
     def descent(self, plan: NoisyGDPlan, n: int) -> Descent:

@@ -40,6 +40,7 @@ from skdp.solvers.base import (
     rounded,
     rounded_inwards,
 )
+from skdp.solvers.flow import Flow
 from skdp.support.validation import check_choice, make_plain
 
 __all__ = ["LONG_RUN", "RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
@@ -291,10 +292,11 @@ class RegularizedExponential(Solver[RegularizedExponentialPlan]):
         progress: Progress,
     ) -> Solution:
         problem, schedule, metric = plan.problem, plan.schedule, None
+        n, mu = problem.n_samples, plan.density_mu
         if schedule is None:
             assert plan.count is not None, "only a missing count leaves the schedule open"
             n = plan.count.release(design, rng)
-            problem, mu, gram = problem.adapted(n, plan.density_mu), plan.density_mu, plan.gram
+            problem, gram = problem.adapted(n, mu), plan.gram
             if gram is None:
                 schedule, gram = self._run(problem, mu, n, plan.tv)
             if gram is not None:
@@ -324,6 +326,25 @@ class RegularizedExponential(Solver[RegularizedExponentialPlan]):
             loss=problem.loss,
             noise_bound=schedule.noise if self.is_gaussian else None,
             noise_root=rows.matrix if isinstance(rows, TransformedDesign) else None,
+            flow=self._flow(schedule, problem, mu, n, metric),
+        )
+
+    def _flow(
+        self,
+        schedule: Schedule,
+        problem: Problem,
+        mu: float,
+        n: int | None,
+        metric: Metric | None,
+    ) -> Flow | None:
+        """Return the run as a flow: in a time t its noise grows to t·G/μ."""
+        if n is None or not self.is_gaussian or self.domain or self.objective:
+            return None
+        return Flow(
+            n_samples=n,
+            time=schedule.noise * mu / problem.lipschitz_difference,
+            noise=schedule.noise,
+            metric_noise=metric.noise if metric else math.inf,
         )
 
     def _run(
