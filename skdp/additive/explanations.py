@@ -60,8 +60,8 @@ def explain_global(self: BaseEstimator) -> dict[str, AdditiveEffect]:
 def explain_local(self: BaseEstimator, X: MatrixLike) -> np.ndarray:
     """Compute the contribution of each term to the scores of rows.
 
-    The contributions and `intercept_` add up to the `decision_function` of a classifier, or to the
-    prediction of a regressor before it is clipped to the target bounds.
+    The contributions and `intercept_` add up to the linear score, from which a classifier computes
+    `predict_proba`, or to the prediction of a regressor before it is clipped to the target bounds.
 
     Parameters
     ----------

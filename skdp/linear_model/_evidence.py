@@ -61,7 +61,7 @@ class Facts(NamedTuple):
     intercept_scaling: float
     n_columns: int
     square: float
-    intercept: np.ndarray
+    intercept: tuple[float, ...]
     signal: float
 
 
@@ -212,7 +212,7 @@ def _weigh(facts: Facts, rows: _Geometry, end: _End, norm: _Norm) -> tuple[np.nd
     base = rows.mean + facts.intercept_scaling**2
     share = facts.intercept_scaling**2 / base  # of the mean score in the intercept
     across = share * facts.flow.noise**2 * rows.mean  # noise of the intercept besides
-    expected, b = share * end.mean, float(facts.intercept[0])
+    expected, b = share * end.mean, facts.intercept[0]
     error = (_MEAN_ERROR * end.mean) ** 2 + _LEAST_ERROR**2
     of_b = end.mean_noise * share**2 + across + (_MEAN_ERROR * expected) ** 2 + _LEAST_ERROR**2
     log_likelihood = -0.5 * (np.log(facts.square + 1e-12) - np.log(norm.mean)) ** 2
@@ -268,22 +268,21 @@ class Evidence:
 
     @cached_property
     def _found(self) -> tuple[Posterior, float, float]:
-        parts, nulls, power = [], [], 0.0
-        for i, rows in enumerate(_geometries(self.facts)):
+        parts, seen = [], []
+        for rows in _geometries(self.facts):
             end = _run(self.facts, rows)
             norm = _norm(self.facts, rows, end)
             likelihood, part = _weigh(self.facts, rows, end, norm)
             log_weight = likelihood + _log_prior()
             parts.append(part._replace(weight=log_weight.ravel()))
-            power = _power(norm) if i == 0 else power
-            nulls.append(self._null(log_weight[:, 0], norm))
-        return _normalized(parts), power, max(nulls)[1]
+            seen.append((_power(norm), self._excess(log_weight[:, 0], norm)))
+        return _normalized(parts), *seen[0]  # both of centered rows
 
-    def _null(self, weight: np.ndarray, norm: _Norm) -> tuple[float, float]:
-        """Return how likely the best β is without a signal, and how far |θ|² is above that."""
-        best = int(np.argmax(weight))
+    def _excess(self, null_weight: np.ndarray, norm: _Norm) -> float:
+        """Return how far log|θ|² is above that of the likeliest β without a signal."""
+        best = int(np.argmax(null_weight))
         excess = np.log(self.facts.square + 1e-12) - np.log(norm.mean[best, 0])
-        return float(weight[best]), float(excess / np.sqrt(norm.log_variance[best, 0]))
+        return float(excess / np.sqrt(norm.log_variance[best, 0]))
 
     def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return logarithms of probabilities, of shape (n, 2)."""

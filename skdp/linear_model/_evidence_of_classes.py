@@ -75,7 +75,7 @@ def _forces(facts: Facts, p: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.
 
 def _run(facts: Facts, beta: np.ndarray) -> _End:
     """Follow the expected gradient for the time of the run, from each β and its τ."""
-    flow, n, K = facts.flow, facts.flow.n_samples, facts.intercept.size
+    flow, n, K = facts.flow, facts.flow.n_samples, len(facts.intercept)
     u, xi = _draws(K)
     spread = facts.data_norm**2 / facts.n_columns
     scaling = facts.intercept_scaling**2
@@ -99,12 +99,12 @@ def _run(facts: Facts, beta: np.ndarray) -> _End:
 
 def _solved(facts: Facts) -> tuple[np.ndarray, _End]:
     """Return β for which mean scores end at the intercepts, about, and where the run ends."""
-    beta = np.tile(0.6 * facts.intercept, (_TAUS.size, 1))
+    beta = np.tile(0.6 * np.array(facts.intercept), (_TAUS.size, 1))
     end = _run(facts, beta)
     for _ in range(_ROUNDS - 1):
         found = np.maximum(np.linalg.norm(end.mean, axis=1), 0.1)
         slope = 0.8 * np.clip(np.linalg.norm(beta, axis=1) / found, 0.3, 1.5)
-        beta = beta + slope[:, None] * (facts.intercept - end.mean)
+        beta = beta + slope[:, None] * (np.array(facts.intercept) - end.mean)
         beta = np.clip(beta, -_LARGEST_BETA, _LARGEST_BETA)
         end = _run(facts, beta)
     return beta, end
@@ -126,7 +126,7 @@ class EvidenceOfClasses:
     def _found(self) -> _Found:
         facts, beta_end = self.facts, _solved(self.facts)
         beta, end = beta_end
-        rivals = facts.intercept.size - 1
+        rivals = len(facts.intercept) - 1
         spread = facts.data_norm**2 / facts.n_columns
         w2, v = end.signal**2, end.noise
         expected, entries = rivals * (w2 + v) / spread, rivals * facts.n_columns
@@ -160,7 +160,7 @@ class EvidenceOfClasses:
     def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return logarithms of probabilities averaged over hypotheses, of shape (n, K)."""
         found, total = self._found, 0.0
-        z = scores - scores.mean(axis=1, keepdims=True) - self.facts.intercept
+        z = scores - scores.mean(axis=1, keepdims=True) - np.array(self.facts.intercept)
         for weight, beta, tau, w, v in zip(
             found.weight, found.beta, _TAUS, found.end.signal, found.end.noise, strict=True
         ):

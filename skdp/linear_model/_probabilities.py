@@ -17,7 +17,7 @@ from skdp.solvers import Problem, Solution
 __all__ = ["Probabilities"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Probabilities:
     """Probabilities of the classes, computed when first asked for.
 
@@ -49,7 +49,7 @@ class Probabilities:
         """What the fit says about its signal, None where the run is not known."""
         if self.facts is None:
             return None
-        two = self.facts.intercept.size == 1
+        two = len(self.facts.intercept) == 1
         return Evidence(self.facts) if two else EvidenceOfClasses(self.facts)
 
     def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
@@ -88,7 +88,7 @@ def _facts(loss: Loss, solution: Solution, problem: Problem) -> Facts | None:
         intercept_scaling=problem.intercept_scaling,
         n_columns=len(theta) - 1,
         square=float((theta[:-1] ** 2).sum()),
-        intercept=problem.intercept_scaling * theta[-1],
+        intercept=tuple((problem.intercept_scaling * theta[-1]).tolist()),
         signal=flow.n_samples * flow.time * loss.lipschitz * norm * share / flow.noise,
     )
 

@@ -52,7 +52,7 @@ def test_curves_are_learned_without_bounds_and_predictions_go_with_the_release()
     model.set_params(bounds={"age": (0, 1), "income": (0, 1)})
     np.testing.assert_array_equal(model.predict_proba(X), before)
     parts = model.explain_local(X).sum(axis=1) + model.intercept_
-    np.testing.assert_allclose(parts, model.decision_function(X), atol=1e-10)
+    np.testing.assert_allclose(parts, model._scores(X).ravel(), atol=1e-10)
     pytest.importorskip("matplotlib").use("Agg")
     AdditiveEffectsDisplay.from_estimator(model)
 

@@ -46,7 +46,7 @@ def data(n, d=3, classes=2):
 @pytest.mark.parametrize(
     ("signal", "expected"),
     [
-        (10.0, ClippedLogisticLoss(0.35, link_clip=1.0)),
+        (10.0, ClippedLogisticLoss(0.35, link_clip=0.7)),
         (1000.0, ClippedLogisticLoss(0.35, link_clip=0.6)),
         (3000.0, ClippedLogisticLoss(0.5, link_clip=0.5)),
         (24_000.0, LogisticLoss()),

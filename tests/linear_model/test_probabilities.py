@@ -1,0 +1,165 @@
+"""Probabilities of private classifiers: the forward model, the link, and what it must not do."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.metrics import log_loss
+
+from skdp import DPAdditiveClassifier, DPLogisticRegression
+from skdp.linear_model._evidence import _BETAS, _FINE_BETAS, _FINE_TAUS, _geometries, _run
+
+
+def weak(n, rng, d=15, tau=0.8, K=2):
+    X = rng.normal(size=(n, d))
+    rule = rng.normal(size=(d, K)) / np.sqrt(d)
+    scores = tau * (X @ rule) + rng.gumbel(size=(n, K))
+    return X / np.linalg.norm(X, axis=1, keepdims=True), scores.argmax(axis=1)
+
+
+def fitted(n=3000, epsilon=1.0, seed=0, K=2, tau=0.8, **parameters):
+    rng = np.random.default_rng(seed)
+    X, y = weak(n + 4000, rng, tau=tau, K=K)
+    model = DPLogisticRegression(
+        epsilon=epsilon, classes=range(K), random_state=seed, **parameters
+    ).fit(X[:n], y[:n])
+    return model, X[n:], y[n:]
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_weak_signals_are_not_below_the_constant(K, seed):
+    model, X, y = fitted(seed=seed, K=K)
+    constant = log_loss(y, np.tile(np.bincount(y) / y.size, (y.size, 1)))
+    assert log_loss(y, model.predict_proba(X)) < constant + 0.01
+    plain = np.exp(model.loss_.log_probabilities(linear(model, X)))
+    assert log_loss(y, model.predict_proba(X)) < log_loss(y, plain)
+
+
+def linear(model, X):
+    scores = model._scores(X)
+    return scores.ravel() if scores.shape[1] == 1 else scores
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("n", [300, 3000, 60_000])
+def test_prediction_is_the_likeliest_class(K, n):
+    model, X, _ = fitted(n=n, K=K)
+    p = model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict(X), p.argmax(axis=1))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    scores = model.decision_function(X)
+    best = scores > 0 if K == 2 else scores.argmax(axis=1)
+    np.testing.assert_array_equal(model.predict(X), best)
+
+
+@pytest.mark.parametrize("n", [300, 3000, 30_000])
+def test_ranks_of_two_classes_are_those_of_the_linear_score(n):
+    model, X, _ = fitted(n=n)
+    rising = np.argsort(linear(model, X), kind="stable")
+    wide = np.linspace(-30.0, 30.0, 2001)
+    found = model._probabilities.log_probabilities(wide)
+    assert (np.diff(found[:, 1] - found[:, 0]) > 0.0).all()
+    assert (np.diff(model.decision_function(X)[rising]) >= 0.0).all()
+
+
+def test_probabilities_are_post_processing():
+    """Nothing but released and public numbers is read, in a fit or afterwards."""
+    model, X, _ = fitted()
+    before = dict(vars(model))
+    found = model.predict_proba(X)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), found)
+    facts = model._probabilities.facts
+    assert facts.square == pytest.approx(float((model.coef_**2).sum()))
+    assert facts.intercept == pytest.approx(tuple(model.intercept_))
+    assert facts.signal == pytest.approx(3000 * model.privacy_.gdp_mu / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_row_counts_are_public_or_released(neighboring):
+    model, *_ = fitted(neighboring=neighboring)
+    n = model._probabilities.facts.flow.n_samples
+    assert (n == 3000) == (neighboring == "replace_one")
+    assert abs(n - 3000) < 300
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"epsilon": np.inf},
+        {"solver": "objective_perturbation"},
+        {"fit_intercept": False},
+        {"C": 1.0},
+        {"n": 60_000, "epsilon": 3.0},
+    ],
+)
+def test_the_link_of_the_loss_stays_where_the_run_is_not_a_flow_or_rows_are_many(parameters):
+    model, X, _ = fitted(**{"n": 500, **parameters})
+    wanted = model.loss_.log_probabilities(linear(model, X))
+    np.testing.assert_array_equal(model.predict_log_proba(X), wanted)
+    np.testing.assert_array_equal(model.decision_function(X), linear(model, X))
+
+
+def test_the_link_of_the_loss_stays_where_the_norm_says_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(300, 40)), np.arange(300) % 2
+    model = DPAdditiveClassifier(bounds=(0, 1), classes=[0, 1], random_state=0).fit(X, y)
+    assert not model._probabilities.follows_evidence
+    wanted = model.loss_.log_probabilities(linear(model, X))
+    np.testing.assert_array_equal(model.predict_log_proba(X), wanted)
+
+
+def test_signal_is_seen_where_there_is_one():
+    with_signal = [fitted(seed=seed, tau=2.0)[0].signal_ for seed in range(5)]
+    without = [fitted(seed=seed, tau=0.0)[0].signal_ for seed in range(15)]
+    assert min(with_signal) > 2.0
+    assert max(without) < 2.0
+    assert fitted(solver="objective_perturbation", n=500)[0].signal_ is None
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.75, 2.3])
+def test_the_forward_model_says_where_runs_end(tau):
+    """Mean and signal of simulated runs, of which the forward model sees no row."""
+    beta, n, d, ends = 1.0, 3000, 15, []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, d))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        u = X[:, 0] * np.sqrt(d)
+        y = (rng.random(n) < expit(beta + tau * u)).astype(int)
+        model = DPLogisticRegression(epsilon=1.0, random_state=seed).fit(X, y)
+        rest = (model.coef_[0, 1:] ** 2).sum() / d
+        ends.append((model.intercept_[0], model.coef_[0, 0] / np.sqrt(d), rest))
+    facts = model._probabilities.facts
+    end = _run(facts, _geometries(facts)[0])
+    at = np.abs(_FINE_BETAS - beta).argmin(), np.abs(_FINE_TAUS - tau).argmin()
+    mean, signal, noise = np.mean(ends, axis=0)
+    assert beta in _BETAS
+    assert end.mean[at] == pytest.approx(mean, abs=0.15)
+    assert end.signal[at] == pytest.approx(signal, abs=0.2)
+    assert end.noise[at] == pytest.approx(noise, rel=0.45)  # the rest of it is _NORM_ERROR
+
+
+@pytest.mark.parametrize("max_rows", [None, 2])
+def test_persons_have_the_evidence_of_persons(max_rows):
+    rng = np.random.default_rng(0)
+    X, y = weak(6000, rng)
+    groups = np.repeat(np.arange(1500), 4)
+    model = DPLogisticRegression(max_rows=max_rows, random_state=0).fit(X, y, groups=groups)
+    facts = model._probabilities.facts
+    assert facts.flow.n_samples == 1500
+    assert facts.flow.clip_share < 1.0
+    assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+def test_private_weights_keep_the_link_of_the_loss():
+    X, y = weak(3000, np.random.default_rng(0))
+    model = DPLogisticRegression(max_weight=2.0, random_state=0)
+    model.fit(X, y, sample_weight=np.ones(3000))
+    assert model._probabilities.facts is None
+    weighted = DPLogisticRegression(class_weight={0: 1.0, 1: 3.0}, random_state=0).fit(X, y)
+    assert weighted._probabilities.follows_evidence
