@@ -119,6 +119,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
         *Public* by assumption, sorted.
     loss_ : Loss
         *Public, or computed from the noisy count.* The loss. Only for private fits.
+    signal_ : float or None
+        *Computed from what was released.* By how many standard deviations the logarithm of the
+        squared norm of `coef_` exceeds what noise and base rates alone leave. Above 2 the model has
+        learned something; below, it may have. None if the run is not known.
     solver_ : str
         *Public, or computed from the noisy count.* Name of the solver. Only for private fits.
     n_iter_ : int
@@ -210,10 +214,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the probability of each class for rows clipped as in `fit`.
 
-        For two classes the probability is a/(a + b) with a = min(σ(z), k) and b = min(σ(−z), k).
-        Here z is the score, σ the logistic function, and k the loss's clip, but at least 1/2 and,
-        for small data, 1. This is the link of the loss with a clipped derivative. For more classes
-        it is the softmax of the scores.
+        The strength of the signal is estimated from the released coefficients, and the link from
+        scores to probabilities follows from it, at no cost in privacy. Where the coefficients say
+        too little about it, or rows are many, the link is that of the loss. See *Probabilities* in
+        the user guide, which also says how far to trust the numbers for which n, ε and columns.
 
         Parameters
         ----------
@@ -267,7 +271,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
 
     @property
     def signal_(self) -> float | None:
-        """Standard deviations of log|coef_|² above noise and base rates; None if not known."""
+        """Evidence of a signal in standard deviations, see *Attributes*."""
         check_is_fitted(self, "coef_")
         evidence = self._probabilities.evidence
         return None if evidence is None else evidence.signal
