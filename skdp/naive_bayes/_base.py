@@ -39,6 +39,8 @@ _LEAST_COUNT = 1.0
 _LEAST_LOG = -700.0  # e to this power is a double
 _SMALLEST = 1e-9  # variance without privacy, in units of the squared half-width of the bounds
 _MOST_ROWS = 2**29  # sums of this many multiples of 2^−24 in [−1, 1] are exact as floats
+# Found on thirteen tables, n = 400 to 20 000 and ε = 0.3 to 3; no guarantee rests on it.
+_TEMPER = 75.0
 
 
 class PrivateNaiveBayes(
@@ -328,7 +330,7 @@ class PrivateNaiveBayes(
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        joint = self.predict_joint_log_proba(X)
+        joint = self._tempered(self.predict_joint_log_proba(X))
         return np.maximum(joint - logsumexp(joint, axis=1, keepdims=True), _LEAST_LOG)
 
     @lazy_on_blocks
@@ -361,8 +363,20 @@ class PrivateNaiveBayes(
         ndarray of shape (n_samples,)
             Labels from `classes_`.
         """
-        best = self.predict_joint_log_proba(X).argmax(axis=1)  # first: it raises NotFittedError
-        return self.classes_[best]
+        joint = self.predict_joint_log_proba(X)  # first: it raises NotFittedError
+        return self.classes_[self._tempered(joint).argmax(axis=1)]
+
+    def _tempered(self, joint: np.ndarray) -> np.ndarray:
+        """Return the logarithm of p(x, class)^t·p(class)^(1−t), with t in (0, 1] by what is known.
+
+        The noise of d features adds up in a row's log-likelihood to about √d·s/n times a constant,
+        s/n the relative noise of the class counts. Without privacy t = 1; t tends to 1 with n.
+        """
+        noise = math.sqrt(float(np.max(self._totals_.noise["classes"])))
+        n, d = float(self.class_count_.sum()), self.n_features_in_
+        share = n / (n + _TEMPER * math.sqrt(d) * noise)
+        prior = np.log(self.class_prior_)
+        return joint if share == 1.0 else prior + share * (joint - prior)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
