@@ -1,20 +1,177 @@
-"""The link of a fitted classifier: probabilities from scores, by evidence or by the loss."""
+"""The link of a fitted classifier, and the evidence of three or more classes.
+
+Two classes: `Evidence`. More classes use the same model with the loss's own gradient on fixed
+public draws. Rows are taken to be centered and to fill `data_norm`; the true scores of a row are
+β_k + τ·u_k, u centered over the K classes. No guarantee rests on any constant.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_expit, log_softmax
+from scipy.special import log_expit, log_softmax, softmax
 
-from skdp.linear_model._evidence import Evidence, Facts
-from skdp.linear_model._evidence_of_classes import EvidenceOfClasses
+from skdp.linear_model._evidence import Evidence, Facts, expected_decay
 from skdp.losses import ClassWeightedLoss, ClippedLogisticLoss, Loss, SharedLoss, WeightedLoss
 from skdp.losses.base import ProbabilityLoss
 from skdp.solvers import Problem, Solution
 
-__all__ = ["Probabilities"]
+__all__ = ["EvidenceOfClasses", "Probabilities"]
+
+_TAUS = np.array([0.05, 0.15, 0.3, 0.5, 0.8, 1.2, 1.8, 2.7, 4.0, 6.0])
+_TYPICAL = 6  # the number of a τ of 1.8
+_SIGNAL_SPREAD = 2.0  # as of two classes
+_SIGNAL_ERROR = 0.6  # relative, of w²
+_NORM_ERROR = 0.15  # of log|θ|²
+_STEPS = np.diff(np.r_[0.0, np.geomspace(2e-3, 1.0, 16)])
+_ROUNDS = 3  # in which β is found for which the run ends at the released intercepts
+_MOST_DRAWS = 400.0  # over the number of classes, half of them mirrored
+_FEWEST_DRAWS = 40  # fewer are so coarse that ten strong classes are spoilt
+_LARGEST_BETA = 6.0
+# Below the first, |θ|² says too little about the signal, and the link of the loss stays.
+_LEAST_POWER, _FULL_POWER = 0.5, 1.5
+# Of strong signals |θ|² hardly grows with τ: there the mean of both links lost least.
+_WEAK_TAU, _STRONG_TAU, _STRONG_SHARE = 1.5, 3.0, 0.5
+
+
+class _End(NamedTuple):
+    """Mean scores (T, K), signal w (T,) and variance v of the noise in a score (T,)."""
+
+    mean: np.ndarray
+    signal: np.ndarray
+    noise: np.ndarray
+
+
+class _Found(NamedTuple):
+    """Hypotheses, one a τ."""
+
+    weight: np.ndarray
+    beta: np.ndarray
+    end: _End
+    power: float
+    excess: float
+
+
+def _draws(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return public u and noise of shape (N, K), each centered and mirrored."""
+    rng = np.random.default_rng(0)  # public: no secret is drawn from it
+    half = max(_FEWEST_DRAWS, round(_MOST_DRAWS / n_classes / 2))
+    u, noise = rng.normal(size=(2, half, n_classes))
+    u -= u.mean(axis=1, keepdims=True)
+    noise -= noise.mean(axis=1, keepdims=True)
+    return np.concatenate([u, -u]), np.concatenate([noise, noise])
+
+
+def _forces(facts: Facts, p: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return means over labels of −∇ℓ, of shape (T, N, K), and of the curvature, (T,)."""
+    n_taus, n_draws, n_classes = z.shape
+    rows = np.tile(z.reshape(-1, n_classes), (n_classes, 1))
+    labels = np.repeat(np.arange(n_classes), n_taus * n_draws)
+    shares = np.moveaxis(p, 2, 0)
+    gradient = facts.loss.gradient(labels, rows).reshape(n_classes, *z.shape)
+    bend = facts.loss.curvature(labels, rows).reshape(n_classes, n_taus, n_draws)
+    force = -(gradient * shares[..., None]).sum(axis=0)
+    return force, (bend * shares).sum(axis=0).mean(axis=1)
+
+
+def _run(facts: Facts, beta: np.ndarray) -> _End:
+    """Follow the expected gradient for the time of the run, from each β and its τ."""
+    flow, n, K = facts.flow, facts.flow.n_samples, len(facts.intercept)
+    u, xi = _draws(K)
+    spread = facts.data_norm**2 / facts.n_columns
+    scaling = facts.intercept_scaling**2
+    gain = flow.gain(n * spread)
+    pace, mean_pace = (
+        n * flow.time * spread * gain,
+        n * flow.time * scaling * flow.gain(n * scaling),
+    )
+    rate = facts.data_norm**2 * flow.noise**2 * gain
+    p = softmax(beta[:, None, :] + _TAUS[:, None, None] * u, axis=2)
+    m, w, v = np.zeros_like(beta), np.zeros(_TAUS.size), np.zeros(_TAUS.size)
+    for ds in _STEPS:
+        z = m[:, None, :] + w[:, None, None] * u + np.sqrt(v)[:, None, None] * xi
+        force, bend = _forces(facts, p, z)
+        h, h_mean = pace * bend * ds, mean_pace * bend * ds
+        w = w + pace * (force * u).sum(axis=(1, 2)) / (u * u).sum() * ds * expected_decay(h)
+        m = m + (mean_pace * ds * expected_decay(h_mean))[:, None] * force.mean(axis=1)
+        v = v * np.exp(-2 * h) + rate * ds * expected_decay(2 * h)
+    return _End(m, w, v)
+
+
+def _solved(facts: Facts) -> tuple[np.ndarray, _End]:
+    """Return β for which mean scores end at the intercepts, about, and where the run ends."""
+    beta = np.tile(0.6 * np.array(facts.intercept), (_TAUS.size, 1))
+    end = _run(facts, beta)
+    for _ in range(_ROUNDS - 1):
+        found = np.maximum(np.linalg.norm(end.mean, axis=1), 0.1)
+        slope = 0.8 * np.clip(np.linalg.norm(beta, axis=1) / found, 0.3, 1.5)
+        beta = beta + slope[:, None] * (np.array(facts.intercept) - end.mean)
+        beta = np.clip(beta, -_LARGEST_BETA, _LARGEST_BETA)
+        end = _run(facts, beta)
+    return beta, end
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceOfClasses:
+    """What a released fit of several classes says about its signal.
+
+    Parameters
+    ----------
+    facts : Facts
+        *Public or released.*
+    """
+
+    facts: Facts
+
+    @cached_property
+    def _found(self) -> _Found:
+        facts, beta_end = self.facts, _solved(self.facts)
+        beta, end = beta_end
+        rivals = len(facts.intercept) - 1
+        spread = facts.data_norm**2 / facts.n_columns
+        w2, v = end.signal**2, end.noise
+        expected, entries = rivals * (w2 + v) / spread, rivals * facts.n_columns
+        variance = (2 * v * v + 4 * w2 * v) / entries + (_SIGNAL_ERROR * w2) ** 2
+        variance = variance / (w2 + v) ** 2 + _NORM_ERROR**2
+        above = np.log(facts.square + 1e-12) - np.log(expected)
+        prior = np.log(_TAUS / (1.0 + (_TAUS / _SIGNAL_SPREAD) ** 2))
+        weight = np.exp(-0.5 * above**2 / variance - 0.5 * np.log(variance) + prior)
+        power = np.log(expected[_TYPICAL] / expected[0]) / np.sqrt(variance[0])
+        excess = float(above[0] / np.sqrt(variance[0]))
+        return _Found(weight / weight.sum(), beta, end, float(power), excess)
+
+    @property
+    def power(self) -> float:
+        """By how many standard deviations a typical signal moves log|θ|²."""
+        return self._found.power
+
+    @property
+    def signal(self) -> float:
+        """How many standard deviations log|θ|² is above what noise and base rates alone leave."""
+        return self._found.excess
+
+    @property
+    def trust(self) -> float:
+        """Weight of the link in [0, 1]; the rest is that of the loss's own link."""
+        share = np.log(max(self.power, 1e-9) / _LEAST_POWER) / np.log(_FULL_POWER / _LEAST_POWER)
+        excess_of_tau = (self._found.weight @ _TAUS - _WEAK_TAU) / (_STRONG_TAU - _WEAK_TAU)
+        strong = float(np.clip(excess_of_tau, 0.0, 1.0))
+        return float(np.clip(share, 0.0, 1.0)) * (1.0 - _STRONG_SHARE * strong)
+
+    def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return logarithms of probabilities averaged over hypotheses, of shape (n, K)."""
+        found, total = self._found, 0.0
+        z = scores - scores.mean(axis=1, keepdims=True) - np.array(self.facts.intercept)
+        for weight, beta, tau, w, v in zip(
+            found.weight, found.beta, _TAUS, found.end.signal, found.end.noise, strict=True
+        ):
+            spread = w * w + v
+            factor = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * tau**2 * v / spread)
+            total = total + weight * softmax(factor * (beta + tau * w / spread * z), axis=1)
+        return np.asarray(log_softmax(np.log(total + 1e-300), axis=1))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_
 from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import (
     SHORT_RUN,
+    Flow,
     Plan,
     Problem,
     RowCount,
@@ -24,7 +25,6 @@ from skdp.solvers.base import (
     composed,
     require_delta,
 )
-from skdp.solvers.flow import Flow
 from skdp.support.validation import check_count, check_real, check_size, make_plain
 
 __all__ = ["NoisyGD", "NoisyGDPlan"]

@@ -29,6 +29,7 @@ from skdp.solvers._excess_risk import Balance
 from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers.base import (
     SCALE_MARGIN,
+    Flow,
     Plan,
     Problem,
     RowCount,
@@ -40,7 +41,6 @@ from skdp.solvers.base import (
     rounded,
     rounded_inwards,
 )
-from skdp.solvers.flow import Flow
 from skdp.support.validation import check_choice, make_plain
 
 __all__ = ["LONG_RUN", "RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
