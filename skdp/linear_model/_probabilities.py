@@ -17,7 +17,8 @@ from scipy.special import log_expit, log_softmax, softmax
 from skdp.linear_model._evidence import Evidence, Facts, expected_decay
 from skdp.losses import ClassWeightedLoss, ClippedLogisticLoss, Loss, SharedLoss, WeightedLoss
 from skdp.losses.base import ProbabilityLoss
-from skdp.solvers import Problem, Solution
+from skdp.solvers import Problem
+from skdp.solvers.base import Flow
 
 __all__ = ["EvidenceOfClasses", "Probabilities"]
 
@@ -184,37 +185,72 @@ class Probabilities:
 
     Parameters
     ----------
-    loss : ProbabilityLoss
-        *Public or released.* Its link is used without facts, and where they say too little.
-    facts : Facts or None
+    loss : Loss
+        *Public or released.* A `ProbabilityLoss`. Its link is used where the others are None or say
+        too little.
+    flow : Flow or None
+        *Public or released.* The run that ended at θ.
+    problem : Problem or None
         *Public or released.*
+    square : float
+        *Released.* |θ|² without the intercept, centered over classes.
+    last : tuple of float
+        *Released.* The intercept's part of θ, one a score.
+    n_columns : int
+        *Public.* The others.
     """
 
-    loss: ProbabilityLoss
-    facts: Facts | None = None
-
-    @classmethod
-    def of(cls, solution: Solution, problem: Problem) -> Probabilities:
-        """Return the link of what a solver released."""
-        loss = problem.loss if solution.loss is None else solution.loss
-        assert isinstance(loss, ProbabilityLoss), "both logistic losses have a link"
-        return cls(loss, _facts(loss, solution, problem))
+    loss: Loss
+    flow: Flow | None = None
+    problem: Problem | None = None
+    square: float = 0.0
+    last: tuple[float, ...] = ()
+    n_columns: int = 0
 
     @property
     def follows_evidence(self) -> bool:
         """Whether the link is any other than that of the loss."""
         return self.evidence is not None and self.evidence.trust > 0.0
 
+    @property
+    def facts(self) -> Facts | None:
+        """What the evidence is computed from.
+
+        None where the run is not a plain flow to an intercept as well: where the solver is another,
+        C is the user's own, or rows have weights, which are not public.
+        """
+        flow, problem, inner = self.flow, self.problem, _of_one_row(self.loss)
+        if flow is None or problem is None or inner is None:
+            return None
+        if problem.intercept_scaling == 0.0 or not isinstance(problem.C, str):
+            return None
+        share = flow.clip_share
+        if share < 1.0 and isinstance(inner, ClippedLogisticLoss):
+            # What clipping a person's gradient leaves of the loss's clip, found by experiment.
+            inner = replace(inner, clip=inner.clip * share**0.5)
+        pull = self.loss.lipschitz * problem.row_norm * share
+        return Facts(
+            flow=flow,
+            loss=inner,
+            data_norm=problem.data_norm,
+            intercept_scaling=problem.intercept_scaling,
+            n_columns=self.n_columns,
+            square=self.square,
+            intercept=tuple(problem.intercept_scaling * b for b in self.last),
+            signal=flow.n_samples * flow.time * pull / flow.noise,
+        )
+
     @cached_property
     def evidence(self) -> Evidence | EvidenceOfClasses | None:
         """What the fit says about its signal, None where the run is not known."""
-        if self.facts is None:
+        facts = self.facts
+        if facts is None:
             return None
-        two = len(self.facts.intercept) == 1
-        return Evidence(self.facts) if two else EvidenceOfClasses(self.facts)
+        return Evidence(facts) if len(facts.intercept) == 1 else EvidenceOfClasses(facts)
 
     def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return logarithms of probabilities for scores of shape (n,) or (n, K)."""
+        assert isinstance(self.loss, ProbabilityLoss), "both logistic losses have a link"
         plain, evidence = self.loss.log_probabilities(scores), self.evidence
         if evidence is None or evidence.trust == 0.0:
             return plain
@@ -224,34 +260,6 @@ class Probabilities:
             return np.asarray(log_softmax(mixed, axis=1))
         log_odds = mixed[:, 1] - mixed[:, 0]
         return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
-
-
-def _facts(loss: Loss, solution: Solution, problem: Problem) -> Facts | None:
-    """Return what the evidence is computed from.
-
-    None where the run is not a plain flow to an intercept as well: where the solver is another, C
-    is the user's own, or rows have weights, which are not public.
-    """
-    flow, inner = solution.flow, _of_one_row(loss)
-    known = flow is not None and problem.intercept_scaling > 0.0 and isinstance(problem.C, str)
-    if flow is None or inner is None or not known:
-        return None
-    theta = solution.theta.reshape(len(solution.theta), -1)
-    theta = theta - theta.mean(axis=1, keepdims=True) if theta.shape[1] > 1 else theta
-    share, norm = flow.clip_share, problem.row_norm
-    if share < 1.0 and isinstance(inner, ClippedLogisticLoss):
-        # What clipping a person's gradient leaves of the loss's clip, found by experiment.
-        inner = replace(inner, clip=inner.clip * share**0.5)
-    return Facts(
-        flow=flow,
-        loss=inner,
-        data_norm=problem.data_norm,
-        intercept_scaling=problem.intercept_scaling,
-        n_columns=len(theta) - 1,
-        square=float((theta[:-1] ** 2).sum()),
-        intercept=tuple((problem.intercept_scaling * theta[-1]).tolist()),
-        signal=flow.n_samples * flow.time * loss.lipschitz * norm * share / flow.noise,
-    )
 
 
 def _of_one_row(loss: Loss) -> Loss | None:

@@ -285,7 +285,16 @@ class DPLogisticRegression(PrivateLinearClassifier):
     ) -> Self:
         super()._publish(plan, records, released, guarantee)
         if not isinstance(plan.fit, NonPrivatePlan):
-            self._probabilities = Probabilities.of(released, plan.fit.problem)
+            theta = released.theta.reshape(len(released.theta), -1)
+            theta = theta - theta.mean(axis=1, keepdims=True) if theta.shape[1] > 1 else theta
+            self._probabilities = Probabilities(
+                self.loss_,
+                released.flow,
+                plan.fit.problem,
+                square=float((theta[:-1] ** 2).sum()),
+                last=tuple(theta[-1].tolist()),
+                n_columns=len(theta) - 1,
+            )
         return self
 
     def _loss(self, n_classes: int) -> Loss:

@@ -398,6 +398,8 @@ def ways(plain: Case) -> list[Case]:
     units = [False, True] if "groups" in plain.data else [False]
     # In a Poisson sample a replaced record counts as one that goes and one that comes.
     relations = RELATIONS[1:] if "subsample" in plain.own else RELATIONS
+    if "release_scores" in plain.own:  # means of scores need a public count
+        relations = relations[:1]
     return [
         replace(plain, relation=relation, persons=persons, **given)
         for given in more
