@@ -172,23 +172,30 @@ def apart(high, low):
 @every_weighted_model
 @every_relation
 def test_the_claim_survives_a_short_attack_with_weights(model, neighboring):
-    """The nearest pair, of phased SGD, is 0.35 apart, 5 standard errors of 0.06 above the bound."""
-    loud, *others = weighted_pulls(model, neighboring, fits=600)
-    assert apart(loud, others[0]) > 0.05 * gdp_mu(EPSILON, 1e-5)
+    """The nearest pair, of phased SGD, is 0.35 apart: 5.7 standard errors above the bound."""
+    loud, *others = weighted_pulls(model, neighboring, fits=2000)
+    assert apart(loud, others[0]) > 0.15 * gdp_mu(EPSILON, 1e-5)
     assert all(lower_bound(loud, other) <= claimed_mu(model) for other in others)
+
+
+def least_shares(model):
+    """Shares of μ that a long attack proves at least, of the worlds of `weighted_neighbors`.
+
+    Two solvers are far from their claims. Their bounds were 0.24 and 0.19 of μ, and 0.45 and 0.31.
+    """
+    if isinstance(model.solver, PhasedSGD):
+        return 0.2, 0.15
+    return (0.4, 0.2) if model.solver == "exponential_mechanism" else (0.5, 0.2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", LONG_WEIGHTED, ids=repr)
 @every_relation
 def test_the_claim_survives_a_long_attack_with_weights(model, neighboring):
-    """A weight of 0 for the largest one is half of the change of a record that turns around.
-
-    The bounds lie 0.1 below the distances. Those of phased SGD are the least: 0.35 and 0.32.
-    """
+    """A weight of 0 for the largest one is half of the change of a record that turns around."""
     loud, *others = weighted_pulls(model, neighboring, fits=20_000)
     proved = [lower_bound(loud, other) for other in others]
-    least = gdp_mu(EPSILON, 1e-5) * np.array([0.2, 0.15])
+    least = gdp_mu(EPSILON, 1e-5) * np.array(least_shares(model))
     assert max(proved) <= claimed_mu(model)
     assert (np.array(proved) > least[: len(proved)]).all()
 
