@@ -16,7 +16,7 @@ from scipy.special import expit, log_expit
 from sklearn.isotonic import isotonic_regression
 
 from skdp.losses import Loss
-from skdp.solvers.base import Flow
+from skdp.solvers._flow import Flow
 
 __all__ = ["Evidence", "Facts", "Link", "Posterior", "expected_decay", "two_class_link"]
 

@@ -18,7 +18,7 @@ from skdp.linear_model._evidence import Evidence, Facts, expected_decay
 from skdp.losses import ClassWeightedLoss, ClippedLogisticLoss, Loss, SharedLoss, WeightedLoss
 from skdp.losses.base import ProbabilityLoss
 from skdp.solvers import Problem
-from skdp.solvers.base import Flow
+from skdp.solvers._flow import Flow
 
 __all__ = ["EvidenceOfClasses", "Probabilities"]
 

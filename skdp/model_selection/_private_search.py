@@ -14,24 +14,30 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy.stats import rankdata
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
+from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp.budget.unbudgeted import Unbudgeted
 from skdp.data.column import typed
 from skdp.data.columns import refuse_lazy
 from skdp.data.records import Records
 from skdp.data.validation import check_lengths, encode_labels, one_column, refuse_collections
-from skdp.exceptions import PrivacyLeakError
+from skdp.model_selection._candidates import (
+    Setting,
+    candidate_of,
+    checked_settings,
+    epsilon_in,
+    shown,
+    silence,
+    unnamed_classes,
+)
 from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
 from skdp.model_selection._row_score import Scoring, check_callable, row_score, steps_of
-from skdp.pipeline import check_pipeline
-from skdp.pipeline._known_estimators import is_private
 from skdp.privacy import ComposedEvent, Composition, Neighboring, PrivacyGuarantee, Unit
 from skdp.support.public_words import public_words
 from skdp.support.random import child_generator
@@ -45,7 +51,6 @@ _SQUARED_BUDGETS = (Composition.GDP, Composition.ZCDP)
 _MOST_RUNS = 1e9
 _FEW = 3  # candidates, up to which a fit of each costs no more than repetition
 
-Setting = dict[str, object]
 _Records = Records[np.ndarray | None]
 """Rows, and the public labels of a classifier if a candidate needs them."""
 
@@ -142,8 +147,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
         # Convert all rows at once: a part of a list could become an array of another type.
         X, y = indexable(typed(X))[0], one_column(y)
         check_lengths(X, y)
-        self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
-        candidates = [_candidate(self.estimator, setting) for setting in self._tried]
+        self._tried = checked_settings(self.estimator, self._candidates(), self._may_vary)
+        candidates = [candidate_of(self.estimator, setting) for setting in self._tried]
         self._judged_by = row_score(self.scoring, self.score_bounds, candidates)
         if self.method == "cheapest":
             low, high = self._judged_by.bounds
@@ -175,7 +180,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
 
     def _classes(self, candidates: list[BaseEstimator], y: np.ndarray) -> np.ndarray | None:
         """Return the labels in all rows, which are public, if a candidate has no `classes`."""
-        if not any(map(_unnamed, candidates)):
+        if not any(map(unnamed_classes, candidates)):
             return None
         return encode_labels(type(self).__name__, y, None)[0]
 
@@ -194,7 +199,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
             float(self.mean_runs),
             bool(self.release_scores),
         )
-        epsilons = [_epsilon_in(self.estimator, setting) for setting in self._tried]
+        epsilons = [epsilon_in(self.estimator, setting) for setting in self._tried]
         plan = PLANS[self._method(parameters, len(epsilons))](terms, epsilons)
         with public_words():  # errors of steps that are not skdp's may show values
             self._rehearse(plan, records)
@@ -204,7 +209,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
 
     def _known_targets(self, records: _Records) -> tuple[Label, Label]:
         """Return two possible targets, from public facts."""
-        last = steps_of(_candidate(self.estimator, self._tried[0]))[-1]
+        last = steps_of(candidate_of(self.estimator, self._tried[0]))[-1]
         if is_regressor(self.estimator):
             low, high = last.target_bounds
             return 0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high
@@ -282,7 +287,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
         self, i: int, plan: SearchPlan, records: _Records, seed: np.random.Generator | None
     ) -> BaseEstimator:
         """Return a candidate with the cost of its run and with all labels."""
-        made, amount = _candidate(self.estimator, self._tried[i]), plan.runs[i].amount
+        made, amount = candidate_of(self.estimator, self._tried[i]), plan.runs[i].amount
         steps_of(made)[-1].set_params(
             epsilon=amount.epsilon,
             delta=amount.delta,
@@ -290,8 +295,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
             budget=None,
             random_state=seed,
         )
-        steps_of(made)[-1].set_params(**dict.fromkeys(_unnamed(made), records.facts))
-        _silence(made)
+        steps_of(made)[-1].set_params(**dict.fromkeys(unnamed_classes(made), records.facts))
+        silence(made)
         return made
 
     def _score(self, fitted: BaseEstimator, judges: _Records) -> float:
@@ -316,7 +321,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
     ) -> Self:
         best, fitted, scores = released
         self.best_index_, self.privacy_ = best, guarantee
-        self.cv_results_, self.n_splits_ = _shown(self._tried), 1
+        self.cv_results_, self.n_splits_ = shown(self._tried), 1
         if plan.epsilons is not None:
             self.epsilon_spent_ = max(plan.epsilons) if best is None else plan.epsilons[best]
         if best is None:
@@ -431,88 +436,6 @@ def _winner(plan: SearchPlan, tried: list[int], noisy: list[float]) -> int | Non
     return min(enough, key=lambda run: (cost[tried[run]], -noisy[run]), default=None)
 
 
-def _checked_candidates(
-    estimator: BaseEstimator, settings: list[Setting], may_vary: frozenset[str]
-) -> list[Setting]:
-    if not settings:
-        raise ValueError("the search needs at least one candidate.")
-    fixed = {"epsilon", "delta", "budget", "neighboring", "random_state"} - may_vary
-    for setting in settings:
-        if wrong := sorted({name.split("__")[-1] for name in setting} & fixed):
-            raise ValueError(
-                f"{wrong} cannot be searched over: the search sets them for each fit. Compare "
-                "values of epsilon with method='cheapest', or on public data."
-            )
-        _check_names(estimator, setting)
-        _check_candidate(estimator, _candidate(estimator, setting))
-    return settings
-
-
-def _check_names(estimator: BaseEstimator, setting: Setting) -> None:
-    """Raise ValueError for a name that is not a parameter of the estimator or of a part of it."""
-    made = clone(estimator)
-    for name in sorted(setting, key=lambda name: name.count("__")):  # a new part before its own
-        if name not in (valid := made.get_params()):
-            raise ValueError(
-                f"Invalid parameter {name!r} for estimator {type(estimator).__name__}. "
-                f"Valid parameters are: {sorted(valid)}."
-            )
-        made.set_params(**{name: clone(setting[name], safe=False)})
-
-
-def _shown(settings: list[Setting]) -> dict[str, object]:
-    """Return the settings as columns of `cv_results_`."""
-    copies: list[Setting] = [clone(setting, safe=False) for setting in settings]
-    shown: dict[str, object] = {"params": copies}
-    for name in dict.fromkeys(name for setting in settings for name in setting):
-        given = [(i, setting[name]) for i, setting in enumerate(copies) if name in setting]
-        column = np.ma.masked_all(len(settings), dtype=_dtype([value for _, value in given]))
-        for i, value in given:
-            column.data[i], column.mask[i] = value, False
-        shown[f"param_{name}"] = column
-    return shown
-
-
-def _dtype(values: list[object]) -> np.dtype:
-    """Return the common type of numbers or of booleans, object for other values."""
-    if not all(map(np.isscalar, values)):
-        return np.dtype(object)
-    found = [np.asarray(value).dtype for value in values]
-    kinds = {dtype.kind for dtype in found}
-    return np.result_type(*found) if kinds <= set("iuf") or kinds == {"b"} else np.dtype(object)
-
-
-def _candidate(estimator: BaseEstimator, setting: Setting) -> BaseEstimator:
-    return clone(estimator).set_params(**clone(setting, safe=False))
-
-
-def _epsilon_in(estimator: BaseEstimator, setting: Setting) -> float | None:
-    """Return the ε that a setting gives to the last step, if any."""
-    before = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-    epsilon = setting.get(f"{before}epsilon")
-    return None if epsilon is None else check_real("epsilon", epsilon, low=0.0)
-
-
-def _check_candidate(estimator: BaseEstimator, candidate: BaseEstimator) -> None:
-    """Raise unless only the last step learns, and it is a predictor of skdp.
-
-    Every candidate is checked, because a setting may replace steps.
-    """
-    *before, last = steps_of(candidate)
-    if spending := [step for step in before if is_private(step)]:
-        raise ValueError(f"{spending} would spend as well. The search covers the last step only.")
-    if leaks := check_pipeline(candidate):
-        raise PrivacyLeakError(str(leaks))
-    if not isinstance(last, PrivateFit):
-        raise ValueError(f"estimator must be, or end with, an estimator of skdp, got {last!r}.")
-    kind = (is_classifier(candidate), is_regressor(candidate))
-    if not any(kind) or kind != (is_classifier(estimator), is_regressor(estimator)):
-        raise ValueError(
-            "candidates must all be classifiers or all regressors, like estimator: the search "
-            f"scores predictions, got {last!r}."
-        )
-
-
 def _promise(fitted: BaseEstimator, guarantee: PrivacyGuarantee) -> None:
     """Set the guarantee of the winner, and of fits inside it, to that of the search.
 
@@ -564,23 +487,6 @@ def _assigned(
     else:
         judges = rng.uniform(size=n) < share
     return records.chosen(np.flatnonzero(judges)), records.chosen(np.flatnonzero(~judges))
-
-
-def _unnamed(candidate: BaseEstimator) -> list[str]:
-    """Return the parameters `classes` of the last step that are None."""
-    params = steps_of(candidate)[-1].get_params() if is_classifier(candidate) else {}
-    return [name for name in params if name.split("__")[-1] == "classes" and params[name] is None]
-
-
-def _silence(made: BaseEstimator) -> None:
-    """Turn off output, caches and callbacks: they would reveal the number of runs."""
-    for name, value in {"": made, **made.get_params()}.items():
-        if isinstance(value, BaseEstimator):
-            vars(value).pop("_skl_callbacks", None)
-        if name.split("__")[-1] == "verbose":
-            made.set_params(**{name: False})
-        if name.split("__")[-1] == "memory":
-            made.set_params(**{name: None})
 
 
 def _fit(learn: Callable[[BaseEstimator], BaseEstimator], model: BaseEstimator) -> BaseEstimator:

@@ -8,7 +8,8 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import ParameterGrid
 
 from skdp.budget import PrivacyBudget
-from skdp.model_selection._private_search import PrivateSearch, Setting
+from skdp.model_selection._candidates import Setting
+from skdp.model_selection._private_search import PrivateSearch
 from skdp.model_selection._row_score import Scoring
 from skdp.support.types import RandomState
 

@@ -14,10 +14,10 @@ from skdp.losses import GradientDirections
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
+from skdp.solvers._flow import Flow
 from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import (
     SHORT_RUN,
-    Flow,
     Plan,
     Problem,
     RowCount,

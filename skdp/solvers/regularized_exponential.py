@@ -26,10 +26,10 @@ from skdp.samplers import (
     Target,
 )
 from skdp.solvers._excess_risk import Balance
+from skdp.solvers._flow import Flow
 from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers.base import (
     SCALE_MARGIN,
-    Flow,
     Plan,
     Problem,
     RowCount,
