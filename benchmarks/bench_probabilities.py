@@ -54,7 +54,7 @@ def cell(kind, n, d, area, share, K, epsilon, relation, per_person, additive, se
     found = model.predict_proba(X)
     losses = [log_loss(y, p, labels=range(K)) for p in (np.tile(shares, (y.size, 1)), plain, found)]
     error = np.mean([calibration_error(found[:, k], (y == k).astype(float)) for k in range(K)])
-    evidence = model._probabilities.evidence
+    evidence = model._probabilities_.evidence
     weight, signal = (0.0, 0.0) if evidence is None else (evidence.trust, evidence.signal)
     return (*losses, error, weight, signal)
 

@@ -217,7 +217,7 @@ class Probabilities:
         """What the evidence is computed from.
 
         None where the run is not a plain flow to an intercept as well: where the solver is another,
-        C is the user's own, or rows have weights, which are not public.
+        C is the user's own, or rows or classes have weights.
         """
         flow, problem, inner = self.flow, self.problem, _of_one_row(self.loss)
         if flow is None or problem is None or inner is None:
@@ -263,10 +263,11 @@ class Probabilities:
 
 
 def _of_one_row(loss: Loss) -> Loss | None:
-    """Return the loss of a row, None if rows have private weights."""
+    """Return the loss of a row, None if rows or classes have weights.
+
+    The evidence mirrors β, which weights of classes forbid, and does not undo them.
+    """
     if isinstance(loss, SharedLoss):
         return _of_one_row(loss.loss) if loss.largest == 1.0 else None
-    if isinstance(loss, WeightedLoss):
-        return None
-    inner = loss.loss if isinstance(loss, ClassWeightedLoss) else loss
-    return loss if isinstance(inner, ProbabilityLoss) else None
+    weighted = isinstance(loss, (WeightedLoss, ClassWeightedLoss))
+    return loss if isinstance(loss, ProbabilityLoss) and not weighted else None

@@ -246,7 +246,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
             Natural logarithms of probabilities, in the order of `classes_`.
         """
         scores = super().decision_function(X)
-        return self._probabilities.log_probabilities(scores)
+        return self._probabilities_.log_probabilities(scores)
 
     @lazy_on_blocks
     def decision_function(self, X: MatrixLike) -> np.ndarray:
@@ -264,16 +264,16 @@ class DPLogisticRegression(PrivateLinearClassifier):
             of the loss alone, linear scores ``X @ coef_.T + intercept_``, X clipped.
         """
         scores = super().decision_function(X)
-        if not self._probabilities.follows_evidence:
+        if not self._probabilities_.follows_evidence:
             return scores
-        found = self._probabilities.log_probabilities(scores)
+        found = self._probabilities_.log_probabilities(scores)
         return found[:, 1] - found[:, 0] if scores.ndim == 1 else found
 
     @property
     def signal_(self) -> float | None:
         """Evidence of a signal in standard deviations, see *Attributes*."""
         check_is_fitted(self, "coef_")
-        evidence = self._probabilities.evidence
+        evidence = self._probabilities_.evidence
         return None if evidence is None else evidence.signal
 
     def _publish(
@@ -287,7 +287,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         if not isinstance(plan.fit, NonPrivatePlan):
             theta = released.theta.reshape(len(released.theta), -1)
             theta = theta - theta.mean(axis=1, keepdims=True) if theta.shape[1] > 1 else theta
-            self._probabilities = Probabilities(
+            self._probabilities_ = Probabilities(
                 self.loss_,
                 released.flow,
                 plan.fit.problem,
@@ -310,7 +310,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
     def _publish_reference(self, reference: BaseEstimator, classes: np.ndarray) -> None:
         super()._publish_reference(reference, classes)
         self.loss_ = LogisticLoss() if classes.size == 2 else MultinomialLoss(classes.size)
-        self._probabilities = Probabilities(self.loss_)
+        self._probabilities_ = Probabilities(self.loss_)
 
     def _reference(self, n_samples: int) -> LogisticRegression:
         return LogisticRegression(

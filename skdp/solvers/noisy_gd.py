@@ -15,7 +15,7 @@ from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
 from skdp.solvers._flow import Flow
-from skdp.solvers._metric import GramRelease
+from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers.base import (
     SHORT_RUN,
     Plan,
@@ -256,13 +256,19 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
             loss=problem.loss,
             noise_bound=descent.whole_noise,
             noise_root=metric.root() if metric else None,
-            flow=Flow(
-                n_samples=n,
-                time=descent.flow_time,
-                noise=descent.whole_noise,
-                metric_noise=metric.noise if metric else math.inf,
-                clip_share=share,
-            ),
+            flow=None if start.any() else self._flow(descent, n, metric, share),
+        )
+
+    def _flow(self, descent: Descent, n: int, metric: Metric | None, share: float) -> Flow | None:
+        """Return the flow that a run from θ = 0 follows, None if the run is changed by the user."""
+        if self.domain_radius is not None or self.average is not None:
+            return None
+        return Flow(
+            n_samples=n,
+            time=descent.flow_time,
+            noise=descent.whole_noise,
+            metric_noise=metric.noise if metric else math.inf,
+            clip_share=share,
         )
 
     def descent(self, plan: NoisyGDPlan, n: int) -> Descent:

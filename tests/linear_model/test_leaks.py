@@ -26,7 +26,7 @@ PUBLIC = {
     "data_norm_",
     "loss_",
     "solver_",
-    "_probabilities",
+    "_probabilities_",
     "n_features_in_",
     "feature_names_in_",
 }
@@ -80,8 +80,8 @@ def everything_shown(model, X, y, capsys, **more):
 def hide_released(values):
     """Remove the coefficients, and the two numbers that probabilities are computed from."""
     del values["coef_"], values["intercept_"]
-    if kept := values.get("_probabilities"):
-        values["_probabilities"] = replace(kept, square=0.0, last=())
+    if kept := values.get("_probabilities_"):
+        values["_probabilities_"] = replace(kept, square=0.0, last=())
 
 
 def assert_same(one, other):

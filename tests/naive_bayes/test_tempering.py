@@ -35,6 +35,17 @@ def test_few_rows_are_tempered_to_the_gain_of_the_log_loss(seed):
     np.testing.assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
 
 
+def test_the_share_falls_as_columns_add_noise():
+    """1/t − 1 grows by 4 for 16 times the columns, and by the class counts' larger noise."""
+    found = []
+    for d in (5, 80):
+        X, y = table(4000, d=d)
+        model = DPGaussianNB(bounds=(-3, 3), classes=[0, 1], random_state=0).fit(X, y)
+        found.append(share(model, X))
+    few, many = (1.0 / t - 1.0 for t in found)
+    assert many > 8.0 * few  # 3.7 without the root of the number of columns
+
+
 def test_the_share_of_the_likelihood_rises_to_one():
     few, many, free = (share(*fitted(*given)[:2]) for given in ((500,), (50_000,), (500, np.inf)))
     assert 0.0 < few < 0.5 < many < 1.0
