@@ -22,7 +22,7 @@ RELATIONS = ("replace_one", "add_remove_one")
 
 
 def table(kind, n, d, area, share, n_classes, rng):
-    """Return columns in [−1, 1] and labels, of which a share `share` is the first class."""
+    """Columns in [−1, 1] and labels. The first class has the share `share`."""
     X = rng.normal(size=(n, d)) / 3 if kind == "normal" else 2.0 * (rng.random((n, d)) < 0.3) - 1.0
     rule = rng.normal(size=(d, n_classes))
     u = X @ rule

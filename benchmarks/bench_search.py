@@ -1,15 +1,17 @@
-"""What a private search for hyper-parameters gains over the default that was not tuned.
+"""Gain of a private search for hyper-parameters over the untuned default.
 
 Usage: python benchmarks/bench_search.py [--repetitions 200] [--rows 5000 50000]
        [--candidates 5 10 30] [--epsilon 1.0] [--smallest]
 
-Labels follow a noisy linear rule on 20 columns; rows are about 1 long, which is what the default
-takes them to be at most. Then all columns are multiplied by one number that nobody told the
-analyst: e^-2.5 ("small"), a log-uniform one between e^-2.5 and e^2.5 ("unknown"), or 1 ("known").
-A search chooses `data_norm` among candidates between e^-2.5 and 1, evenly over the logarithms, and
-pays for all of it out of the same ε; "oracle" is the candidate that is best on the test rows, at
-the whole ε and on all rows, which nobody can choose. Printed are the gains in points of accuracy
-on 20 000 test rows over the default, paired by data set, with their standard errors.
+Labels follow a noisy linear rule on 20 columns. Rows have norm about 1, which is the default
+`data_norm`. All columns are then multiplied by one factor that the analyst does not know: e^-2.5
+("small"), a log-uniform factor between e^-2.5 and e^2.5 ("unknown"), or 1 ("known").
+
+A search chooses `data_norm` among candidates between e^-2.5 and 1, spaced evenly on a logarithmic
+scale. All of its fits and the choice share the same ε. "oracle" is the candidate with the best
+test accuracy, fitted to all rows at the whole ε; no private search can select it. The table shows
+gains over the default in points of accuracy on 20 000 test rows, paired by data set, with standard
+errors.
 """
 
 import argparse

@@ -1,13 +1,13 @@
 """
-When does a private search pay?
-===============================
+When is a private search worth its cost?
+========================================
 
-What if nobody knows the units of the columns? A private search against the default.
+A private search compared with the default, if the scale of the rows is unknown.
 
-Rows are about as long as the default takes them to be, or up to e^4 times shorter, or up to e^2
-times longer, and nobody told the analyst. A gray dot is a fit to 5000 records at ε = 1, a blue one
-a search at ε = 1. It tries `data_norm` from 0.05 to 1, judges on records that no fit has seen,
-and pays for every run, for the choice and for the fit that it keeps.
+The default assumes rows of norm about 1. Here rows are up to e^4 times shorter or up to e^2 times
+longer, and the analyst does not know the factor. Each gray dot is a fit to 5000 records at ε = 1.
+Each blue dot is a search at ε = 1 in total. The search tries `data_norm` from 0.05 to 1 and scores
+the candidates on held-out records. Its ε covers all runs, the choice and the final model.
 """
 
 import matplotlib.pyplot as plt
@@ -37,9 +37,9 @@ for unit in np.repeat(units, 3):
         accuracy[name].append(100.0 * model.fit(X * unit, y).score(X_test * unit, y_test))
 
 # %%
-# Where rows are much shorter than the default thinks, its noise drowns them, and the search finds
-# that out. Where they are not, the default knew what matters, and the search pays for finding the
-# same: it has fewer records to learn from and less of ε for each fit.
+# If rows are much shorter than the default assumes, the noise of the default fit is too large, and
+# the search finds a better `data_norm`. Otherwise the default is already good and the search loses
+# accuracy: each fit has fewer records and a smaller ε.
 fig, axes = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
 place = np.repeat(np.log(units), 3)
 for (name, points), shift, color in zip(
@@ -53,8 +53,8 @@ axes.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# One search is one entry in a ledger. How many runs it made is not written down, nor anything from
-# which it could be told.
+# A search is one entry in the ledger. The number of runs stays secret: the ledger contains neither
+# the number nor anything that depends on it.
 budget = PrivacyBudget(epsilon=1.0, delta=1e-5, composition="basic")
 search.set_params(budget=budget).fit(X, y)
 print(budget)

@@ -176,8 +176,8 @@ def check_private(
         Among the other checks only "attributes" can fail by chance, with probability below 1e-8 for
         each fitted number.
     X : array-like or frame of shape (n_samples, n_features), default None
-        *Public.* Rows for estimators that need columns of certain types, of nobody's data. The
-        first two must be as different as records can be, the others in the middle.
+        *Public.* Synthetic rows for estimators that need columns of certain types. The first two
+        rows must differ as much as records can, and the others must lie between them.
     random_state : None, int or numpy Generator, default None
         *Secret.* Source of the audits' random choices, and of seeds for fits without a budget.
     raises : bool, default True
@@ -203,7 +203,7 @@ def check_private(
     []
     """
     subject = _subject(estimator, epsilon, delta, mu, n_runs, kind, confidence, X, random_state)
-    _ = subject.claim  # raises early if there is none
+    _ = subject.claim  # raises ValueError before the checks run if there is no claim
     results = CheckResults(_result(name, subject) for name in (*CONDUCT, *_AUDITS))
     failed = [str(result) for result in results if result.status == "failed"]
     if raises and failed:

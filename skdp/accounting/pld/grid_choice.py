@@ -294,5 +294,8 @@ def _width(
 
 
 def _excess(best: int) -> float:
-    """Return how much ε may rise by rounding; 1/λ is its natural unit."""
+    """Return the allowed increase of ε by rounding.
+
+    It is proportional to 1/λ, because an increase of ε by 1/λ lowers δ by a factor of about e.
+    """
     return min(_EXCESS, _SHARE / float(ORDERS[best]))
