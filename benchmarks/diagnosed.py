@@ -6,7 +6,7 @@ def diagnosed(model):
     publish = model._publish
 
     def keep(plan, records, released, guarantee):
-        model.diagnostics_ = getattr(released, "diagnostics", None)  # none without privacy
+        model.diagnostics_ = getattr(released.fitted, "diagnostics", None)  # none without privacy
         return publish(plan, records, released, guarantee)
 
     model._publish = keep

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,7 +16,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures
 from skdp.features.additive import AdditiveMap
 from skdp.features.table import TableFacts
-from skdp.linear_model._base import Fitted, is_auto
+from skdp.linear_model._base import Learned, is_auto
 from skdp.linear_model._records import LinearRecords, TaskT
 from skdp.linear_model._sample import LinearPlan
 from skdp.privacy import Event, GaussianCurve, GDPEvent, Neighboring
@@ -26,7 +25,6 @@ from skdp.solvers.base import SCALE_MARGIN, composed, rounded
 
 __all__ = [
     "RankRelease",
-    "Ranked",
     "RankedPlan",
     "counts_of",
     "features_of",
@@ -122,13 +120,6 @@ def ranks_of(counts: np.ndarray) -> np.ndarray:
     return np.column_stack([np.zeros(len(counts)), below / below[:, -1:]])
 
 
-class Ranked(NamedTuple):
-    """Records with the released map, and the fit to its features."""
-
-    records: LinearRecords
-    fitted: Fitted
-
-
 def features_of(model: BaseEstimator) -> AdditiveFeatures:
     """Return the features of a model's parameters, with wide bounds if they are unknown."""
     given = {name: getattr(model, name) for name in _FEATURES}
@@ -161,9 +152,9 @@ def read_ranked(
     records: LinearRecords[TaskT],
     rng: np.random.Generator,
     read_fit: Callable[
-        [NonPrivatePlan | LinearPlan, LinearRecords[TaskT], np.random.Generator], Fitted
+        [NonPrivatePlan | LinearPlan, LinearRecords[TaskT], np.random.Generator], Learned
     ],
-) -> Ranked:
+) -> Learned:
     """Release ranks, without noise if the plan has none, and fit to their features."""
     feature_map = _additive_map(records)
     counts = records.total(partial(_counts, feature_map.facts))["counts"]
@@ -173,7 +164,7 @@ def read_ranked(
         found = ranks_of(counts)
     ranked = replace(feature_map, facts=replace(feature_map.facts, ranks=found))
     records = records.with_facts(replace(records.facts, feature_map=ranked))
-    return Ranked(records, read_fit(plan, records, rng))
+    return read_fit(plan, records, rng)
 
 
 def _additive_map(records: LinearRecords[TaskT]) -> AdditiveMap:

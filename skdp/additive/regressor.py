@@ -15,11 +15,11 @@ from skdp.additive.explanations import (
     term_importances,
     term_names,
 )
-from skdp.additive.ranks import Ranked, features_of, plan_ranked, read_ranked
+from skdp.additive.ranks import features_of, plan_ranked, read_ranked
 from skdp.budget import BudgetHandle
 from skdp.features import AdditiveFeatures
 from skdp.linear_model import DPLinearRegression
-from skdp.linear_model._base import Fitted, is_auto
+from skdp.linear_model._base import Learned, is_auto
 from skdp.linear_model._records import LinearRecords
 from skdp.linear_model._sample import FitPlan, LinearPlan
 from skdp.privacy import PrivacyGuarantee
@@ -208,7 +208,7 @@ class DPAdditiveRegressor(DPLinearRegression):
         plan: NonPrivatePlan | LinearPlan,
         records: LinearRecords,
         rng: np.random.Generator,
-    ) -> Fitted | Ranked:
+    ) -> Learned:
         if is_auto(self.bounds):
             return read_ranked(plan, records, rng, super()._read_fit)
         return super()._read_fit(plan, records, rng)
@@ -217,11 +217,9 @@ class DPAdditiveRegressor(DPLinearRegression):
         self,
         plan: FitPlan,
         records: LinearRecords,
-        released: Fitted | Ranked,
+        released: Learned,
         guarantee: PrivacyGuarantee,
     ) -> Self:
-        if isinstance(released, Ranked):
-            records, released = released
-        noise = noise_of(released, self._unit(records.facts.task))
+        noise = noise_of(released.fitted, self._unit(records.facts.task))
         self.coef_noise_bound_, self._noise_root_ = noise
         return super()._publish(plan, records, released, guarantee)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from functools import cache, partial
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -55,14 +55,22 @@ from skdp.support.validation import check_choice, check_count, check_real, check
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-__all__ = ["PrivateLinearModel", "dense", "is_auto"]
+__all__ = ["Fitted", "Learned", "PrivateLinearModel", "dense", "is_auto"]
 
 _MOST_ROWS = 1e15
 Fitted: TypeAlias = Solution | BaseEstimator
 """What a solver released; without privacy, the fitted estimator of scikit-learn."""
 
 
-class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Fitted]):
+class Learned(NamedTuple):
+    """What was fitted, with the facts and the plan of the fit. Releases before it may set them."""
+
+    fitted: Fitted
+    facts: LinearFacts[Any]
+    plan: NonPrivatePlan | LinearPlan
+
+
+class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned]):
     """A linear model with a public *task*: the array of classes, or the range of the targets."""
 
     features: BaseEstimator | None
@@ -164,7 +172,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Fitted]
 
     def _read(
         self, plan: FitPlan, records: LinearRecords[TaskT], rng: np.random.Generator
-    ) -> Fitted:
+    ) -> Learned:
         if plan.rate < 1.0:
             records = records.sampled(plan.rate, rng)
         return self._read_fit(plan.fit, records.kept(self.max_rows, rng), rng)
@@ -174,46 +182,59 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Fitted]
         plan: NonPrivatePlan | LinearPlan,
         records: LinearRecords[TaskT],
         rng: np.random.Generator,
-    ) -> Fitted:
+    ) -> Learned:
         if isinstance(plan, NonPrivatePlan):
-            weights = row_weights(records)
-            given = {} if weights is None else {"sample_weight": weights}
-            rows = matrix_of(records.facts.feature_map, records.X)
-            return self._reference(records.n_rows).fit(rows, records.y, **given)
-        solver, start = records.facts.solver, records.facts.start
+            return Learned(self._fit_reference(records), records.facts, plan)
         with _thread_pools().limit(limits=1, user_api="blas"):  # so that sums do not depend on it
-            design = design_of(records, plan.problem)
-            if start is None:
-                return solver.solve(plan, design, rng, _progress_of(self))
-            assert isinstance(solver, ResumableSolver), "planned for such a solver only"
-            return solver.resume(plan, design, rng, _progress_of(self), start)
+            return Learned(self._solve(plan, records, rng), records.facts, plan)
+
+    def _fit_reference(self, records: LinearRecords[TaskT]) -> BaseEstimator:
+        weights = row_weights(records)
+        given = {} if weights is None else {"sample_weight": weights}
+        rows = matrix_of(records.facts.feature_map, records.X)
+        return self._reference(records.n_rows).fit(rows, records.y, **given)
+
+    def _solve(
+        self, plan: LinearPlan, records: LinearRecords[TaskT], rng: np.random.Generator
+    ) -> Solution:
+        solver, start = records.facts.solver, records.facts.start
+        design = design_of(records, plan.problem)
+        if start is None:
+            return solver.solve(plan, design, rng, _progress_of(self))
+        assert isinstance(solver, ResumableSolver), "planned for such a solver only"
+        return solver.resume(plan, design, rng, _progress_of(self), start)
 
     def _publish(
         self,
         plan: FitPlan,
         records: LinearRecords[TaskT],
-        released: Fitted,
+        released: Learned,
         guarantee: PrivacyGuarantee,
     ) -> Self:
-        self.privacy_, facts = guarantee, records.facts
+        fitted, facts, fit = released
+        self.privacy_ = guarantee
         if facts.feature_map is not None:
             self.feature_map_ = facts.feature_map
-        if isinstance(plan.fit, NonPrivatePlan):
-            self._publish_reference(released, facts.task)
-            n_iter = getattr(released, "n_iter_", None)
+        if isinstance(fit, NonPrivatePlan):
+            self._publish_reference(fitted, facts.task)
+            n_iter = getattr(fitted, "n_iter_", None)
             self.n_iter_ = 1 if n_iter is None else int(np.max(n_iter))
             self.data_norm_ = math.inf
-            return self
-        problem = plan.fit.problem
-        coef, intercept = _split(released.theta, problem.intercept_scaling)
-        self._publish_coefficients(coef, intercept, facts.task)
-        self.n_iter_ = released.n_iter + facts.n_iter
-        self.data_norm_ = problem.data_norm
-        self.loss_ = problem.loss if released.loss is None else released.loss
-        self.solver_ = released.solver or _name_of(facts.solver)
-        if released.noise is not None:
-            self.coef_noise_ = released.noise * self._unit(facts.task)
+        else:
+            self._publish_solution(fitted, facts, fit.problem)
         return self
+
+    def _publish_solution(
+        self, solution: Solution, facts: LinearFacts[TaskT], problem: Problem
+    ) -> None:
+        coef, intercept = _split(solution.theta, problem.intercept_scaling)
+        self._publish_coefficients(coef, intercept, facts.task)
+        self.n_iter_ = solution.n_iter + facts.n_iter
+        self.data_norm_ = problem.data_norm
+        self.loss_ = problem.loss if solution.loss is None else solution.loss
+        self.solver_ = solution.solver or _name_of(facts.solver)
+        if solution.noise is not None:
+            self.coef_noise_ = solution.noise * self._unit(facts.task)
 
     def _check_parameters(self) -> None:
         check_size("data_norm", self.data_norm)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._private_fit import NonPrivatePlan
 from skdp.budget import BudgetHandle
 from skdp.data.lazy import lazy_on_blocks
-from skdp.linear_model._base import Fitted, is_auto
+from skdp.linear_model._base import Learned, is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.linear_model._probabilities import Probabilities
 from skdp.linear_model._records import LinearRecords
@@ -280,17 +280,18 @@ class DPLogisticRegression(PrivateLinearClassifier):
         self,
         plan: FitPlan,
         records: LinearRecords[np.ndarray],
-        released: Fitted,
+        released: Learned,
         guarantee: PrivacyGuarantee,
     ) -> Self:
         super()._publish(plan, records, released, guarantee)
-        if not isinstance(plan.fit, NonPrivatePlan):
-            theta = released.theta.reshape(len(released.theta), -1)
+        solution, _, fit = released
+        if not isinstance(fit, NonPrivatePlan):
+            theta = solution.theta.reshape(len(solution.theta), -1)
             theta = theta - theta.mean(axis=1, keepdims=True) if theta.shape[1] > 1 else theta
             self._probabilities_ = Probabilities(
                 self.loss_,
-                released.flow,
-                plan.fit.problem,
+                solution.flow,
+                fit.problem,
                 square=float((theta[:-1] ** 2).sum()),
                 last=tuple(theta[-1].tolist()),
                 n_columns=len(theta) - 1,
