@@ -23,7 +23,7 @@ What a user calls, in scikit-learn's own module names:
 - `skdp.metrics`: how good a model is on private test rows.
 - `skdp.calibration`: probabilities that are right on average, from the same.
 - `skdp.model_selection`: private searches for hyper-parameters.
-- `skdp.pipeline`: pipelines of private steps under one budget, and what leaks beside them.
+- `skdp.pipeline`: pipelines of private steps under one budget, and checks for leaks.
 - `skdp.auditing`: whether an estimator is as private as it says, as far as attacks show.
 - `skdp.inspection`: displays of what privacy costs, for public data.
 - `skdp.budget`: `PrivacyBudget`, its ledger, and the rules that admit a release.

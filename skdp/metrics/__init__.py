@@ -1,7 +1,7 @@
 """Private scores and reports on test rows, each from one noisy release.
 
-Names are scikit-learn's with the prefix ``dp_``, so that a program can import both. See *Judging
-privately* in the user guide.
+Names are scikit-learn's with the prefix ``dp_``, so that a program can import both. See *Evaluating
+models privately* in the user guide.
 """
 
 from skdp.metrics._score import Score

@@ -44,7 +44,7 @@ def confusion_report(
 ) -> ConfusionReport:
     """Report on predicted labels of two or more classes, privately.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def dp_roc_auc_score(
 ) -> Score:
     """Return the area under the ROC curve, privately.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def dp_average_precision_score(
 ) -> Score:
     """Return the average precision, privately.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def dp_accuracy_score(
 ) -> Score:
     """Return the share of correct predictions, privately.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def dp_log_loss(
 ) -> Score:
     """Return the mean log-loss, with each loss clipped to a public bound, privately.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def dp_brier_score_loss(
 
     For more than two classes it is summed over classes, as in scikit-learn, up to 2.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def dp_mean_squared_error(
 ) -> Score:
     """Return the mean squared error, privately.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def dp_mean_absolute_error(
 ) -> Score:
     """Return the mean absolute error, privately.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def dp_r2_score(
 ) -> Score:
     """Return R², the share of the variance that the predictions explain, privately.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------

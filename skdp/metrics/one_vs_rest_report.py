@@ -42,7 +42,7 @@ def one_vs_rest_report(
 ) -> OneVsRestReport:
     """Report on scores of several classes, each class against all others, privately.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def regression_report(
 ) -> RegressionReport:
     """Report on predicted numbers, privately.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------

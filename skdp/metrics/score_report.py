@@ -45,7 +45,7 @@ def score_report(
 ) -> ScoreReport:
     """Report on the scores of a classifier of two classes, privately.
 
-    Do not score training rows: see *Judging privately* in the user guide.
+    Do not score training rows: see *Evaluating models privately* in the user guide.
 
     Parameters
     ----------

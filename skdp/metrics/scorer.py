@@ -100,8 +100,8 @@ def make_private_scorer(
     """Make a scorer that spends one private release per call.
 
     In scikit-learn's searches and cross-validations each fold of each candidate is a call.
-    `DPGridSearchCV` chooses at a lower cost. Do not score training rows: see *Judging privately* in
-    the user guide.
+    `DPGridSearchCV` chooses at a lower cost. Do not score training rows: see *Evaluating models
+    privately* in the user guide.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ __all__ = ["DPGridSearchCV"]
 class DPGridSearchCV(PrivateSearch):
     """A hyper-parameter search over a grid, with one guarantee for everything.
 
-    See *Choosing privately* in the user guide for methods, scores and what stays secret.
+    See *Private hyper-parameter search* in the user guide for methods and secrets.
 
     Parameters
     ----------

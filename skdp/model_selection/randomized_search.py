@@ -21,7 +21,7 @@ __all__ = ["DPRandomizedSearchCV"]
 class DPRandomizedSearchCV(PrivateSearch):
     """A hyper-parameter search over random settings, with one guarantee for everything.
 
-    See *Choosing privately* in the user guide for methods, scores and what stays secret.
+    See *Private hyper-parameter search* in the user guide for methods and secrets.
 
     Parameters
     ----------

@@ -47,8 +47,8 @@ class Leak:
     parameter : str
         *Public.* The parameter that makes it leak; empty if no parameter can help.
     kind : str
-        *Public.* "learns", "scores", "folds", "errors", "seed", "budget" or "untested"; see *What
-        leaks beside a private model* in the user guide.
+        *Public.* "learns", "scores", "folds", "errors", "seed", "budget" or "untested"; see *Privacy
+        leaks in pipelines* in the user guide.
     severity : str
         *Public.* "high", "medium", or "unknown" if nothing was found and nothing is proved.
     advice : str
@@ -97,8 +97,8 @@ def check_pipeline(
     """Find privacy leaks in an estimator, pipeline or search, without reading private data.
 
     A table says which parameters make scikit-learn's classes learn. An unknown class is fitted to
-    pairs of synthetic data sets: it learns if the results differ. See *What leaks beside a private
-    model* in the user guide.
+    pairs of synthetic data sets: it learns if the results differ. See *Privacy leaks in pipelines*
+    in the user guide.
 
     Parameters
     ----------
