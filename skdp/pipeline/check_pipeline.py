@@ -47,8 +47,8 @@ class Leak:
     parameter : str
         *Public.* The parameter that makes it leak; empty if no parameter can help.
     kind : str
-        *Public.* "learns", "scores", "folds", "errors", "seed", "budget" or "untested"; see *Privacy
-        leaks in pipelines* in the user guide.
+        *Public.* "learns", "scores", "folds", "errors", "seed", "budget" or "untested"; see
+        *Privacy leaks in pipelines* in the user guide.
     severity : str
         *Public.* "high", "medium", or "unknown" if nothing was found and nothing is proved.
     advice : str
