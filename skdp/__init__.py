@@ -9,6 +9,7 @@ Searches and probability calibration do not take Dask.
 
 What a user calls, in scikit-learn's own module names:
 
+- `skdp.tabular`: `DPTabularClassifier`, `DPTabularRegressor`: start here with a data frame.
 - `skdp.linear_model`: `DPLogisticRegression`, `DPHingeClassifier`, `DPSGDClassifier`;
   `DPLinearRegression`, `DPHuberRegressor`, `DPLADRegressor`, `DPPoissonRegressor`,
   `DPQuantileRegressor`, `DPSGDRegressor`.
@@ -76,6 +77,7 @@ _MODULES = (
     "samplers",
     "solvers",
     "statistics",
+    "tabular",
     "workloads",
 )
 _HOMES = {
@@ -99,6 +101,8 @@ _HOMES = {
     "DPRandomForestRegressor": "ensemble",
     "DPSGDClassifier": "linear_model",
     "DPSGDRegressor": "linear_model",
+    "DPTabularClassifier": "tabular",
+    "DPTabularRegressor": "tabular",
     "PrivacyBudget": "budget",
 }
 

@@ -27,6 +27,7 @@ from skdp import (
     samplers,
     solvers,
     statistics,
+    tabular,
     workloads,
 )
 from skdp.additive import DPAdditiveClassifier, DPAdditiveRegressor
@@ -47,6 +48,7 @@ from skdp.linear_model import (
     DPSGDRegressor,
 )
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
+from skdp.tabular import DPTabularClassifier, DPTabularRegressor
 
 __all__ = [
     "DPPCA",
@@ -69,6 +71,8 @@ __all__ = [
     "DPRandomForestRegressor",
     "DPSGDClassifier",
     "DPSGDRegressor",
+    "DPTabularClassifier",
+    "DPTabularRegressor",
     "PrivacyBudget",
     "__version__",
     "accounting",
@@ -97,6 +101,7 @@ __all__ = [
     "samplers",
     "solvers",
     "statistics",
+    "tabular",
     "workloads",
 ]
 

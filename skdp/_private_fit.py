@@ -29,7 +29,7 @@ from skdp.privacy import (
 )
 from skdp.support.public_words import public_words
 from skdp.support.random import hidden, noise_generator
-from skdp.support.types import MatrixLike, RandomState, VectorLike
+from skdp.support.types import Countable, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice, check_delta, check_epsilon
 from skdp.workloads import Query, QueryPlan, plan_queries
 
@@ -206,14 +206,6 @@ class _LedgerEntry:
 
     def commit(self) -> None:
         self.may_be_recorded = True
-
-
-class Countable(Protocol):
-    """Records with a count."""
-
-    @property
-    def n_records(self) -> int:
-        """The number of records: of rows, or of persons."""
 
 
 RecordsT = TypeVar("RecordsT", bound=Countable)

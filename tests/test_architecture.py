@@ -22,7 +22,7 @@ FLOORS = [
     {"_private_fit"},
     {"statistics", "_several_fits"},
     {"linear_model", "naive_bayes", "preprocessing", "decomposition", "cluster", "metrics"},
-    {"additive", "kernel_approximation", "ensemble", "calibration"},
+    {"additive", "kernel_approximation", "ensemble", "tabular", "calibration"},
     {"pipeline"},
     {"inspection", "model_selection", "auditing"},
     {"research"},

@@ -24,6 +24,7 @@ ESTIMATORS = [
     "preprocessing",
     "decomposition",
     "cluster",
+    "tabular",
 ]
 # What every estimator and scaler says of the parameters that they share. What is particular, such
 # as the model that ``epsilon=inf`` is, stands above the parameters.

@@ -32,6 +32,7 @@ from skdp.linear_model import DPLinearRegression, DPLogisticRegression
 from skdp.model_selection import DPGridSearchCV
 from skdp.naive_bayes import DPCategoricalNB, DPMixedNB
 from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPStandardScaler, RowClipper
+from skdp.tabular import DPTabularClassifier
 
 ROOT = Path(skdp.__file__).parent
 N = 14
@@ -139,6 +140,7 @@ OF_CATEGORIES = {
     "kernel model": lambda x, held: fitted(
         DPKernelClassifier(n_components=8, **told(held)), table(x), LABELS
     ),
+    "tabular model": lambda x, held: fitted(DPTabularClassifier(**told(held)), table(x), LABELS),
     "forest": lambda x, held: fitted(
         DPRandomForestClassifier(n_trees=4, **told(held)), table(x), LABELS
     ),

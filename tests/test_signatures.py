@@ -23,6 +23,7 @@ FOLDERS = [
     "pipeline",
     "preprocessing",
     "statistics",
+    "tabular",
 ]
 # What is worked on, in the order in which scikit-learn expects it.
 POSITIONAL = {

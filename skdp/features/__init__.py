@@ -6,12 +6,14 @@ on public parameters only, so that it costs no privacy.
 """
 
 from skdp.features.additive import AdditiveFeatures
+from skdp.features.auto import AutoFeatures
 from skdp.features.fourier import RandomFourierFeatures
 from skdp.features.mixture import FeatureMixture
 from skdp.features.trees import RandomTreeFeatures
 
 __all__ = [
     "AdditiveFeatures",
+    "AutoFeatures",
     "FeatureMixture",
     "RandomFourierFeatures",
     "RandomTreeFeatures",

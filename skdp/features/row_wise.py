@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 
 from skdp.data.column import Column, is_missing
 from skdp.data.columns import Columns
+from skdp.features.auto import AutoFeatures, AutoMap
 from skdp.features.base import FeatureMap
 from skdp.features.public_features import PublicFeatures
 from skdp.features.row_wise_conditions import check_row_wise
@@ -93,12 +94,14 @@ class RowWiseMap:
 
 def feature_map_of(
     features: BaseEstimator, table: MatrixLike, names: Sequence[Hashable]
-) -> FeatureMap | RowWiseMap:
+) -> FeatureMap | AutoMap | RowWiseMap:
     """Return the map of a transformer, from public facts about the columns of a table.
 
     Only the number of columns is read and, for transformers of scikit-learn, which columns hold
     text.
     """
+    if isinstance(features, AutoFeatures):
+        return features.auto_map(table.shape[1], names)
     if isinstance(features, PublicFeatures):
         return features.feature_map(table.shape[1], names)
     return RowWiseMap.of(features, table, names)

@@ -20,6 +20,9 @@ from skdp.accounting import gdp_mu
 from skdp.data.persons import check_max_rows
 from skdp.data.records import Records
 from skdp.exceptions import IncompatibleSolverError
+from skdp.features.auto import AutoMap
+from skdp.features.base import FeatureMap
+from skdp.features.row_wise import RowWiseMap
 from skdp.linear_model._records import (
     AnyMap,
     LinearFacts,
@@ -44,6 +47,7 @@ from skdp.linear_model._sample import (
     plan_sampled,
     sampling_rate,
 )
+from skdp.linear_model._stages.auto_features import CountedPlan, plan_counted, with_choice
 from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import SAMPLERS, Progress
@@ -137,9 +141,13 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             _check_reads_blocks(solver, epsilon=self.epsilon, is_sampled=is_sampled)
         records, task = self._with_targets(records, known_task)
         feature_map = records.facts
-        n_columns = self.n_features_in_ if feature_map is None else feature_map.n_features_out
+        n_columns = self.n_features_in_
+        if isinstance(feature_map, FeatureMap | RowWiseMap):
+            n_columns = feature_map.n_features_out
         n_known = records.n_records if records.count_is_public else self.n_samples_hint
-        return records.with_facts(LinearFacts(task, solver, feature_map, n_columns, n_known))
+        facts = LinearFacts(task, solver, feature_map, n_columns, n_known)
+        known = records.with_facts(facts)
+        return with_choice(known, parameters) if isinstance(feature_map, AutoMap) else known
 
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> FitPlan:
         if not parameters.is_private:
@@ -157,6 +165,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
 
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> LinearPlan:
         """Return the plan of a private fit to all of the records."""
+        if isinstance(records.facts.feature_map, AutoMap):
+            return plan_counted(parameters, records, self._plan_fit)
         solver, start = records.facts.solver, records.facts.start
         if start is not None and not isinstance(solver, ResumableSolver):
             raise IncompatibleSolverError(
@@ -183,6 +193,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         records: LinearRecords[TaskT],
         rng: np.random.Generator,
     ) -> Learned:
+        if isinstance(plan, CountedPlan):
+            plan, records = plan.chosen(records, rng)
         if isinstance(plan, NonPrivatePlan):
             return Learned(self._fit_reference(records), records.facts, plan)
         with _thread_pools().limit(limits=1, user_api="blas"):  # so that sums do not depend on it
@@ -215,6 +227,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         self.privacy_ = guarantee
         if facts.feature_map is not None:
             self.feature_map_ = facts.feature_map
+        if facts.features is not None:
+            self.features_ = facts.features
         if isinstance(fit, NonPrivatePlan):
             self._publish_reference(fitted, facts.task)
             n_iter = getattr(fitted, "n_iter_", None)

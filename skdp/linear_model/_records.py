@@ -30,7 +30,9 @@ from skdp.design import (
     TabulatedDesign,
     expanded_scores,
 )
+from skdp.features.auto import AutoMap
 from skdp.features.base import FeatureMap
+from skdp.features.public_features import PublicFeatures
 from skdp.features.row_wise import RowWiseMap, feature_map_of
 from skdp.features.tabulated import TabulatedMap
 from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
@@ -62,7 +64,7 @@ _OF_TEXT = (
     " Encode strings by public categories: features=AdditiveFeatures(bounds=..., categories=...), "
     "or an additive model such as DPAdditiveClassifier."
 )
-AnyMap: TypeAlias = FeatureMap | RowWiseMap | None
+AnyMap: TypeAlias = FeatureMap | AutoMap | RowWiseMap | None
 TaskT = TypeVar("TaskT")
 FactsT = TypeVar("FactsT")
 
@@ -73,11 +75,12 @@ class LinearFacts(Generic[TaskT]):
 
     task: TaskT  # the array of classes, or the range of the targets
     solver: Solver
-    feature_map: AnyMap  # None for the columns themselves
+    feature_map: AnyMap  # None for the columns themselves; an AutoMap before the choice
     n_columns: int  # number of features without the intercept
     n_known: int | None  # number of records under replace_one, otherwise a guess
     start: np.ndarray | None = None  # released coefficients of an earlier fit of `n_iter` steps
     n_iter: int = 0
+    features: PublicFeatures | None = None  # the choice of `AutoFeatures`
 
 
 LinearRecords: TypeAlias = Records[LinearFacts[TaskT]]
@@ -230,4 +233,5 @@ def _clipped(data_norm: float, intercept_scaling: float, records: LinearRecords[
 
 def _expanded(feature_map: AnyMap) -> FeatureMap | None:
     """Return the map if it expands rows whenever they are read."""
+    assert not isinstance(feature_map, AutoMap), "features are chosen before rows are read"
     return None if isinstance(feature_map, RowWiseMap) else feature_map

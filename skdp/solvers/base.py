@@ -17,6 +17,7 @@ from skdp.losses import Loss, Minorant, adapted
 from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
 from skdp.samplers import Progress, Sampler
 from skdp.solvers._flow import Flow
+from skdp.support.types import Countable
 from skdp.support.validation import make_plain
 
 __all__ = [
@@ -441,17 +442,22 @@ class RowCount:
         """Return the public count, or the plan of an estimate that costs 1 % of μ²."""
         if problem.n_samples is not None:
             return cls(problem.n_samples, 0.0)
-        return cls(None, _COUNT_SHARE * gdp_mu(epsilon, delta))
+        return cls.of_share(gdp_mu(epsilon, delta))
+
+    @classmethod
+    def of_share(cls, mu: float) -> RowCount:
+        """Return the plan of an estimate that costs 1 % of μ²."""
+        return cls(None, _COUNT_SHARE * mu)
 
     @property
     def events(self) -> tuple[GDPEvent, ...]:
         return (GDPEvent(self.mu),) if self.mu > 0.0 else ()
 
-    def release(self, design: Design, rng: np.random.Generator) -> int:
+    def release(self, records: Countable, rng: np.random.Generator) -> int:
         """Return the public number, or release an estimate."""
         if self.public is not None:
             return self.public
-        return max(_FEWEST_ROWS, round(design.n_records + rng.normal() / self.mu))
+        return max(_FEWEST_ROWS, round(records.n_records + rng.normal() / self.mu))
 
     def rest(self, mu: float) -> float:
         """Return the rest of `mu`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 __all__ = [
     "Bounds",
     "Categories",
+    "Countable",
     "Label",
     "MatrixLike",
     "Number",
@@ -43,3 +44,11 @@ Categories: TypeAlias = ArrayLike | Mapping[Any, ArrayLike]
 
 Transformation: TypeAlias = str | float | Mapping[Any, str | float | None]
 """The scale of every numeric column, or a dict from columns to scales."""
+
+
+class Countable(Protocol):
+    """What has a private number of records."""
+
+    @property
+    def n_records(self) -> int:
+        """The number of records: of rows, or of persons."""

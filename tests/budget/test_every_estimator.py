@@ -40,6 +40,8 @@ ESTIMATORS = {
     "kernel regressor": (skdp.DPKernelRegressor(n_components=20, **BOX, **TARGET), X),
     "forest classifier": (skdp.DPRandomForestClassifier(n_trees=5, depth=3, **BOX), X),
     "forest regressor": (skdp.DPRandomForestRegressor(n_trees=5, depth=3, **BOX, **TARGET), X),
+    "tabular classifier": (skdp.DPTabularClassifier(**BOX), X),
+    "tabular regressor": (skdp.DPTabularRegressor(**BOX, **TARGET), X),
     "gaussian nb": (DPGaussianNB(**BOX), X),
     "categorical nb": (DPCategoricalNB(categories=[0, 1]), CODES),
     "mixed nb": (
@@ -91,6 +93,7 @@ def test_no_estimator_that_spends_is_missing():
         skdp.preprocessing,
         skdp.decomposition,
         skdp.cluster,
+        skdp.tabular,
     )
     public = {getattr(room, name) for room in rooms for name in room.__all__}
     spending = {kind for kind in public if issubclass(kind, PrivateFit)}

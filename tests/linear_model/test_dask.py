@@ -22,6 +22,7 @@ from skdp import (
     DPLogisticRegression,
     DPRandomForestRegressor,
     DPSGDClassifier,
+    DPTabularClassifier,
     PrivacyBudget,
 )
 from skdp.data.blocks import Blocks
@@ -158,6 +159,7 @@ MODELS = {
     ),
     "kernel": (DPKernelClassifier(solver="noisy_gd", **TABLES), LABELS),
     "forest": (DPRandomForestRegressor(target_bounds=(-1, 1), **TABLES), NUMBERS),
+    "tabular": (DPTabularClassifier(solver="noisy_gd", **TABLES), LABELS),
 }
 
 

@@ -38,6 +38,8 @@ from skdp import (
     DPRandomForestRegressor,
     DPSGDClassifier,
     DPSGDRegressor,
+    DPTabularClassifier,
+    DPTabularRegressor,
     PrivacyBudget,
 )
 from skdp.features import (
@@ -90,6 +92,8 @@ FRONTS = [
     DPKernelRegressor(**FACTS, **TARGET, n_components=10, additive_share=0.2),
     DPRandomForestClassifier(**FACTS, n_trees=4, transformation={"income": 1e3}),
     DPRandomForestRegressor(**FACTS, **TARGET, n_trees=4, depth=2, n_terms=3),
+    DPTabularClassifier(**FACTS),
+    DPTabularRegressor(**FACTS, **TARGET, transformation={"income": 1e3}),
 ]
 
 

@@ -19,6 +19,7 @@ from skdp import (
     DPLogisticRegression,
     DPRandomForestRegressor,
     DPSGDClassifier,
+    DPTabularClassifier,
     PrivacyBudget,
 )
 from skdp.exceptions import IncompatibleSolverError
@@ -41,6 +42,7 @@ MAPPED = [
     DPAdditiveRegressor(bounds=(-1.0, 1.0), target_bounds=(0.0, 1.0)),
     DPKernelClassifier(bounds=(-1.0, 1.0)),
     DPRandomForestRegressor(bounds=(-1.0, 1.0), target_bounds=(0.0, 1.0)),
+    DPTabularClassifier(bounds=(-1.0, 1.0)),
 ]
 every_solver = pytest.mark.parametrize("solver", ON_TWO)
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])

@@ -117,6 +117,8 @@ OWN: dict[str, dict[str, Any]] = {
     "kernel_approximation.DPKernelClassifier": {"categories": None, "n_components": 6},
     "kernel_approximation.DPKernelRegressor": {"categories": None, "n_components": 6},
     "statistics.describe": {"categories": None},
+    "tabular.DPTabularClassifier": {"categories": None},
+    "tabular.DPTabularRegressor": {"categories": None},
 }
 """Values that replace `SETTINGS` for a release in which a name has another meaning."""
 

@@ -1,0 +1,171 @@
+"""Features that a linear model chooses by the number of records and the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+
+from skdp.features.additive import AdditiveFeatures
+from skdp.features.base import FeatureMap
+from skdp.features.fourier import RandomFourierFeatures
+from skdp.features.mixture import FeatureMixture
+from skdp.features.public_features import PublicFeatures
+from skdp.features.table import TableFacts
+from skdp.features.trees import RandomTreeFeatures
+from skdp.support.types import Bounds, Categories, MatrixLike, Transformation
+
+__all__ = ["AutoFeatures", "AutoMap"]
+
+# Chosen by experiment (benchmarks/bench_tabular_rule.py); no guarantee rests on them.
+_FEWEST_FOR_CURVES = 10.0
+_FEWEST_FOR_INTERACTIONS = 50.0
+
+
+class AutoFeatures(BaseEstimator):
+    r"""Features of a table, chosen by the linear model that they are given to.
+
+    The choice depends on the number of columns p, on the share of categorical columns, and on
+    x = n·μ/k: n records, μ the Gaussian-DP parameter of the fit, and k the number of records in
+    which neighbors differ. It never depends on values.
+
+    =============== ====================================================================
+    x/p             features
+    =============== ====================================================================
+    below 10        `AdditiveFeatures` with straight lines only, ``linear_share=1``
+    10 to 50        `AdditiveFeatures`
+    50 and more     `FeatureMixture` with `RandomFourierFeatures`; with `RandomTreeFeatures`
+                    if more than half of the columns are categorical
+    =============== ====================================================================
+
+    If n is private and there is no `n_samples_hint`, the model estimates n with 1 % of μ² first.
+
+    Parameters
+    ----------
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
+    categories : dict, list or None, default None
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
+        own, or a ValueError.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
+        columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
+
+    Notes
+    -----
+    **Guarantee.** The choice is public, or computed from a released count whose cost is part of the
+    model's. The chosen features are public functions of single rows.
+
+    Examples
+    --------
+    >>> from skdp.features import AutoFeatures
+    >>> features = AutoFeatures(bounds=(0, 100))
+    >>> features.choice(signal=15.0, n_columns=2)
+    AdditiveFeatures(bounds=(0, 100), linear_share=1.0)
+    >>> features.choice(signal=50.0, n_columns=2)
+    AdditiveFeatures(bounds=(0, 100))
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Bounds | None = None,
+        categories: Categories | None = None,
+        missing: str = "indicator",
+        transformation: Transformation | None = None,
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.missing = missing
+        self.transformation = transformation
+
+    def choice(self, *, signal: float, n_columns: int, n_categorical: int = 0) -> PublicFeatures:
+        """Return the features for a number of records and an amount of noise.
+
+        Parameters
+        ----------
+        signal : float
+            *Public or released.* x; infinite without privacy.
+        n_columns : int
+            *Public.* Number of columns of the table.
+        n_categorical : int, default 0
+            *Public.* Number of categorical columns.
+
+        Returns
+        -------
+        AdditiveFeatures or FeatureMixture
+            With the parameters of this object.
+        """
+        given = self.get_params()
+        per_column, curves = signal / n_columns, AdditiveFeatures(**given)
+        if per_column < _FEWEST_FOR_CURVES:
+            return AdditiveFeatures(linear_share=1.0, **given)
+        if per_column < _FEWEST_FOR_INTERACTIONS:
+            return curves
+        is_categorical = 2 * n_categorical > n_columns
+        random = RandomTreeFeatures if is_categorical else RandomFourierFeatures
+        return FeatureMixture(additive=curves, random=random(**given))
+
+    def auto_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> AutoMap:
+        """Return the table's facts with all choices, after checks of the parameters.
+
+        Parameters
+        ----------
+        n_columns : int
+            *Public.* Number of columns of the table.
+        names : sequence, default ()
+            *Public.* Names of the columns; empty if they have none.
+
+        Returns
+        -------
+        AutoMap
+            *Public.*
+        """
+        facts = AdditiveFeatures(**self.get_params()).feature_map(n_columns, names).facts
+        return AutoMap(self, facts)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "indicator"
+        return tags
+
+
+@dataclass(frozen=True, eq=False)
+class AutoMap:
+    """A table before its features are chosen. All choices code it alike.
+
+    Parameters
+    ----------
+    features : AutoFeatures
+        *Public.*
+    facts : TableFacts
+        *Public.*
+    """
+
+    features: AutoFeatures
+    facts: TableFacts
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """The signals from which on the next choice is made."""
+        n_columns = self.facts.n_columns
+        return _FEWEST_FOR_CURVES * n_columns, _FEWEST_FOR_INTERACTIONS * n_columns
+
+    def coded(self, X: MatrixLike, names: Sequence[Hashable] = ()) -> np.ndarray:
+        """Return the table as numbers, row by row; see `TableFacts.coded`."""
+        return self.facts.coded(X, names)
+
+    def choice(self, signal: float) -> tuple[PublicFeatures, FeatureMap]:
+        """Return the features for a signal, as a transformer and as a lazy map."""
+        n_columns, n_categorical = self.facts.n_columns, len(self.facts.categories)
+        chosen = self.features.choice(
+            signal=signal, n_columns=n_columns, n_categorical=n_categorical
+        )
+        return chosen, chosen.feature_map(n_columns, self.facts.names)

@@ -1,0 +1,1 @@
+"""Private releases before a fit, from which its records are made."""

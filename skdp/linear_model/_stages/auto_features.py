@@ -1,0 +1,112 @@
+"""The choice of `AutoFeatures`, by a public number of records or by a released one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp._private_fit import ReleaseParameters
+from skdp.accounting import gdp_mu
+from skdp.exceptions import IncompatibleSolverError
+from skdp.features.auto import AutoMap
+from skdp.linear_model._records import LinearRecords, TaskT
+from skdp.linear_model._sample import LinearPlan
+from skdp.privacy import Event, GaussianCurve, GDPEvent
+from skdp.solvers import Problem
+from skdp.solvers.base import RowCount, composed
+
+__all__ = ["CountedPlan", "plan_counted", "with_choice"]
+
+_TYPICAL_DELTA = 1e-5  # for the choice where δ = 0; no guarantee rests on it
+_REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
+
+
+def with_choice(
+    records: LinearRecords[TaskT], parameters: ReleaseParameters
+) -> LinearRecords[TaskT]:
+    """Return records with chosen features if their number is known, or if nothing is private."""
+    facts = records.facts
+    if not parameters.is_private:
+        return _chosen(records, math.inf)
+    if facts.n_known is None:
+        return records
+    return _chosen(records, _signal(parameters, facts.n_known))
+
+
+@dataclass(frozen=True)
+class CountedPlan:
+    """The public plan of a count, and then of a fit to the features that it decides."""
+
+    parameters: ReleaseParameters
+    count: RowCount
+    fits: tuple[tuple[float, LinearPlan], ...]  # with the least signal of each
+    event: Event
+
+    @property
+    def theorem(self) -> str:
+        """The statement that proves the event."""
+        return f"a noisy count by the Gaussian mechanism, then {self.fits[0][1].theorem}"
+
+    @property
+    def problem(self) -> Problem:
+        """The public facts about the fit with the first features."""
+        return self.fits[0][1].problem
+
+    def chosen(
+        self, records: LinearRecords[TaskT], rng: np.random.Generator
+    ) -> tuple[LinearPlan, LinearRecords[TaskT]]:
+        """Release the count; return the plan and the records of the fit that it decides."""
+        signal = _signal(self.parameters, self.count.release(records, rng))
+        fit = [plan for least, plan in self.fits if least <= signal][-1]
+        return fit, _chosen(records, signal)
+
+
+def plan_counted(
+    parameters: ReleaseParameters,
+    records: LinearRecords[TaskT],
+    plan_fit: Callable[[ReleaseParameters, LinearRecords[TaskT]], LinearPlan],
+) -> CountedPlan:
+    """Return a plan of a count with 1 % of μ², and of the fits among which it decides.
+
+    All fits are planned, and so checked, before anything is spent. The costs of the count and of
+    the fit compose adaptively, so the largest cost of a fit is counted.
+    """
+    _check_takes_count(records, parameters)
+    mu, auto = gdp_mu(parameters.epsilon, parameters.delta), records.facts.feature_map
+    assert isinstance(auto, AutoMap), "planned for such a map only"
+    count = RowCount.of_share(mu)
+    left = GaussianCurve(count.rest(mu) * (1.0 - _REST_MARGIN)).epsilon(parameters.delta)
+    inside = replace(parameters, epsilon=left)
+    fits = tuple(
+        (least, plan_fit(inside, _chosen(records, least))) for least in (0.0, *auto.limits)
+    )
+    dearest = max(fit.event.gdp_mu(parameters.neighboring) for _, fit in fits)
+    return CountedPlan(parameters, count, fits, composed((*count.events, GDPEvent(dearest))))
+
+
+def _chosen(records: LinearRecords[TaskT], signal: float) -> LinearRecords[TaskT]:
+    facts = records.facts
+    assert isinstance(facts.feature_map, AutoMap), "chosen once"
+    features, feature_map = facts.feature_map.choice(signal)
+    n_columns = feature_map.n_features_out
+    return records.with_facts(
+        replace(facts, features=features, feature_map=feature_map, n_columns=n_columns)
+    )
+
+
+def _signal(parameters: ReleaseParameters, n: int) -> float:
+    mu = gdp_mu(parameters.epsilon, parameters.delta or _TYPICAL_DELTA)
+    return n * mu / parameters.neighboring.n_changed
+
+
+def _check_takes_count(records: LinearRecords[TaskT], parameters: ReleaseParameters) -> None:
+    solver = records.facts.solver
+    if not (solver.is_gaussian and parameters.delta > 0.0):
+        raise IncompatibleSolverError(
+            "With neighboring='add_remove_one', AutoFeatures needs n_samples_hint, or delta > 0 "
+            "and a Gaussian DP solver, such as 'auto' or 'noisy_gd', not "
+            f"{type(solver).__name__}."
+        )

@@ -1,0 +1,143 @@
+"""Features chosen by public facts, or by a released count: what is chosen and what it costs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp import (
+    DPHuberRegressor,
+    DPLogisticRegression,
+    DPTabularClassifier,
+    DPTabularRegressor,
+    PrivacyBudget,
+)
+from skdp.accounting import gdp_mu
+from skdp.exceptions import IncompatibleSolverError
+from skdp.features import AdditiveFeatures, AutoFeatures, FeatureMixture, RandomTreeFeatures
+
+BOX = {"bounds": (-1.0, 1.0)}
+MU = gdp_mu(1.0, 1e-5)
+
+
+def table(n, d=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, size=(n, d))
+    return X, (X[:, 0] > 0.0).astype(int)
+
+
+def kind(model):
+    features = model.features_
+    if isinstance(features, FeatureMixture):
+        return type(features.random).__name__
+    return "lines" if features.linear_share == 1.0 else "curves"
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize(
+    ("signal_per_column", "wanted"),
+    [(5.0, "lines"), (25.0, "curves"), (150.0, "RandomFourierFeatures")],
+)
+def test_more_signal_means_richer_features(signal_per_column, wanted, neighboring):
+    """The count has a standard deviation of 10/μ = 37; the limits are 6 of them away or more."""
+    changed = 2 if neighboring == "replace_one" else 1
+    X, y = table(round(signal_per_column * changed / MU * 12), d=12)
+    model = DPTabularClassifier(neighboring=neighboring, solver="noisy_gd", **BOX).fit(X, y)
+    assert kind(model) == wanted
+    assert model.feature_map_.n_features_out == model.coef_.shape[1]
+    assert model.predict_proba(X[:5]).shape == (5, 2)
+
+
+def test_trees_are_chosen_for_categories():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.choice(["a", "b"], size=3000) for name in "xyz"})
+    frame["age"] = rng.uniform(0, 100, size=3000)
+    categories = {name: ["a", "b"] for name in "xyz"}
+    model = DPTabularClassifier(epsilon=3.0, bounds={"age": (0, 100)}, categories=categories)
+    model.fit(frame, frame["x"] == frame["y"])
+    assert isinstance(model.features_.random, RandomTreeFeatures)
+
+
+def test_public_choices_never_depend_on_values():
+    X, y = table(2000)
+    models = [DPTabularClassifier(**BOX).fit(rows, y) for rows in (X, np.zeros_like(X))]
+    assert str(models[0].features_) == str(models[1].features_)
+    assert models[0].privacy_ == models[1].privacy_
+
+
+def test_hints_replace_the_count():
+    X, y = table(2000)
+    model = DPTabularClassifier(neighboring="add_remove_one", n_samples_hint=10, **BOX).fit(X, y)
+    assert kind(model) == "lines"
+    assert model.privacy_.gdp_mu == pytest.approx(MU, rel=1e-6)
+
+
+@pytest.mark.parametrize("subsample", [None, 0.5])
+def test_counts_are_part_of_the_cost(subsample):
+    X, y = table(2000)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring="add_remove_one")
+    model = DPTabularClassifier(
+        neighboring="add_remove_one", budget=budget, subsample=subsample, **BOX
+    )
+    price = budget.price(model, X, y)
+    model.fit(X, y)
+    assert 0.99 < model.privacy_.epsilon(1e-5) <= 1.0
+    assert budget.spent.epsilon <= 1.0
+    assert price.epsilon == pytest.approx(budget.spent.epsilon)
+    if subsample is None:
+        assert model.privacy_.gdp_mu <= MU
+        assert "noisy count" in model.privacy_.theorem
+
+
+def test_counts_are_noisy():
+    """In the middle of a limit both choices occur; one alone in 30 fits with a chance of 2e-9."""
+    X, y = table(round(10.0 * 12 / MU), d=12)
+    fits = [
+        DPTabularClassifier(neighboring="add_remove_one", solver="noisy_gd", **BOX).fit(X, y)
+        for _ in range(30)
+    ]
+    assert {kind(model) for model in fits} == {"lines", "curves"}
+
+
+@pytest.mark.parametrize(
+    "settings", [{"delta": 0.0, "solver": "objective_perturbation"}, {"solver": "dp_sgd"}]
+)
+def test_without_a_count_a_hint_is_needed(settings):
+    X, y = table(500)
+    model = DPTabularClassifier(neighboring="add_remove_one", **settings, **BOX)
+    with pytest.raises(IncompatibleSolverError, match="n_samples_hint"):
+        model.fit(X, y)
+
+
+def test_every_linear_model_takes_them():
+    X, y = table(3000)
+    features = AutoFeatures(**BOX)
+    huber = DPHuberRegressor(features=features, target_bounds=(0, 1), random_state=0).fit(X, y)
+    assert huber.score(X, y) > 0.5
+    assert isinstance(huber.features_, FeatureMixture)
+    searched = DPLogisticRegression(features=features).set_params(features__missing="error")
+    assert searched.fit(X, y).features_.random.missing == "error"
+
+
+def test_without_privacy_interactions_are_found():
+    X, _ = table(3000)
+    y = X[:, 0] * X[:, 1]
+    model = DPTabularRegressor(epsilon=np.inf, **BOX).fit(X, y)
+    assert isinstance(model.features_, FeatureMixture)
+    assert model.score(X, y) > 0.9
+
+
+def test_wrong_bounds_are_found_before_anything_is_spent():
+    X, y = table(100)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    with pytest.raises(ValueError, match="bounds"):
+        DPTabularClassifier(budget=budget, bounds=(1.0, -1.0)).fit(X, y)
+    assert budget.history() == []
+
+
+def test_choices_are_features_of_their_own():
+    features = AutoFeatures(bounds=(0, 1), transformation="log")
+    few = features.choice(signal=1.0, n_columns=3)
+    assert repr(few) == repr(
+        AdditiveFeatures(bounds=(0, 1), transformation="log", linear_share=1.0)
+    )
+    assert few.fit_transform([[0.5, 0.5, 0.5]]).shape == (1, 6)
