@@ -94,9 +94,6 @@ class Selection(Mechanism):
         return math.ceil(self._gap / self.epsilon)
 
     @abstractmethod
-    def _choose(self, gaps: np.ndarray, rng: np.random.Generator) -> int:
-        """Return a candidate, given the gap of each to the best, in steps."""
-
     def release(self, value: ArrayLike, rng: np.random.Generator) -> int:
         """Return the index of the chosen candidate.
 
@@ -111,11 +108,18 @@ class Selection(Mechanism):
         -------
         int
         """
+
+    def _utilities(self, value: ArrayLike) -> np.ndarray:
+        """Return an array of utilities, or raise ValueError if the shape is wrong."""
         utilities = np.asarray(value, dtype=float)
         if utilities.ndim != 1 or not utilities.size:
             raise ValueError(
                 "value must have shape (n_candidates,) with at least one candidate, got the shape "
                 f"{utilities.shape}."
             )
+        return utilities
+
+    def _gaps(self, utilities: np.ndarray) -> np.ndarray:
+        """Return the gap of each utility to the best, in steps."""
         steps = to_steps(utilities, grid_step(self.sensitivity))
-        return self._choose(steps.max() - steps, rng)
+        return np.asarray(steps.max() - steps)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skdp.mechanisms._grid import bernoulli_exp, rejection
+from skdp.mechanisms._exact_choice import choose
 from skdp.mechanisms._selection import Selection
 from skdp.privacy import BoundedRangeEvent
 
@@ -42,9 +43,10 @@ class ExponentialMechanism(Selection):
     def event(self) -> BoundedRangeEvent:
         return BoundedRangeEvent(self._loss)
 
-    def _choose(self, gaps: np.ndarray, rng: np.random.Generator) -> int:
-        def propose(n: int) -> tuple[np.ndarray, np.ndarray]:
-            candidates = rng.integers(gaps.size, size=n)
-            return candidates, bernoulli_exp(gaps[candidates], self._scale, rng)
-
-        return int(rejection(1, propose, 1.0 / gaps.size)[0])
+    def release(self, value: ArrayLike, rng: np.random.Generator) -> int:
+        # Neighbors of equal utility are drawn as one: of quantiles a few rows leave few runs.
+        utilities = self._utilities(value)
+        starts = np.flatnonzero(np.append(True, utilities[1:] != utilities[:-1]))
+        lengths = np.diff(starts, append=utilities.size)
+        run = choose(self._gaps(utilities[starts]), self._scale, rng, lengths)
+        return int(starts[run] + rng.integers(lengths[run]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.mechanisms._grid import bernoulli_exp
 from skdp.mechanisms._selection import Selection
@@ -39,6 +40,7 @@ class PermuteAndFlip(Selection):
     1
     """
 
-    def _choose(self, gaps: np.ndarray, rng: np.random.Generator) -> int:
+    def release(self, value: ArrayLike, rng: np.random.Generator) -> int:
+        gaps = self._gaps(self._utilities(value))
         order = rng.permutation(gaps.size)
         return int(order[np.argmax(bernoulli_exp(gaps[order], self._scale, rng))])

@@ -4,11 +4,13 @@ import itertools
 import math
 import pickle
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy import stats
 
 from skdp.mechanisms import ExponentialMechanism, PermuteAndFlip
+from skdp.mechanisms._exact_choice import _floor_of_exp, _weights, choose
 
 FALSE_ALARM = 1e-6
 UTILITIES = [3.0, 2.5, 0.0, 2.5]
@@ -46,6 +48,43 @@ def test_the_choice_has_its_exact_distribution(kind, monotonic):
     draws = [mechanism.release(UTILITIES, rng) for _ in range(3000)]
     chances = PROBABILITIES[kind](UTILITIES, 1.5 if monotonic else 0.75)
     assert stats.chisquare(np.bincount(draws, minlength=4), 3000 * chances).pvalue > FALSE_ALARM
+
+
+@both
+def test_each_of_many_equal_candidates_is_as_likely(kind):
+    repeats, rng = [3, 40, 1, 7, 200, 1], np.random.default_rng()
+    utilities = np.repeat([9.0, 8.0, 6.3, 9.0, 4.5, 6.0], repeats)
+    mechanism = kind(sensitivity=1.0, epsilon=2.0)
+    draws = np.array([mechanism.release(utilities, rng) for _ in range(4000)])
+    best = np.bincount(draws[(draws < 3) | (draws == 44)], minlength=45)[[0, 1, 2, 44]]
+    assert stats.chisquare(best).pvalue > FALSE_ALARM
+    if kind is ExponentialMechanism:
+        groups = np.searchsorted(np.cumsum(repeats), draws, side="right")
+        chances = np.add.reduceat(exponential(utilities, 1.0), np.cumsum([0, *repeats[:-1]]))
+        found = np.bincount(groups, minlength=6)
+        assert stats.chisquare(found, 4000 * chances).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("size", [1, 2**20, 2**48])
+def test_a_choice_among_many_repeats_has_its_exact_distribution(size):
+    """Of the largest size nearly every proposal is decided by more bits of a uniform number."""
+    gaps, repeats = np.array([0, 5, 27, 41, 9, 71]), np.array([1, 2, 30, 200, 0, 1000])
+    rng = np.random.default_rng()
+    draws = [choose(gaps, 10, rng, size * repeats) for _ in range(4000)]
+    chances = repeats * np.exp(-0.1 * gaps)
+    kept, counts = repeats > 0, np.bincount(draws, minlength=6)
+    expected = 4000 * chances[kept] / chances.sum()
+    assert stats.chisquare(counts[kept], expected).pvalue > FALSE_ALARM
+    assert counts[~kept].sum() == 0
+
+
+def test_weights_of_whole_units_are_exact_and_decided_by_exact_bits():
+    """2^bits·e^(−k), rounded up, and rounded down where a uniform number needs more bits."""
+    with mp.workdps(120):
+        for bits in (1, 2, 5, 40, 100):
+            scaled = [mp.mpf(2) ** bits * mp.exp(-k) for k in range(1, bits)]
+            assert [_floor_of_exp(bits, k) for k in range(1, bits)] == [int(x) for x in scaled]
+        assert _weights(40).tolist() == [2**40, *(int(x * 2.0**-60) + 1 for x in scaled[:28])]
 
 
 @both
