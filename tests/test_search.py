@@ -13,7 +13,9 @@ from skdp.support.root_search import (
     first_to_hold,
     geometric,
     halvings,
+    log_ratio,
     minimize_from_grid,
+    next_to_root,
     whole,
 )
 
@@ -58,6 +60,65 @@ def test_bisect_over_whole_numbers_is_exact(edge):
     found = bisect(lambda x: x >= edge, 10**9, 1, whole)
     assert found == edge
     assert isinstance(found, int)
+
+
+SHAPES = {
+    "power": lambda x: x**3.0,
+    "logarithm": lambda x: math.log1p(x),
+    "bent": lambda x: x if x < 1.0 else 50.0 * x,
+    "jump": lambda x: x if x < 3.0 else x + 1e9,
+    "infinite": lambda x: x if x < 700.0 else math.inf,
+    "flat": lambda x: min(max(x, 2.0), 5.0),
+}
+
+
+@given(edge=st.floats(1e-3, 600.0), shape=st.sampled_from([*SHAPES]), falls=st.booleans())
+def test_next_to_root_returns_a_point_that_was_tried_next_to_the_edge(edge, shape, falls):
+    """Where the function of x, or of 1/x, is at most what it is at `edge`."""
+    value = SHAPES[shape]
+    target, ends = value(edge), (1e-4, 1e4)
+    tried = {}
+
+    def excess(x):
+        tried[x] = log_ratio(value(1.0 / x if falls else x), target)
+        return tried[x]
+
+    found = next_to_root(excess, *(reversed(ends) if falls else ends), 1e-9)
+    assert tried[found] <= 0.0
+    beyond = found * (1.0 - 1.01e-9 if falls else 1.0 + 1.01e-9)
+    assert log_ratio(value(1.0 / beyond if falls else beyond), target) > 0.0 or found in ends
+
+
+@given(edge=edges)
+def test_next_to_root_takes_few_steps_on_a_smooth_excess(edge):
+    tried = []
+
+    def excess(x):
+        tried.append(x)
+        return log_ratio(x + x**1.5, edge + edge**1.5)
+
+    next_to_root(excess, 1e-7, 1e7, 1e-11)
+    assert len(tried) <= 20
+
+
+@given(points=st.lists(st.floats(0.5, 1.0), min_size=1))
+def test_next_to_root_of_an_excess_with_holes_still_returns_a_point_that_holds(points):
+    condition = Recorded(lambda x: all(abs(x - hole) > 1e-3 for hole in points))
+    found = next_to_root(lambda x: -1.0 if condition(x) else math.inf, 2.0, points[0], 1e-6)
+    assert found in condition.seen
+
+
+def test_next_to_root_may_find_that_both_ends_hold():
+    assert next_to_root(lambda x: -1.0, 1.0, 2.0, 1e-6) == 2.0
+
+
+@given(value=st.floats(1e-300, 1e300), steps=st.integers(-3, 3))
+def test_log_ratio_has_the_sign_of_the_difference(value, steps):
+    other = value
+    for _ in range(abs(steps)):
+        other = math.nextafter(other, math.inf if steps > 0 else 0.0)
+    assert np.sign(log_ratio(other, value)) == np.sign(steps)
+    assert log_ratio(0.0, value) < 0.0 < log_ratio(math.inf, value)
 
 
 def test_bisect_halves_as_often_as_it_is_told():

@@ -17,7 +17,7 @@ from skdp.accounting.registry import ACCOUNTANTS
 from skdp.exceptions import OutOfRangeError
 from skdp.privacy import Event
 from skdp.privacy.gaussian import gaussian_log_delta
-from skdp.support.root_search import bisect, geometric, whole
+from skdp.support.root_search import bisect, log_ratio, next_to_root, whole
 from skdp.support.rounding import CURVE, down, margin
 from skdp.support.validation import check_choice, check_delta, check_epsilon
 
@@ -95,7 +95,7 @@ def calibrate(
     -------
     float, int or array
         Its ε is at most the target, checked by the accountant, and within a relative 1e-11 of the
-        boundary. A larger target never gives a worse parameter.
+        boundary.
 
     Raises
     ------
@@ -153,5 +153,10 @@ def _search(
             f"No parameter in [{low!r}, {high!r}] meets epsilon={epsilon!r}, delta={delta!r}: at "
             f"{least!r} the cost is epsilon={min(ends)!r}."
         )
-    middle = whole if integer else geometric(margin(CURVE))
-    return bisect(lambda parameter: cost(parameter, delta) <= epsilon, least, most, middle)
+    if integer:
+        return bisect(lambda parameter: cost(parameter, delta) <= epsilon, least, most, whole)
+
+    def excess(parameter: float) -> float:
+        return log_ratio(cost(parameter, delta), epsilon)
+
+    return next_to_root(excess, least, most, margin(CURVE))

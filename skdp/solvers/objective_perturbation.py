@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy.special import ndtri
@@ -24,7 +24,7 @@ from skdp.solvers._minimizer import (
     minimize,
 )
 from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solution, Solver, composed, rounded
-from skdp.support.root_search import arithmetic, bisect, first_to_hold
+from skdp.support.root_search import first_to_hold, log_ratio, next_to_root
 
 __all__ = ["ObjectivePerturbation", "ObjectivePerturbationPlan"]
 
@@ -35,6 +35,7 @@ _OUTPUT_SHARE = 0.005  # of μ, for the output noise
 _OUTPUT_FAILURE = 0.01  # of δ
 _LEAST_TOLERANCE = 3e-7  # of L
 _MOST_NOISE = 1e6
+_FIRST_NOISE = 1.1  # first multiplier tried over the least conceivable
 _PRECISION = 1e-6  # relative, of the noise multiplier; the larger end is used
 
 
@@ -180,19 +181,25 @@ def _least_multiplier(problem: Problem, mu: float, epsilon: float, delta: float)
     A function of public numbers. It is cached because it dominates the time of a small fit.
     """
 
-    def is_enough(multiplier: float) -> bool:
+    @cache
+    def excess(multiplier: float) -> float:
+        """Return log(δ(ε)/δ), or ``inf`` where only unlimited noise would be enough."""
         event = _event(problem, multiplier)
-        if event.log_determinant >= epsilon:  # only unlimited noise would be enough
-            return False
-        return float(event.curve(problem.neighboring).delta(epsilon)) <= delta
+        if event.log_determinant >= epsilon:
+            return math.inf
+        return log_ratio(float(event.curve(problem.neighboring).delta(epsilon)), delta)
 
     low = problem.neighboring.n_changed / mu  # not less: b on the gradient alone costs as much
     inside, outside = first_to_hold(
-        is_enough, low, 2.0 * low, lambda multiplier: 2.0 * multiplier, _MOST_NOISE / mu
+        lambda multiplier: excess(multiplier) <= 0.0,
+        low,
+        _FIRST_NOISE * low,
+        lambda multiplier: 1.5 * multiplier,
+        _MOST_NOISE / mu,
     )
     if math.isinf(inside):
         raise IncompatibleSolverError(
             f"C={problem.C!r} is too large for solver='objective_perturbation' at "
             f"epsilon={epsilon:g}. C='auto' chooses a smaller C."
         )
-    return bisect(is_enough, inside, outside, arithmetic(_PRECISION))
+    return next_to_root(excess, inside, outside, _PRECISION)

@@ -1,14 +1,15 @@
 """Searches in one variable: where a condition begins to hold, and where a function is least.
 
 A condition is *monotone* if it holds on one side of some edge and not on the other. The `inside`
-that `first_to_hold` and `bisect` return was tried and found to hold, whether or not the condition
-is monotone: callers rest guarantees on it.
+that `first_to_hold`, `bisect` and `next_to_root` return was tried and found to hold, whether or not
+the condition is monotone: callers rest guarantees on it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -19,7 +20,9 @@ __all__ = [
     "first_to_hold",
     "geometric",
     "halvings",
+    "log_ratio",
     "minimize_from_grid",
+    "next_to_root",
     "whole",
 ]
 
@@ -61,6 +64,67 @@ def bisect(holds: Condition, inside: float, outside: float, middle: Middle) -> f
         else:
             outside = between
     return inside
+
+
+def next_to_root(
+    excess: Callable[[float], float], inside: float, outside: float, relative: float
+) -> float:
+    """Return a point at which `excess` ≤ 0, next to one at which it is not.
+
+    Both points are positive, and `excess` is ≤ 0 at `inside`. It may be ``inf``. If it is ≤ 0 at
+    `outside`, too, that is the answer. Takes fewer steps than `bisect` where the excess is smooth:
+    inverse quadratic interpolation of logarithms, guarded by halving (Chandrupatla 1997). An excess
+    that is itself a logarithm, of a cost over its target, is the smoothest.
+    """
+    last, first = _Tried.at(excess, outside), _Tried.at(excess, inside)
+    if last.holds:
+        return outside
+    third, share = first, last.excess / (last.excess - first.excess)
+    share = share if 0.0 < share < 1.0 else 0.5
+    while abs(last.log - first.log) > relative:
+        tried = _Tried.at(excess, math.exp(last.log + share * (first.log - last.log)))
+        if tried.holds == last.holds:
+            third = last
+        else:
+            third, first = first, last
+        last = tried
+        least = min(0.5, 0.5 * relative / max(abs(last.log - first.log), relative))
+        share = min(max(_interpolated(last, first, third), least), 1.0 - least)
+    return last.x if last.holds else first.x
+
+
+def log_ratio(value: float, target: float) -> float:
+    """Return log(value/target) for `next_to_root`: positive whenever the value exceeds the target.
+
+    It is the difference where the ratio is 0, infinite, or so close to 1 that it rounds to 1.
+    """
+    ratio, difference = value / target, value - target
+    return math.log(ratio) or difference if 0.0 < ratio < math.inf else difference
+
+
+class _Tried(NamedTuple):
+    x: float
+    log: float
+    excess: float
+
+    @classmethod
+    def at(cls, excess: Callable[[float], float], x: float) -> _Tried:
+        return cls(x, math.log(x), excess(x))
+
+    @property
+    def holds(self) -> bool:
+        return self.excess <= 0.0
+
+
+def _interpolated(last: _Tried, first: _Tried, third: _Tried) -> float:
+    """Return the share of the way from `last` to `first`: half of it where a curve may mislead."""
+    xi = (last.log - first.log) / (third.log - first.log)
+    phi = (last.excess - first.excess) / (third.excess - first.excess)
+    if not (phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi):  # also for excesses that are infinite
+        return 0.5
+    a, b, c = first.excess, last.excess, third.excess
+    slope = (third.log - last.log) / (first.log - last.log)
+    return b / (a - b) * c / (a - c) + slope * b / (c - b) * a / (c - a)
 
 
 def arithmetic(relative: float = 0.0) -> Middle:

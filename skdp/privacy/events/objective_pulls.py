@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, logsumexp
+from scipy.special import erfcx, log_ndtr
 
 from skdp.privacy.combined import HullCurve
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.gaussian import gaussian_log_delta
-from skdp.support.root_search import arithmetic, bisect, first_to_hold, minimize_from_grid
+from skdp.support.root_search import first_to_hold, minimize_from_grid, next_to_root
 from skdp.support.types import Number
 
 __all__ = ["LeastCurve", "PullsCurve", "ScorePullsCurve", "covering_pull"]
@@ -180,7 +180,7 @@ class ScorePullsCurve(HullCurve):
         if -math.expm1(log_line + math.log(2.0)) <= self._at_zero:
             return 0.0, 0.0
         end = min(_WIDTH * self.mu + self._farthest, _LARGEST_EPSILON)
-        grid = np.linspace(0.0, end, 2001)[1:]
+        grid = np.geomspace(1e-4 * end, end, 129)
         touch, least = minimize_from_grid(
             lambda x: float(self._slope(np.asarray(x))), grid, self._slope(grid), 1e-6 * self.mu
         )
@@ -214,7 +214,9 @@ class ScorePullsCurve(HullCurve):
         log_gain = self._log_gain(epsilon[:, None], h, u)
         parts = log_gain - far + np.log(np.diff(h, axis=1, prepend=0.0))
         parts[:, 1:] = np.minimum(parts[:, 1:], log_gain[:, :-1] + log_cells)
-        inside = logsumexp(parts, axis=1) - 0.5 * u[:, -1] ** 2 - _LOG_SQRT_2PI
+        peak = parts.max(axis=1)
+        inside = peak + np.log(np.exp(parts - peak[:, None]).sum(axis=1))
+        inside -= 0.5 * u[:, -1] ** 2 + _LOG_SQRT_2PI
         return np.logaddexp(inside, beyond)
 
     def _log_gain(self, epsilon: np.ndarray, h: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -283,11 +285,15 @@ def covering_pull(m: float, log_determinant: float) -> float:
     grid = np.linspace(0.0, _WIDTH * m, _CELLS + 1)
     values = _hull(ScorePullsCurve(m, log_determinant), grid)
 
-    def covers(mu: float) -> bool:
-        return _is_steeper(m, log_determinant, mu, grid[-1]) and _below(values, mu, grid)
+    @cache
+    def excess(mu: float) -> float:
+        is_steeper = _is_steeper(m, log_determinant, mu, grid[-1])
+        return _excess(values, mu, grid) if is_steeper else math.inf
 
-    inside, outside = first_to_hold(covers, m, 1.25 * m, lambda mu: 1.5 * mu, _LARGEST_MU)
-    return inside if math.isinf(inside) else bisect(covers, inside, outside, arithmetic(_PRECISION))
+    inside, outside = first_to_hold(
+        lambda mu: excess(mu) <= 0.0, m, 1.25 * m, lambda mu: 1.5 * mu, _LARGEST_MU
+    )
+    return inside if math.isinf(inside) else next_to_root(excess, inside, outside, _PRECISION)
 
 
 def _hull(curve: ScorePullsCurve, grid: np.ndarray) -> np.ndarray:
@@ -311,8 +317,8 @@ def _is_steeper(m: float, a: float, mu: float, end: float) -> bool:
     return float(gaussian_log_delta(end - a, m)) + _ROUNDING <= float(gaussian_log_delta(end, mu))
 
 
-def _below(values: np.ndarray, mu: float, grid: np.ndarray) -> bool:
-    """Return True only if chords through values at grid points lie below the Gaussian curve."""
+def _excess(values: np.ndarray, mu: float, grid: np.ndarray) -> float:
+    """Return at most 0 only if chords through positive values lie below the Gaussian curve."""
     # The Gaussian curve is convex in e^ε and lies above its tangents. Tangents and chords are
     # straight in e^ε, so it is enough to compare them at the two ends of each cell.
     middle = 0.5 * (grid[1:] + grid[:-1])
@@ -320,4 +326,4 @@ def _below(values: np.ndarray, mu: float, grid: np.ndarray) -> bool:
     steep = np.exp(middle + log_ndtr(-middle / mu - 0.5 * mu))
     ends = ((grid[:-1], values[:-1]), (grid[1:], values[1:]))
     tangents = [(value, at_middle - np.expm1(end - middle) * steep) for end, value in ends]
-    return all(bool(np.all(value <= line)) for value, line in tangents)
+    return float(np.max([(value - line) / value for value, line in tangents]))
