@@ -54,7 +54,8 @@ class DPAdditiveRegressor(DPLinearRegression):
         to lists, or one list for all columns. Other values belong to no category.
     target_bounds : (float, float)
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
-        are clipped to it.
+        are clipped to it. If it is far too wide, `fit` finds a narrower one: see
+        :term:`target_bounds`.
     max_weight : float or None
         *Public.* Private fits clip `sample_weight` to [0, max_weight]; the noise is proportional to
         it. ``None``: weights raise ValueError.
@@ -120,7 +121,8 @@ class DPAdditiveRegressor(DPLinearRegression):
     term_names_ : list of str
         *Public.* Numeric columns, categorical columns, then pairs.
     target_bounds_ : (float, float)
-        *Public.* The interval to which prediction clips scores, on the scale of `target_transform`.
+        *Public, or released* if a narrower range was found. The interval to which targets and
+        scores are clipped, on the scale of `target_transform`.
 
     Notes
     -----
@@ -220,6 +222,6 @@ class DPAdditiveRegressor(DPLinearRegression):
         released: Learned,
         guarantee: PrivacyGuarantee,
     ) -> Self:
-        noise = noise_of(released.fitted, self._unit(records.facts.task))
+        noise = noise_of(released.fitted, self._unit(released.facts.task))
         self.coef_noise_bound_, self._noise_root_ = noise
         return super()._publish(plan, records, released, guarantee)

@@ -37,7 +37,8 @@ class DPRandomForestRegressor(DPLinearRegression):
         to lists, or one list for all columns. Other values belong to no category.
     target_bounds : (float, float)
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
-        are clipped to it.
+        are clipped to it. If it is far too wide, `fit` finds a narrower one: see
+        :term:`target_bounds`.
     max_weight : float or None
         *Public.* Private fits clip `sample_weight` to [0, max_weight]; the noise is proportional to
         it. ``None``: weights raise ValueError.
@@ -93,7 +94,8 @@ class DPRandomForestRegressor(DPLinearRegression):
         *Public.* The map of rows to features. Its method `get_feature_names_out` names the
         coefficients.
     target_bounds_ : (float, float)
-        *Public.* The interval to which prediction clips scores, on the scale of `target_transform`.
+        *Public, or released* if a narrower range was found. The interval to which targets and
+        scores are clipped, on the scale of `target_transform`.
 
     Notes
     -----

@@ -194,7 +194,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         rng: np.random.Generator,
     ) -> Learned:
         if isinstance(plan, CountedPlan):
-            plan, records = plan.chosen(records, rng)
+            return self._read_fit(*plan.chosen(records, rng), rng)
         if isinstance(plan, NonPrivatePlan):
             return Learned(self._fit_reference(records), records.facts, plan)
         with _thread_pools().limit(limits=1, user_api="blas"):  # so that sums do not depend on it

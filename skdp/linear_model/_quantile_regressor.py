@@ -8,12 +8,18 @@ from abc import abstractmethod
 import numpy as np
 from sklearn.linear_model import QuantileRegressor
 
+from skdp._private_fit import ReleaseParameters
 from skdp.linear_model._base import is_auto
-from skdp.linear_model._regressor import PrivateLinearRegressor, TargetRange
+from skdp.linear_model._records import LinearRecords
+from skdp.linear_model._regressor import PrivateLinearRegressor
+from skdp.linear_model._stages.target_search import TargetSearch
+from skdp.linear_model._target_scale import TargetRange
 from skdp.losses import QuantileLoss
 from skdp.support.types import MatrixLike
 
 __all__ = ["PrivateQuantileRegressor"]
+
+_SEARCHED = (0.1, 0.9)  # levels whose quantiles are well inside of the range; no guarantee
 
 
 class PrivateQuantileRegressor(PrivateLinearRegressor):
@@ -26,6 +32,15 @@ class PrivateQuantileRegressor(PrivateLinearRegressor):
                 f"C must be 'auto' with epsilon=inf, got {self.C!r}. scikit-learn's "
                 "QuantileRegressor has no ridge penalty."
             )
+
+    def _search(
+        self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
+    ) -> TargetSearch | None:
+        """Search only if no quantile is extreme: it may be outside of a range that is found."""
+        low, high = _SEARCHED
+        if not all(low <= level <= high for level in self._levels()):
+            return None
+        return super()._search(parameters, records)
 
     @abstractmethod
     def _levels(self) -> tuple[float, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -11,40 +11,24 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 
+from skdp._private_fit import NonPrivatePlan, ReleaseParameters
+from skdp.accounting import gdp_mu
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records
 from skdp.data.validation import check_no_missing
-from skdp.linear_model._base import PrivateLinearModel
-from skdp.linear_model._records import AnyMap
-from skdp.linear_model._target_scale import TargetScale
+from skdp.features.auto import AutoMap
+from skdp.linear_model._base import Learned, PrivateLinearModel
+from skdp.linear_model._records import AnyMap, LinearRecords
+from skdp.linear_model._sample import LinearPlan
+from skdp.linear_model._stages.target_search import SearchedPlan, TargetSearch
+from skdp.linear_model._target_scale import TargetRange, TargetScale
+from skdp.solvers import Solution
 from skdp.support.types import MatrixLike, VectorLike
 
-__all__ = ["PrivateLinearRegressor", "TargetRange"]
+__all__ = ["PrivateLinearRegressor"]
 
 FactsT = TypeVar("FactsT")
 _LARGEST_BOUND = 1e50
-
-
-@dataclass(frozen=True)
-class TargetRange:
-    """The public interval that targets are clipped to; losses see it as [−1, 1]."""
-
-    low: float
-    high: float
-
-    @property
-    def middle(self) -> float:
-        """The target with code 0."""
-        return 0.5 * self.low + 0.5 * self.high
-
-    @property
-    def half_width(self) -> float:
-        """Units of the target per unit of the score."""
-        return 0.5 * self.high - 0.5 * self.low
-
-    def encode(self, y: np.ndarray) -> np.ndarray:
-        """Return clipped targets as numbers in [−1, 1]."""
-        return np.clip((np.clip(y, self.low, self.high) - self.middle) / self.half_width, -1.0, 1.0)
 
 
 _EVERYTHING = TargetRange(-math.inf, math.inf)
@@ -88,11 +72,54 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
     def _with_targets(
         self, records: Records[AnyMap], known_task: TargetRange | None
     ) -> tuple[Records[AnyMap], TargetRange]:
-        """Return the targets on the scale of their public range; without privacy unchanged."""
+        """Return the targets on their scale, and their public range; all without privacy."""
         task = _EVERYTHING if math.isinf(self.epsilon) else self._target_range()
-        records = records.mapped(partial(_encoded, self._target_scale(), task))
+        records = records.mapped(partial(_scaled, self._target_scale()))
         records.check(_run_checks)
         return records, task
+
+    def _plan_fit(
+        self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
+    ) -> LinearPlan:
+        """Return the plan of a fit, after a search for the range of the targets if it can help."""
+        search = self._search(parameters, records)
+        if search is None:
+            return super()._plan_fit(parameters, records)
+        mu = gdp_mu(parameters.epsilon, parameters.delta)
+        rest = replace(parameters, epsilon=search.rest(mu, parameters.delta))
+        return SearchedPlan(search, super()._plan_fit(rest, records))
+
+    def _search(
+        self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
+    ) -> TargetSearch | None:
+        facts = records.facts
+        if isinstance(facts.feature_map, AutoMap):
+            return None  # the fit to the features that a count decides has a search of its own
+        if not (facts.solver.is_gaussian and parameters.delta > 0.0):
+            return None  # the costs would not add up to what was asked
+        return TargetSearch.plan(facts.n_known, gdp_mu(parameters.epsilon, parameters.delta))
+
+    def _read_fit(
+        self,
+        plan: NonPrivatePlan | LinearPlan,
+        records: LinearRecords[TargetRange],
+        rng: np.random.Generator,
+    ) -> Learned:
+        if isinstance(plan, SearchedPlan):
+            facts = records.facts
+            task = self._narrowed(plan.search.release(facts.task, records, rng))
+            plan, records = plan.fit, records.with_facts(replace(facts, task=task))
+        return super()._read_fit(plan, records, rng)
+
+    def _solve(
+        self, plan: LinearPlan, records: LinearRecords[TargetRange], rng: np.random.Generator
+    ) -> Solution:
+        encoded = records.mapped(partial(_encoded, records.facts.task))
+        return super()._solve(plan, encoded, rng)
+
+    def _narrowed(self, found: TargetRange) -> TargetRange:
+        """Return a found range as the loss can use it."""
+        return found
 
     def _publish_coefficients(
         self, coef: np.ndarray, intercept: np.ndarray, task: TargetRange
@@ -161,9 +188,12 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         return tags
 
 
-def _encoded(scale: TargetScale, task: TargetRange, records: Records[FactsT]) -> Records[FactsT]:
-    y = scale.scaled(_numbers(records.y))
-    return replace(records, y=y if math.isinf(task.high) else task.encode(y))
+def _scaled(scale: TargetScale, records: Records[FactsT]) -> Records[FactsT]:
+    return replace(records, y=scale.scaled(_numbers(records.y)))
+
+
+def _encoded(task: TargetRange, records: LinearRecords[TargetRange]) -> LinearRecords[TargetRange]:
+    return replace(records, y=task.encode(records.y))
 
 
 def _numbers(y: np.ndarray) -> np.ndarray:
@@ -179,4 +209,4 @@ def _numbers(y: np.ndarray) -> np.ndarray:
 
 
 def _run_checks(records: Records[AnyMap]) -> None:
-    """Check nothing more: `_encoded` checks the targets when records are made."""
+    """Check nothing more: `_scaled` checks the targets when records are made."""

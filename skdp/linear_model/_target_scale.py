@@ -1,4 +1,4 @@
-"""The scale on which a regressor learns its targets."""
+"""The scale and the interval on which a regressor learns its targets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,29 @@ import numpy as np
 
 from skdp.support.validation import check_choice, check_size
 
-__all__ = ["TargetScale"]
+__all__ = ["TargetRange", "TargetScale"]
+
+
+@dataclass(frozen=True)
+class TargetRange:
+    """A public or released interval that targets are clipped to; losses see it as [−1, 1]."""
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """The target with code 0."""
+        return 0.5 * self.low + 0.5 * self.high
+
+    @property
+    def half_width(self) -> float:
+        """Units of the target per unit of the score."""
+        return 0.5 * self.high - 0.5 * self.low
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return clipped targets as numbers in [−1, 1]."""
+        return np.clip((np.clip(y, self.low, self.high) - self.middle) / self.half_width, -1.0, 1.0)
 
 
 @dataclass(frozen=True)

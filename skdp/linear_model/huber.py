@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import HuberRegressor
 
 from skdp.budget import BudgetHandle
-from skdp.linear_model._regressor import PrivateLinearRegressor, TargetRange
+from skdp.linear_model._regressor import PrivateLinearRegressor
+from skdp.linear_model._target_scale import TargetRange
 from skdp.losses import HuberLoss, Loss
 from skdp.samplers import Sampler
 from skdp.solvers import Solver
@@ -31,7 +32,8 @@ class DPHuberRegressor(PrivateLinearRegressor):
     ----------
     target_bounds : (float, float)
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
-        are clipped to it.
+        are clipped to it. If it is far too wide, `fit` finds a narrower one: see
+        :term:`target_bounds`.
     features : transformer or None, default None
         *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
         row at a time and learn nothing. X may then be a data frame with strings and missing values.
@@ -94,7 +96,8 @@ class DPHuberRegressor(PrivateLinearRegressor):
     intercept_ : float
         *Released*, in units of the targets.
     target_bounds_ : (float, float)
-        *Public.* The interval to which prediction clips.
+        *Public, or released* if a narrower range was found. The interval to which targets and
+        predictions are clipped.
 
     Notes
     -----

@@ -10,7 +10,7 @@ from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils import Tags
 
-from skdp.linear_model._regressor import TargetRange
+from skdp.linear_model._target_scale import TargetRange
 from skdp.linear_model.linear_regression import DPLinearRegression
 from skdp.losses import PoissonLoss
 from skdp.support.types import MatrixLike, VectorLike
@@ -36,7 +36,8 @@ class DPPoissonRegressor(DPLinearRegression):
     ----------
     target_bounds : (float, float)
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
-        are clipped to it.
+        are clipped to it. If it is far too wide, `fit` finds a narrower one: see
+        :term:`target_bounds`.
     features : transformer or None, default None
         *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
         row at a time and learn nothing. X may then be a data frame with strings and missing values.
@@ -98,7 +99,7 @@ class DPPoissonRegressor(DPLinearRegression):
     intercept_ : float
         *Released* likewise: the logarithm of the expected count of a row of zeros.
     target_bounds_ : (float, float)
-        *Public.* No prediction is above the upper bound.
+        *Public, or released* if a narrower range was found. No prediction is above the upper bound.
 
     Notes
     -----
@@ -129,6 +130,9 @@ class DPPoissonRegressor(DPLinearRegression):
                 f"{self.target_bounds!r}."
             )
         return target_range
+
+    def _narrowed(self, found: TargetRange) -> TargetRange:
+        return TargetRange(0.0, found.high)
 
     def _loss_of(self, task: TargetRange) -> PoissonLoss:
         return PoissonLoss(check_real("slope_bound", self.slope_bound, low=1e-6, high=1e6))

@@ -32,7 +32,8 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     ----------
     target_bounds : (float, float)
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
-        are clipped to it.
+        are clipped to it. If it is far too wide, `fit` finds a narrower one: see
+        :term:`target_bounds`.
     features : transformer or None, default None
         *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
         row at a time and learn nothing. X may then be a data frame with strings and missing values.
@@ -97,7 +98,8 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     intercept_ : float or ndarray of shape (n_quantiles,)
         *Released*, in units of the targets.
     target_bounds_ : (float, float)
-        *Public.* The interval to which prediction clips.
+        *Public, or released* if a narrower range was found. The interval to which targets and
+        predictions are clipped.
 
     Notes
     -----

@@ -11,8 +11,9 @@ from sklearn.linear_model import SGDRegressor
 from sklearn.utils.metaestimators import available_if
 
 from skdp.budget import BudgetHandle
-from skdp.linear_model._regressor import PrivateLinearRegressor, TargetRange
+from skdp.linear_model._regressor import PrivateLinearRegressor
 from skdp.linear_model._sgd import PrivateSGD, is_private
+from skdp.linear_model._target_scale import TargetRange
 from skdp.losses import HuberLoss, Loss, SquaredLoss
 from skdp.support.random import seed_of
 from skdp.support.types import MatrixLike, RandomState, VectorLike
@@ -36,7 +37,8 @@ class DPSGDRegressor(PrivateSGD[TargetRange], PrivateLinearRegressor):
     ----------
     target_bounds : (float, float)
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
-        are clipped to it.
+        are clipped to it. If it is far too wide, `fit` finds a narrower one: see
+        :term:`target_bounds`.
     features : transformer or None, default None
         *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
         row at a time and learn nothing. X may then be a data frame with strings and missing values.

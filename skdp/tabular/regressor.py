@@ -35,7 +35,8 @@ class DPTabularRegressor(DPLinearRegression):
         to lists, or one list for all columns. Other values belong to no category.
     target_bounds : (float, float)
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
-        are clipped to it.
+        are clipped to it. If it is far too wide, `fit` finds a narrower one: see
+        :term:`target_bounds`.
     max_weight : float or None
         *Public.* Private fits clip `sample_weight` to [0, max_weight]; the noise is proportional to
         it. ``None``: weights raise ValueError.

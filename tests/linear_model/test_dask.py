@@ -223,8 +223,16 @@ def test_a_pipeline_scales_and_learns_where_the_rows_are():
 def test_round_trips(solver, most, caplog):
     caplog.set_level(logging.DEBUG, "skdp.blocks")
     model, y = model_of(solver)
+    model.set_params(epsilon=0.5)  # without a search for the range of the targets
     model.fit(lazy(X), lazy(y))
     assert len(caplog.records) <= most
+
+
+def test_a_search_for_the_range_of_the_targets_is_one_more_round_trip(caplog):
+    caplog.set_level(logging.DEBUG, "skdp.blocks")
+    model, y = model_of("adassp")
+    model.fit(lazy(X), lazy(y))
+    assert len(caplog.records) == 4
 
 
 # -- what is refused -----------------------------------------------------------------------------

@@ -1,0 +1,169 @@
+"""A private search for the range of the targets within their bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from scipy.special import ndtri
+
+from skdp.data.exact_sums import counted
+from skdp.data.records import Facts, Records, Sums
+from skdp.linear_model._sample import LinearPlan
+from skdp.linear_model._target_scale import TargetRange
+from skdp.privacy import Event, GaussianCurve, GDPEvent
+from skdp.solvers import Problem
+from skdp.solvers.base import SCALE_MARGIN, RowCount, composed, rounded
+
+__all__ = ["SearchedPlan", "TargetSearch"]
+
+# No guarantee rests on the numbers below, but for `_REST_MARGIN`.
+_SIGNAL = 7.0  # the search's share of μ² is this number over n·μ, so that both gain from more rows
+_SHARE = 0.02  # of μ², if n is private
+_OF_SIZE, _OF_MEDIAN, _OF_SPREAD = 0.1, 0.3, 0.6  # of the search's μ²
+_HALVINGS = 14
+_CELLS = 2**_HALVINGS  # of the grid, between the bounds
+_SHORTENINGS = 5
+_RADII = 2**_SHORTENINGS
+_SHRINKING = 2.0**-0.4  # from radius to radius; the last of 32 is 3 cells or less
+_CERTAIN = 2.5  # standard deviations of a count
+_LEAST_OUTSIDE, _MOST_OUTSIDE = 0.005, 0.2  # shares of the targets
+_DEVIATIONS = 3.0  # of normal targets, to which the range extends
+_NARROW = 1.0 / 3.0  # of the bounds: a range that is not narrower than that is no gain
+_REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetSearch:
+    """A median of the targets and a radius around it, by bisection with noisy counts.
+
+    Each count is the number of targets in an interval, minus a public share of all targets. A
+    record that is added, removed or replaced changes it by at most 1; so does a person, whose rows
+    share one count. With N(0, 1/m²) added a count is m-Gaussian DP. The next interval depends on
+    noisy counts only, so that the squares add up to μ² (Dong, Roth and Su 2022, Corollary 2).
+    """
+
+    mu: float  # Gaussian-DP parameter of all counts together
+    n_known: int | None  # number of records if it is public or guessed, otherwise it is estimated
+
+    @classmethod
+    def plan(cls, n_known: int | None, mu: float) -> TargetSearch | None:
+        """Return a search with a small share of μ², or None if n·μ is known to be too small."""
+        share = _SHARE if n_known is None else min(0.5, _SIGNAL / (n_known * mu))
+        search = cls(mu=math.sqrt(share) * mu, n_known=n_known)
+        return search if n_known is None or search.can_find(n_known) else None
+
+    def can_find(self, n: float) -> bool:
+        """Return whether the noise is small enough for `n` records."""
+        return self._outside(n) <= _MOST_OUTSIDE
+
+    def rest(self, mu: float, delta: float) -> float:
+        """Return the remaining ε of a μ-Gaussian DP release, for the same δ."""
+        left = math.sqrt(mu * mu - self.mu * self.mu) * (1.0 - _REST_MARGIN)
+        return GaussianCurve(left).epsilon(delta)
+
+    def release(
+        self, bounds: TargetRange, records: Records[Facts], rng: np.random.Generator
+    ) -> TargetRange:
+        """Release a range within the bounds, or the bounds if none is found, from y."""
+        cells = counts_of(bounds, records)
+        below = np.concatenate([[0.0], np.cumsum(cells)])
+        n = RowCount(self.n_known, math.sqrt(_OF_SIZE) * self.mu).release(records, rng)
+        if not self.can_find(n):
+            return bounds
+        middle = self._median(below, rng)
+        radius = self._radius(below, middle, n, rng)
+        return bounds if radius is None else _within(bounds, middle, radius * self._reach(n))
+
+    def _outside(self, n: float) -> float:
+        """Return the share of targets outside of the interval that the noise can tell."""
+        return max(_LEAST_OUTSIDE, _CERTAIN * self._scale(_OF_SPREAD, _SHORTENINGS) / n)
+
+    def _reach(self, n: float) -> float:
+        """Return the factor from a radius without the outside to that of the range."""
+        return _DEVIATIONS / float(ndtri(1.0 - 0.5 * self._outside(n)))
+
+    def _scale(self, share: float, n_counts: int) -> float:
+        """Return the noise of each of `n_counts` counts that cost a share of the search's μ²."""
+        return math.sqrt(n_counts / share) / self.mu * (1.0 + SCALE_MARGIN)
+
+    def _median(self, below: np.ndarray, rng: np.random.Generator) -> int:
+        """Return the cell of the median, from *private* counts below each edge."""
+        scale, half = self._scale(_OF_MEDIAN, _HALVINGS), 0.5 * below[-1]
+        return _last(_CELLS, lambda cell: _noisy(below[cell] - half, scale, rng) < 0.0)
+
+    def _radius(
+        self, below: np.ndarray, middle: int, n: float, rng: np.random.Generator
+    ) -> float | None:
+        """Return the least radius around a cell with nearly all targets, None below the least."""
+        scale = self._scale(_OF_SPREAD, _SHORTENINGS)
+        radii = max(middle, _CELLS - 1 - middle) * _SHRINKING ** np.arange(_RADII)
+        radii, wanted = np.floor(radii).astype(int), (1.0 - self._outside(n)) * below[-1]
+
+        def has_enough(k: int) -> bool:
+            first, last = max(middle - radii[k], 0), min(middle + radii[k] + 1, _CELLS)
+            return _noisy(below[last] - below[first] - wanted, scale, rng) >= 0.0
+
+        chosen = _last(_RADII, has_enough)
+        return None if chosen == _RADII - 1 else float(radii[chosen]) + 0.5
+
+
+@dataclass(frozen=True)
+class SearchedPlan:
+    """The public plan of a search for the range of the targets, and of a fit to that range."""
+
+    search: TargetSearch
+    fit: LinearPlan
+
+    @property
+    def event(self) -> Event:
+        """The release."""
+        return composed((GDPEvent(self.search.mu), self.fit.event))
+
+    @property
+    def theorem(self) -> str:
+        """The statement that proves the event."""
+        return f"a range of the targets by noisy counts, then {self.fit.theorem}"
+
+    @property
+    def problem(self) -> Problem:
+        """The public facts about the fit."""
+        return self.fit.problem
+
+
+def counts_of(bounds: TargetRange, records: Records[Facts]) -> np.ndarray:
+    """Return *private* counts of targets in equal cells between the bounds; weights count as 1."""
+    return replace(records, weights=None).counts(partial(_counts, bounds))["cells"]
+
+
+def _counts(bounds: TargetRange, records: Records[Facts]) -> Sums:
+    cells = np.floor((bounds.encode(records.y) + 1.0) * (0.5 * _CELLS)).astype(np.intp)
+    shares = replace(records, weights=None).steps
+    return {"cells": counted(np.minimum(cells, _CELLS - 1), _CELLS, shares)}
+
+
+def _noisy(count: float, scale: float, rng: np.random.Generator) -> float:
+    return float(rounded(np.asarray(count + rng.normal(scale=scale)), scale))
+
+
+def _last(size: int, holds: Callable[[int], bool]) -> int:
+    """Return the last number below a power of two with a property, by bisection; 0 counts as one.
+
+    Numbers with the property come before those without it.
+    """
+    first, beyond = 0, size
+    while beyond - first > 1:
+        middle = (first + beyond) // 2
+        first, beyond = (middle, beyond) if holds(middle) else (first, middle)
+    return first
+
+
+def _within(bounds: TargetRange, middle: int, radius: float) -> TargetRange:
+    """Return the range around a cell, with a radius in cells, unless it is hardly narrower."""
+    ends = np.clip((middle + 0.5 + np.array([-radius, radius])) / _CELLS, 0.0, 1.0)
+    low, high = (bounds.low + (bounds.high - bounds.low) * ends).tolist()
+    found = TargetRange(low, high)
+    return found if 0.0 < found.half_width < _NARROW * bounds.half_width else bounds

@@ -1,0 +1,239 @@
+"""Bounds of the targets that are too wide: a narrower range is found privately."""
+
+import itertools
+
+import numpy as np
+import pytest
+from linear_models import HUBER, LAD, LEAST_SQUARES
+
+from skdp import (
+    DPAdditiveRegressor,
+    DPLinearRegression,
+    DPPoissonRegressor,
+    DPQuantileRegressor,
+    DPSGDRegressor,
+    DPTabularRegressor,
+    PrivacyBudget,
+)
+from skdp.accounting import gdp_mu
+from skdp.data.records import Records
+from skdp.linear_model._stages.target_search import TargetSearch, counts_of
+from skdp.linear_model._target_scale import TargetRange
+
+RIGHT = (-1.0, 1.0)
+WIDE = (-200.0, 200.0)
+every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+every_regressor = pytest.mark.parametrize("Model", [HUBER, LAD, LEAST_SQUARES])
+
+
+def data(n=4000):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, size=(n, 2))
+    return X, X @ [1.0, -0.5] + 0.1 * rng.normal(size=n)
+
+
+def found(model):
+    return model.target_bounds_
+
+
+@every_regressor
+@every_relation
+def test_wide_bounds_are_narrowed_and_the_fit_is_accurate(Model, neighboring):
+    """Of five halvings, two must err by 2.5 standard deviations of the noise: 4e-5 per fit.
+
+    A range without a fifth of the targets is less likely still.
+    """
+    X, y = data()
+    settings = {"epsilon": 2.0, "neighboring": neighboring, "target_bounds": WIDE}
+    model = Model(**settings).fit(X, y)
+    low, high = found(model)
+    assert np.mean((low <= y) & (y <= high)) >= 0.8
+    assert high - low < 0.1 * (WIDE[1] - WIDE[0])
+    assert model.score(X, y) > 0.2
+
+
+@every_relation
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 30.0])
+@pytest.mark.parametrize("delta", [1e-5, 1e-9])
+def test_search_and_fit_cost_what_was_asked_for(neighboring, epsilon, delta):
+    X, y = data()
+    settings = {"epsilon": epsilon, "delta": delta, "neighboring": neighboring}
+    model = DPLinearRegression(target_bounds=WIDE, **settings).fit(X, y)
+    assert "range of the targets" in model.privacy_.theorem
+    claimed = gdp_mu(epsilon, delta)
+    assert claimed * (1.0 - 1e-6) <= model.privacy_.gdp_mu <= claimed * (1.0 + 1e-12)
+    assert model.privacy_.epsilon(delta) <= epsilon * (1.0 + 1e-9)
+
+
+def test_a_budget_and_a_dry_run_charge_what_was_asked_for():
+    X, y = data()
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition="gdp")
+    model = DPLinearRegression(target_bounds=WIDE, budget=budget)
+    assert budget.price(model, X, y).epsilon == pytest.approx(1.0, rel=1e-6)
+    model.fit(X, y)
+    assert budget.history()[0]["epsilon"] == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DPLinearRegression(target_bounds=WIDE, epsilon=0.01),
+        DPLinearRegression(target_bounds=WIDE, solver="dp_sgd"),
+        DPLinearRegression(
+            target_bounds=WIDE, solver="exponential_mechanism", epsilon=1e-3, delta=0.0
+        ),
+        DPQuantileRegressor(target_bounds=WIDE, quantile=[0.5, 0.95]),
+        DPSGDRegressor(target_bounds=WIDE),
+    ],
+    ids=["small n·μ", "not Gaussian", "pure", "extreme quantiles", "sgd"],
+)
+def test_no_search_where_public_facts_speak_against_it(model):
+    model.fit(*data(1000))
+    assert found(model) == WIDE
+    assert "range of the targets" not in model.privacy_.theorem
+
+
+def test_an_estimate_of_a_private_small_number_ends_the_search():
+    """100 rows at ε = 0.1: the count has a standard deviation of 720 rows, 8,200 are needed."""
+    model = DPLinearRegression(target_bounds=WIDE, epsilon=0.1, neighboring="add_remove_one")
+    assert found(model.fit(*data(100))) == WIDE
+
+
+def test_right_bounds_are_kept():
+    """Uniform targets: a range of less than a third has less than half of them, 20 σ away."""
+    X, _ = data()
+    y = np.random.default_rng(1).uniform(*RIGHT, size=len(X))
+    assert found(DPLinearRegression(target_bounds=RIGHT, epsilon=2.0).fit(X, y)) == RIGHT
+
+
+@pytest.mark.parametrize("value", [0.0, 7.25, -200.0, 200.0])
+def test_equal_targets_leave_the_bounds(value):
+    """A range that is found by noise of 2.5 standard deviations still has the value in it."""
+    X, _ = data()
+    model = DPLinearRegression(target_bounds=WIDE, epsilon=2.0).fit(X, np.full(len(X), value))
+    low, high = found(model)
+    assert low <= value <= high
+
+
+def test_most_targets_at_one_value_do_not_hide_the_others():
+    """A tenth of the targets are 1, the others 0; at this ε a range leaves 0.5 % outside."""
+    X, _ = data(20_000)
+    y = (np.arange(len(X)) % 10 == 0).astype(float)
+    low, high = found(DPLinearRegression(target_bounds=WIDE, epsilon=20.0).fit(X, y))
+    assert low <= 0.0
+    assert high >= 1.0
+
+
+def test_bounds_at_the_limit_of_floating_point_are_kept():
+    X, _ = data()
+    y = np.full(len(X), 1e16)
+    low, high = found(DPLinearRegression(target_bounds=(1e16, 1e16 + 4.0)).fit(X, y))
+    assert low < high
+
+
+def test_counts_of_targets_are_found_around_zero():
+    X, _ = data(8000)
+    y = np.random.default_rng(1).poisson(3.0 * np.exp(X @ [2.0, -1.0]))
+    model = DPPoissonRegressor(target_bounds=(0, 5000), epsilon=2.0).fit(X, y)
+    low, high = found(model)
+    assert low == 0.0
+    assert 5.0 < high < 500.0
+    assert model.score(X, y) > 0.1
+
+
+def test_the_range_is_on_the_scale_of_the_transform_and_predictions_stay_within():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(4000, 1))
+    y = np.exp(5.0 + X[:, 0])
+    model = DPAdditiveRegressor(
+        bounds=(-1, 1), target_bounds=(-1e40, 1e40), target_transform="log", epsilon=2.0
+    ).fit(X, y)
+    low, high = found(model)
+    assert -31.0 < low < 5.0 < high < 31.0
+    assert model.score(X, y) > 0.5
+    assert model.predict(X).max() <= np.expm1(high) * (1.0 + 1e-9)
+
+
+def test_curves_in_unknown_bounds_and_a_sample_are_searched_too():
+    X, y = data(20_000)
+    common = {"target_bounds": WIDE, "epsilon": 3.0, "random_state": 0}
+    ranked = DPAdditiveRegressor(bounds="auto", **common).fit(X, y)
+    sampled = DPLinearRegression(subsample=0.5, **common).fit(X, y)
+    for model in (ranked, sampled):
+        assert found(model)[1] < 20.0
+        assert model.score(X, y) > 0.5
+        assert model.privacy_.epsilon(1e-5) <= 3.0 * (1.0 + 1e-9)
+    assert ranked.coef_noise_bound_ < 1.0  # in the units of the range, not of the bounds
+
+
+def test_rows_in_blocks_are_searched_as_in_memory():
+    da = pytest.importorskip("dask.array")
+    X, y = data()
+    model = DPLinearRegression(target_bounds=WIDE, solver="noisy_gd", random_state=0)
+    one = found(model.fit(X, y))
+    assert found(model.fit(da.from_array(X, chunks=(900, 2)), da.from_array(y, chunks=900))) == one
+    assert one != WIDE
+
+
+# -- sensitivity ---------------------------------------------------------------------------------
+
+
+def records_of(y, groups=None, weights=None):
+    y = np.asarray(y, dtype=float)
+    records = Records.of_rows(np.zeros((len(y), 1)), y, groups)
+    return (
+        records if weights is None else records.__class__(**{**vars(records), "weights": weights})
+    )
+
+
+def test_a_record_changes_each_count_by_at_most_one():
+    """By brute force: all intervals of cells, and all pairs of one record's targets."""
+    bounds, values = TargetRange(0.0, 1.0), [-1e300, 0.0, 1e-9, 0.4, 0.5, 1.0, 1e300]
+    counts = [counts_of(bounds, records_of([0.3, value])) for value in values]
+    counts.append(counts_of(bounds, records_of([0.3])))
+    for one, other in itertools.combinations(counts, 2):
+        below = np.concatenate([[0.0], np.cumsum(one - other)])
+        below = below[np.diff(below, prepend=np.inf) != 0.0]  # at the cells that differ, in order
+        inside = np.triu(below[None, :] - below[:, None])
+        for share in np.linspace(0.0, 1.0, 5):
+            assert np.abs(inside - share * below[-1]).max() <= 1.0
+
+
+def test_the_rows_of_a_person_share_one_count():
+    bounds, groups = TargetRange(0.0, 1.0), np.array([0, 0, 0, 1])
+    counts = counts_of(bounds, records_of([0.1, 0.5, 0.9, 0.5], groups))
+    assert counts.sum() == pytest.approx(2.0, abs=1e-8)
+    assert counts.max() <= 1.0 + 1 / 3
+    assert counts[: 2**13].sum() <= 1 / 3
+
+
+def test_a_person_with_many_rows_counts_as_one_record():
+    X, y = data()
+    people = np.arange(len(X)) // 2
+    model = DPLinearRegression(target_bounds=WIDE, epsilon=3.0, max_rows=2)
+    model.fit(X, y, groups=people)
+    low, high = found(model)
+    assert np.mean((low <= y) & (y <= high)) >= 0.8
+    assert model.privacy_.epsilon(1e-5) <= 3.0 * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("n", [None, 1000])
+def test_noise_of_the_counts_has_the_planned_size(n):
+    """m counts of scale σ cost m/σ²: all parts together at most the search's μ²."""
+    search = TargetSearch.plan(n, 1.0)
+    parts = [(search._scale(share, m), m) for share, m in ((0.1, 1), (0.3, 14), (0.6, 5))]
+    assert sum(m / scale**2 for scale, m in parts) <= search.mu**2
+    assert search.mu**2 == pytest.approx(0.02 if n is None else 0.007)
+
+
+@every_relation
+def test_features_that_a_count_chooses_are_fitted_after_one_search(neighboring):
+    """DPTabularRegressor counts first if n is private; the search follows, and is paid once."""
+    X, y = data(8000)
+    model = DPTabularRegressor(
+        bounds=(-0.5, 0.5), target_bounds=WIDE, epsilon=2.0, neighboring=neighboring
+    ).fit(X, y)
+    assert found(model)[1] < 20.0
+    assert model.score(X, y) > 0.5
+    assert gdp_mu(2.0, 1e-5) * (1.0 - 1e-6) <= model.privacy_.gdp_mu
+    assert model.privacy_.epsilon(1e-5) <= 2.0 * (1.0 + 1e-9)
