@@ -8,6 +8,7 @@ from typing import Any
 
 from skdp.budget.filters import Amount
 from skdp.exceptions import BudgetClosedError
+from skdp.ledger.totals import EVERY, PEAK
 from skdp.support.digits import at_least, at_most
 
 __all__ = ["as_html", "as_text", "show"]
@@ -18,9 +19,8 @@ _CELLS, _DIGITS = 20, 4
 def show(budget: Any, view: Callable[[str, float, str], str]) -> str:
     """Return a display of a budget, or say that its ledger is closed."""
     try:
-        parts = [row["part"] for row in budget.history()]
         spent = budget.spent
-        account = _account(spent, budget.remaining, _releases(parts))
+        account = _account(spent, budget.remaining, _releases(budget))
         if view is as_html:  # it has room for the head
             account += f"; head {budget.head}"
     except BudgetClosedError:
@@ -46,12 +46,21 @@ def as_html(name: str, filled: float, account: str) -> str:
     return f'<div style="{style}"><code>{escape(name)}</code>{bar}<small>{account}</small></div>'
 
 
-def _releases(parts: list[str | None]) -> str:
-    releases = "1 release" if len(parts) == 1 else f"{len(parts)} releases"
-    named = len({*parts} - {None})
+def _releases(budget: Any) -> str:
+    """Return the number of releases and where they were; of a share the ledger has no number.
+
+    The ledger's sums say so, without a look at its rows, of which there may be many.
+    """
+    scopes = budget._ledger.scopes(budget._account)
+    number = budget._ledger.head().number if scopes else 0
+    releases = "1 release" if number == 1 else f"{number} releases"
+    releases = "releases" if scopes and budget._account else releases
+    named = len(scopes - {EVERY, PEAK})
     if not named:
         return releases
-    return f"{releases} on {named} part{'s' if named > 1 else ''}{' and on all' * (None in parts)}"
+    return (
+        f"{releases} on {named} part{'s' if named > 1 else ''}{' and on all' * (EVERY in scopes)}"
+    )
 
 
 def _account(spent: Amount, left: Amount, releases: str) -> str:

@@ -111,7 +111,9 @@ class PrivacyBudget(BudgetHandle):
             self._folder = TemporaryFolder()  # lives as long as self
             path = self._folder.ledger
         terms = rule.stored_terms(self._neighboring, self._unit)
-        self._ledger = Ledger(place_of(path), terms, rule.costs, rule.nothing)
+        is_temporary = self._folder is not None
+        costs = rule.costs, rule.nothing
+        self._ledger = Ledger(place_of(path), terms, *costs, is_temporary=is_temporary)
         self._ledger.create()
         self._filter = replace(rule, orders=tuple(loads(str(self._ledger.terms["orders"]))))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
+from skdp.ledger.chain import Head, head_of
 from skdp.ledger.release import Release
 from skdp.ledger.store import Ledger, SpendRequest
 from skdp.ledger.totals import Totals, accounts_of, all_totals
@@ -83,6 +84,12 @@ class DryRun(Ledger):
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
         return self._sums.get(account, Totals())
+
+    def scopes(self, account: str = "") -> set[str]:
+        return {*self.totals(account).scopes}
+
+    def head(self) -> Head:
+        return head_of(self.terms, self._releases)
 
     def open_account(self, name: str, epsilon: float, delta: float) -> None:
         """Accept every share."""

@@ -18,7 +18,8 @@ __all__ = ["Connections", "clear_errors", "connect", "replaced", "uri_of"]
 
 _WAIT_SECONDS = 60.0
 _SMALLEST = 512  # bytes of the smallest SQLite database
-_PRAGMAS = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "wal_autocheckpoint=1")
+_DURABLE = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON")
+_TEMPORARY = ("synchronous=OFF",)  # it is removed with its budget, so flushing is of no use
 
 
 class Connections:
@@ -28,8 +29,9 @@ class Connections:
     file is noticed before anything is read.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, is_temporary: bool) -> None:
         self.path = path
+        self.is_temporary = is_temporary
         self._local = threading.local()
         self._own: weakref.WeakSet[_Session] = weakref.WeakSet()
         self._first_file: tuple[int, int] | None = None
@@ -68,7 +70,7 @@ class Connections:
             raise replaced(self.path)
         session = getattr(self._local, "session", None)
         if session is None or not session.is_usable():
-            session = self._local.session = _Session(self.path, file)
+            session = self._local.session = _Session(self.path, file, self.is_temporary)
             close_before_fork(session)
             self._own.add(session)
         session.check_size(found.st_size)
@@ -83,12 +85,13 @@ class _Session:
     and other processes would not see the locks of this connection.
     """
 
-    def __init__(self, path: str, file: tuple[int, int]) -> None:
+    def __init__(self, path: str, file: tuple[int, int], is_temporary: bool) -> None:
         self.path = path
         self.file = file
         self.process = os.getpid()
         self.size = 0
-        self.connection: Any = connect(path, "rw" if os.access(path, os.W_OK) else "ro")
+        mode = "rw" if os.access(path, os.W_OK) else "ro"
+        self.connection: Any = connect(path, mode, is_temporary)
         self.companions = _companions(path)
 
     def is_usable(self) -> bool:
@@ -127,12 +130,13 @@ class _Session:
                 self.close()
 
 
-def connect(path: str, mode: str) -> sqlite3.Connection:
+def connect(path: str, mode: str, is_temporary: bool) -> sqlite3.Connection:
     """Open the database at `path`; mode ``"ro"``, ``"rw"`` or ``"rwc"``.
 
     Each commit is copied from the log into the database at once, or with the next commit if a
     reader is active. So deleting the log does not delete spends. This costs one more flush; a
-    rollback journal costs three, and blocks readers.
+    rollback journal costs three, and blocks readers. A temporary ledger is not flushed to the disk:
+    it survives the end of a process, but not of the machine.
     """
     with clear_errors(path):
         connection = sqlite3.connect(
@@ -142,7 +146,8 @@ def connect(path: str, mode: str) -> sqlite3.Connection:
             isolation_level=None,
             check_same_thread=False,
         )
-        for pragma in _PRAGMAS:
+        durability = _TEMPORARY if is_temporary else _DURABLE
+        for pragma in (*durability, "wal_autocheckpoint=1"):
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("PRAGMA schema_version")  # the first read opens the log
         return connection

@@ -30,9 +30,9 @@ _IN_JSON = ("event", "renyi")  # columns of format 1
 class FileStorage(Storage):
     """An SQLite database, which each thread and process opens once; its address is a path."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, is_temporary: bool = False) -> None:
         super().__init__(address)
-        self.connections = Connections(address)
+        self.connections = Connections(address, is_temporary)
 
     def make(self, action: Callable[[Tables], None]) -> None:
         with (
@@ -66,9 +66,12 @@ class FileStorage(Storage):
     def close(self) -> None:
         self.connections.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"is_temporary": self.connections.is_temporary}
+
     def _open_or_make(self) -> sqlite3.Connection:
         refuse_foreign(self.address)
-        return connect(self.address, "rwc")
+        return connect(self.address, "rwc", self.connections.is_temporary)
 
     def _check_pages(self, connection: sqlite3.Connection) -> None:
         if (state := connection.execute("PRAGMA quick_check").fetchone()[0]) != "ok":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from skdp.ledger.tables import Tables
 
@@ -51,8 +51,8 @@ class Storage(ABC):
     def close(self) -> None:
         """Close the connections of this process; the next use opens new ones."""
 
-    def __getstate__(self) -> dict[str, str]:
+    def __getstate__(self) -> dict[str, Any]:
         return {"address": self.address}
 
-    def __setstate__(self, state: dict[str, str]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]

@@ -55,9 +55,9 @@ class SpendRequest:
     number: int
 
 
-def _storage_at(path: str) -> Storage:
+def _storage_at(path: str, is_temporary: bool) -> Storage:
     if not is_address(path):
-        return FileStorage(path)
+        return FileStorage(path, is_temporary)
     try:
         from skdp.ledger.server.storage import ServerStorage
     except ImportError as error:
@@ -87,6 +87,9 @@ class Ledger:
         Returns the numbers that a release adds to the running totals.
     nothing : tuple of numbers
         The running totals of an empty ledger.
+    is_temporary : bool
+        Whether the file ends with the budget that made it, so that flushing it to the disk is of no
+        use. Never for a path that a user named.
     """
 
     def __init__(
@@ -95,8 +98,10 @@ class Ledger:
         terms: dict[str, object],
         cost: Callable[[Release], Amounts] = _free,
         nothing: Amounts = (),
+        *,
+        is_temporary: bool = False,
     ) -> None:
-        self.storage = _storage_at(path)
+        self.storage = _storage_at(path, is_temporary)
         self.terms: dict[str, object] = _DEFAULTS | terms
         self.cost = cost
         self.nothing = nothing
@@ -144,6 +149,10 @@ class Ledger:
     def totals(self, account: str = "", part: str | None = None) -> Totals:
         """Return the running totals of an account that a release on `part` needs."""
         return self._read(lambda tables: self._totals(tables, account, part))
+
+    def scopes(self, account: str = "") -> set[str]:
+        """Return the keys of all sums of an account; none if nothing was spent from it."""
+        return self._read(lambda tables: tables.scopes(account))
 
     def head(self) -> Head:
         """Return the number of releases, and the hash of all of them and the terms."""

@@ -146,6 +146,11 @@ class Tables(ABC):
         with self.damage("its totals"):
             return Totals({scope: read(amounts) for scope, amounts in rows})
 
+    def scopes(self, account: str) -> set[str]:
+        """Return what the sums of an account are of; none if nothing was spent from it."""
+        rows = self.execute("SELECT scope FROM totals WHERE account = ?", (account,))
+        return {scope for (scope,) in rows}
+
     def all_totals(self) -> dict[str, Totals]:
         """Return the stored sums of every account."""
         totals: dict[str, Totals] = {}

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -183,7 +184,20 @@ def test_a_connection_may_outlive_the_modules_of_an_interpreter_that_ends(monkey
 def test_a_connection_is_never_pickled(tmp_path):
     ledger = in_budget(tmp_path / "study.db")._ledger
     ledger.releases()
-    assert ledger.storage.__getstate__() == {"address": str(tmp_path / "study.db")}
+    expected = {"address": str(tmp_path / "study.db"), "is_temporary": False}
+    assert ledger.storage.__getstate__() == expected
+
+
+@pytest.mark.parametrize("is_temporary", [True, False])
+def test_only_a_temporary_ledger_is_not_flushed(is_temporary, tmp_path):
+    budget = in_budget(None if is_temporary else tmp_path / "study.db")
+    for handle in (budget, budget.share(epsilon=0.5), pickle.loads(pickle.dumps(budget))):
+        with handle._ledger.storage.connections.use() as connection:
+            (level,) = connection.execute("PRAGMA synchronous").fetchone()
+        assert level == (0 if is_temporary else 2)
+    named = in_budget(budget._ledger.path)
+    with named._ledger.storage.connections.use() as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
 
 
 @pytest.mark.parametrize("n", [1, 60])
@@ -195,6 +209,8 @@ def test_a_spend_reads_no_rows(n, monkeypatch, place):
     monkeypatch.setattr(Tables, "releases", None)
     budget.spend(cost, delta=0.0, name="a fit")
     assert budget.spent.epsilon > 0.0
+    assert f"in {n + 1} releases;" in str(budget)
+    assert budget._repr_html_().count("head") == 1
 
 
 def test_threads_go_on_while_another_forks(place):
