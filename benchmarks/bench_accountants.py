@@ -1,4 +1,4 @@
-"""How tight and how fast are the accountants, beside those that others have released?
+"""Tightness and speed of the accountants, compared with those of other libraries.
 
 One run, one table: ε at δ, add/remove neighbors, and milliseconds, nothing cached: the median of
 three, or one if that is slow. Peers that cannot be imported are named and skipped:

@@ -1,4 +1,4 @@
-"""Test accuracy, log-loss and calibration error by defaults alone, beside asked accuracies.
+"""Test accuracy, log-loss and calibration error with defaults, compared with target accuracies.
 
 Usage: python benchmarks/bench_accuracy.py [--data FOLDER] [--seeds 40] [--only NAME]
        [--solver NAME] [--smallest]

@@ -5,7 +5,7 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/bench_audit.py [--audits 1000] [--fit
 The claim is the μ of (ε, 1e-5). Exact scores are Gaussian, with the μ claimed or, for noise of half
 the standard deviation, twice it: the worst that a claim allows. Fits are logistic regressions on
 two data sets that differ in a label; the attack has the score of that row. Runs are those on both
-data sets together, each drawn by a coin. The last table has what one run proves.
+data sets together, each chosen with probability ½. The last table is for audits with one run.
 """
 
 import argparse

@@ -5,9 +5,9 @@ Usage: python benchmarks/bench_coordinate_descent.py [--data FOLDER] [--repeats 
 
 FOLDER holds adult.data.csv.gz, bank-full.csv.gz and cylinder-bands.csv.gz; without it
 scikit-learn's breast cancer data are used. In the first table each
-step of one coefficient has the guarantee (1, 0.1) for itself, as in Table 3 of Selvi, Liu and
-Wiesemann: that is none for the model, and there to compare kinds of noise. In the second all steps
-together are (ε, δ)-DP, and more of them have more noise each.
+step of one coefficient is (1, 0.1)-DP by itself, as in Table 3 of Selvi, Liu and Wiesemann. This is
+no guarantee for the model; it compares kinds of noise. In the second table all steps together are
+(ε, δ)-DP, so the noise of a step grows with their number.
 """
 
 import argparse

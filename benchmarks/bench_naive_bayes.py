@@ -3,11 +3,10 @@
 Usage: python benchmarks/bench_naive_bayes.py --data FOLDER [--repeats 20]
        python benchmarks/bench_naive_bayes.py --smallest
 
-FOLDER holds adult.data.csv.gz, bank-full.csv.gz and cylinder-bands.csv.gz; the smallest setting
-needs none of them. Selvi, Liu and
-Wiesemann give every number the guarantee (1, 0.1), which is none for the model: the first table
-repeats that, so that kinds of noise can be compared as in their Table 2. In the second all numbers
-together are (ε, δ)-DP.
+FOLDER contains adult.data.csv.gz, bank-full.csv.gz and cylinder-bands.csv.gz; the smallest setting
+needs none of them. In the first table every number is (1, 0.1)-DP by itself, to compare kinds of
+noise as in Table 2 of Selvi, Liu and Wiesemann. This is no guarantee for the model. In the second
+table all numbers together are (ε, δ)-DP.
 """
 
 import argparse

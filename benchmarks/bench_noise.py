@@ -2,9 +2,9 @@
 
 Usage: python benchmarks/bench_noise.py [--figure noise.png] [--smallest]
 
-Every kind is calibrated for all numbers together, each of which one record moves by at most 1.
-With few numbers noise without tails is least, with many Gaussian noise; "auto" follows the lower
-edge.
+Every kind is calibrated for all numbers together. One record changes each number by at most 1. For
+few numbers, noise with bounded support is smallest, and for many numbers Gaussian noise. "auto"
+selects the smallest.
 """
 
 import argparse

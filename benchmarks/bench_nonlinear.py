@@ -3,11 +3,11 @@
 Usage: python benchmarks/bench_nonlinear.py [--data FOLDER] [--seeds 3] [--only NAME]
        [--models NAME ...] [--smallest]
 
-FOLDER holds magic04, Adult, the bank and the housing files; without it scikit-learn's digits are
-used, of which 10 pixels of each image. Accuracy, of the bank the area under the ROC curve, R² of
-housing, and seconds of CPU a fit. Splits and noise are seeded by the same number. The relation is
-add_remove_one; nothing is hinted. DP-EBM is optional: it needs interpret-core, which may want
-other versions of packages, and so an environment of its own where skdp is installed as well.
+FOLDER contains magic04, Adult, the bank and the housing files. Without it, 10 pixels of each of
+scikit-learn's digits are used. The table shows accuracy (bank: area under the ROC curve; housing:
+R²) and CPU seconds per fit. The same number seeds splits and noise. The relation is add_remove_one
+without n_samples_hint. DP-EBM is optional: it needs interpret-core, which may need other versions
+of packages. Install it with skdp in a separate environment.
 """
 
 import argparse

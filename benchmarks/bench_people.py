@@ -1,11 +1,11 @@
-"""How good a fit is where a person has several rows and all of them are protected together.
+"""Accuracy of fits that protect all rows of a person together.
 
 Usage: OMP_NUM_THREADS=2 python benchmarks/bench_people.py [--runs 40] [--smallest]
 
-Persons have 1 to 20 rows (geometric, 0.18) of 15 columns, of which the share `icc` of the variance
-is the person's own; labels follow a noisy linear rule. Printed is the accuracy on new persons, in
-means over runs with the standard error of the first model's. "rows as records" has a guarantee of
-one row, which says little of a person: it is what the unit costs. δ = 1e-5, under replace_one.
+Persons have 1 to 20 rows (geometric, 0.18) of 15 columns. `icc` is the share of the variance that
+lies between persons. Labels follow a noisy linear rule. The table shows the mean accuracy on new
+persons, with the standard error of the first model. "rows as records" has a guarantee for one row
+only; the difference is the cost of the unit. δ = 1e-5, under replace_one.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""R² on held-out rows by defaults alone, beside the figures that were asked for.
+"""R² on held-out rows with defaults, compared with target values.
 
 Usage: python benchmarks/bench_regression.py [--data FOLDER] [--seeds 60] [--data-norm 1]
        [--smallest]

@@ -1,10 +1,10 @@
 """
-What do the same releases cost together?
-========================================
+How tight are accountants for repeated releases?
+================================================
 
-Each accountant says what it can prove. Left: a Gaussian release is repeated; the exact cost is
-known. Right: an ε-DP release of which nothing else is known is repeated; again the exact cost is
-known. One data set, one δ.
+Each curve is the upper bound of one accountant. Left: a repeated Gaussian release. Right: a
+repeated ε-DP release, with no other information about it. The exact cost is known in both cases.
+All releases are on one data set, with one δ.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 What has an additive model learned?
 ===================================
 
-Each column has a curve of its own. Features of public bounds cost no privacy, so the model costs
-what a linear one does; the bands show its noise.
+A generalized additive model (GAM) has one curve per column. The features depend on public bounds
+only and cost no privacy, so the model has the cost of a linear model. Bands show the noise.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ buys = (score + rng.logistic(size=n) > 0).astype(int)
 X = np.column_stack([age, income, region])
 
 # %%
-# Bounds come from knowledge. Incomes are amounts: on a logarithmic scale, generous bounds cost
-# little, and the unit says where it turns from a straight line into a logarithm.
+# Bounds come from public knowledge. Incomes are on a logarithmic scale, where generous bounds cost
+# little. The scale is almost linear below the unit and logarithmic above it.
 model = DPAdditiveClassifier(
     epsilon=1.0,
     bounds={0: (18, 90), 1: (0, 1e7)},
@@ -41,8 +41,8 @@ print(f"additive {model.score(X[n // 2 :], buys[n // 2 :]):.3f}")
 print(f"straight {straight.score(scaler.transform(X[n // 2 :]), buys[n // 2 :]):.3f}")
 
 # %%
-# The truth is dashed, on the scale of the first curve. A band is about 95 % of the privacy noise;
-# sampling error is not in it.
+# Dashed lines are the true effects, on the scale of the first curve. Bands cover about 95 % of the
+# privacy noise. They do not cover the sampling error.
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
 display = AdditiveEffectsDisplay.from_estimator(model, terms=["0", "1", "2"], ax=axes)
 grid = np.linspace(18, 90, 101)
@@ -54,7 +54,7 @@ axes[1].set(title="income", xlabel="income (per year)", ylabel=effect)
 axes[2].set(title="region", xlabel=effect, ylabel="region")
 
 # %%
-# The parts of a score add up to it.
+# The contributions of the columns add up to the score.
 parts = model.explain_local(X[:3])
 print(np.round(np.column_stack([parts, parts.sum(axis=1) + model.intercept_]), 2))
 print(np.round(model.decision_function(X[:3]), 2))

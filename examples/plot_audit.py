@@ -2,14 +2,16 @@
 Does an audit catch a bug?
 ==========================
 
-Does an attack find out that noise is half of what it should be?
+An audit of an estimator with half of the required noise.
 
-An attack sees 600 fits, each to one of two data sets that differ in one label, and accuses the
-first of them wherever a score is above a threshold. The colored line shows, for every threshold,
-how often it accuses wrongly and how often it misses. The black line is the trade-off function of
-the claim: no attack gets below it. The right estimator stays above, but for chance; a copy in which
-somebody halved the noise does not. The p-value takes chance into account: if the claim is true, it
-is below 1 % in one audit of a hundred at most.
+An attack sees 600 fits, each to one of two data sets that differ in one label. If the score of a
+fit exceeds a threshold, the attack guesses the first data set. The colored line shows the false
+positive and false negative rates for all thresholds. The black line is the trade-off function of
+the claim.
+
+If the claim is true, no attack is below the black line, except by chance. The correct estimator
+stays above the line, and a copy with half of the noise does not. The p-value accounts for chance:
+if the claim is true, it is below 1 % in at most one of a hundred audits.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +34,7 @@ def fit(labels, epsilon, noise=None):
 
 
 # %%
-# Half of the noise is twice the μ. The bug is a larger ε than the one that is claimed.
+# Half of the noise means twice the μ, so the true ε is larger than the claimed one.
 twice = epsilon_for(accuracy=(0.764, 0.5), delta=1e-5)  # Φ(μ), where the claim has Φ(μ/2)
 claim = fit(y, 3.0).privacy_
 print(f"claimed: mu = {claim.gdp_mu:.2f}; with the bug: mu = {gdp_mu(twice, 1e-5):.2f}")

@@ -1,13 +1,13 @@
 """
-Are the probabilities right?
-============================
+Does private calibration correct probabilities?
+===============================================
 
-Naive Bayes takes columns for independent. Where they are not, it counts the same evidence several
-times and is far too sure. Can that be mended under privacy?
+Naive Bayes assumes independent columns. If columns are dependent, it counts the same evidence
+several times, and its probabilities are over-confident.
 
-Each point is a tenth of new records: what the model said on average, and how many of them were of
-the class. The dashed line is where both are the same. Calibration reads other records than the
-model did, pays for one histogram of scores, and maps what is said to what is so.
+Each point is a tenth of new records: the mean predicted probability, and the share of the class.
+On the dashed line both are equal. Private calibration uses other records than the model. It spends
+on one histogram of scores and learns a map from scores to probabilities.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,8 @@ y = (hidden @ [1.0, -0.6] + rng.logistic(size=n) > 0).astype(int)
 learn, calibrate, new = slice(0, 10_000), slice(10_000, 20_000), slice(20_000, n)
 
 # %%
-# A record is learned from or calibrates, never both. In two partitions of one budget the costs do
-# not add up.
+# Each record is used for learning or for calibration, never for both. The two partitions share one
+# budget, and their costs do not add up.
 budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
 own = budget.at(partition="learn")
 model = DPGaussianNB(bounds=(-4, 4), classes=(0, 1), epsilon=1.0, budget=own)
@@ -38,7 +38,7 @@ calibrated.fit(X[calibrate], y[calibrate])
 print(budget)
 
 # %%
-# Before and after, on records of neither partition.
+# Before and after calibration, on records of neither partition.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 ways = {"naive Bayes": (model, "#c0392b"), "calibrated": (calibrated, "#2b6ca3")}
 for name, (fitted, color) in ways.items():

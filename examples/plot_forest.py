@@ -1,10 +1,10 @@
 """
-What does a forest see that curves do not?
-==========================================
+When is a private forest better than an additive model?
+=======================================================
 
-A sum of one curve a column cannot say that a region matters. The leaves of random trees can, and
-cost no more: trees are drawn from public bounds and a public seed, and only their leaves are
-learned from the data, all at once.
+A sum of one curve per column cannot represent interactions. The leaves of random trees can, at the
+same privacy cost: the trees depend on public bounds and a public seed only, and one fit learns the
+values of all leaves.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ X = rng.uniform(-1, 1, size=(20_000, 2))
 y = (rng.random(len(X)) < chance(X)).astype(int)
 
 # %%
-# The same budget for each model, but for the last. At a tenth of ε, what is left of the spiral is
-# what many rows agree on.
+# All models except the last have the same ε. At a tenth of this ε, only those parts of the spiral
+# remain that contain many rows.
 models = {
     "additive, ε = 1": DPAdditiveClassifier(epsilon=1.0, bounds=(-1, 1)),
     "forest, ε = 1": DPRandomForestClassifier(epsilon=1.0, bounds=(-1, 1)),
@@ -41,7 +41,7 @@ for name, model in models.items():
     pictures[f"{name}: {right:.0%} right"] = model.predict_proba(grid)[:, 1]
 
 # %%
-# Shares of right decisions are of the better class at each point of the square.
+# The percentages are the shares of points where the model predicts the more probable class.
 figure, axes = plt.subplots(1, 4, figsize=(12, 3.4), layout="constrained", sharey=True)
 for ax, (name, picture) in zip(axes, pictures.items(), strict=True):
     image = ax.imshow(

@@ -2,11 +2,12 @@
 How does k-means find its clusters through noise?
 =================================================
 
-Dots are records in 15 clusters. A white cross is the true center of a cluster, and a black ring is
-a center that was found. A fit first releases noisy counts in a grid. It clusters made-up rows with
-these counts. Restarts of that clustering cost nothing more. Then the fit makes three noisy
-steps on the records. Each color is the region of one center. The inertia, in percent of the inertia
-of a single center, is computed from the records and only for the picture.
+Dots are records in 15 clusters. White crosses are the true centers, and black rings are the centers
+of the fit. Each color is the region of one center.
+
+A fit first releases noisy counts in a grid and clusters synthetic rows with these counts. Restarts
+of this clustering cost nothing. Then the fit makes three noisy steps on the records. The inertia is
+in percent of the inertia of a single center. It is computed from the records for this figure only.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +30,8 @@ ways = {
 }
 
 # %%
-# At ε = 0.1 some centers share a cluster, or serve two. At ε = 1 nearly every cluster has its own,
-# close to where the records' mean is.
+# At ε = 0.1 some clusters have two centers, and some centers cover two clusters. At ε = 1 nearly
+# every cluster has its own center, close to the mean of its records.
 across, up = np.meshgrid(np.linspace(-12, 12, 300), np.linspace(-10, 10, 250))
 everywhere = np.column_stack([across.ravel(), up.ravel()])
 colors = plt.get_cmap("tab20")(np.arange(20) % 20)[:15]
@@ -53,5 +54,5 @@ for panel, (title, model) in zip(panels, ways.items(), strict=True):
 plt.show()
 
 # %%
-# Both private fits came out of one budget.
+# Both private fits spend from one budget.
 print(budget)

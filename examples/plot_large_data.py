@@ -1,14 +1,16 @@
 """
-What do data tell that stay where they are?
-===========================================
+How do private statistics work on a Dask cluster?
+=================================================
 
-What comes to the analyst of four million events that no single process holds?
+Private maps and clusters of four million events, which no single process holds.
 
-Events of a made-up town are drawn block by block by the workers of a cluster, and stay there: only
-counts and sums of whole blocks travel, and noise is added to their totals. On the left is a map of
-8000 cells at ε = 0.5, in the middle the same at ε = 0.01. Of so many events even that leaves the
-town as it is; in cells that are empty, noise of either sign shows as speckles. On the right are
-the regions of 12 centers that k-means places at ε = 0.5, by seven reads of all blocks.
+The workers of a cluster generate the events of a synthetic town block by block. The events stay on
+the workers. Only counts and sums of whole blocks are sent to the driver, which adds noise to the
+totals.
+
+Left: a map of 8000 cells at ε = 0.5. Middle: the same map at ε = 0.01. With this many events the
+town is still visible, and the noise shows as speckles in empty cells. Right: the regions of 12
+k-means centers at ε = 0.5, after seven reads of all blocks.
 """
 
 import logging
@@ -43,8 +45,8 @@ def events(block, block_info=None):
 
 
 # %%
-# Two workers are threads of one process here; leave ``processes=False`` out to have processes, or
-# give `Client` the address of a cluster. Nothing else changes, and not a bit of the releases.
+# Here two workers are threads of one process. Leave out ``processes=False`` to use processes, or
+# pass the address of a cluster to `Client`. The releases stay the same, bit for bit.
 bounds = {0: (-6.0, 6.0), 1: (-4.0, 4.0)}  # public: the limits of the map
 edges = [np.linspace(-6, 6, 111), np.linspace(-4, 4, 74)]
 budget = PrivacyBudget(epsilon=1.5, delta=1e-9)

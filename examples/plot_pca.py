@@ -1,14 +1,13 @@
 """
-What does noise leave of principal components?
+How accurate are private principal components?
 ==============================================
 
-What is left of a picture when the directions that it is drawn with are released under differential
-privacy?
+Principal components of handwritten digits, released under differential privacy.
 
-Each row of pictures shows a direction in which handwritten digits vary most, 64 pixels of it: on
-the left as it is, then as it is released at growing ε. Blue and red are only opposite signs. At
-ε = 0.1 there is noise; at ε = 1 the strokes are there. The curve below says how much of the
-variance ten such directions capture.
+Each row of images shows a principal component of 64 pixels: on the left the exact one, then
+releases at growing ε. Blue and red are opposite signs. At ε = 0.1 the components are mostly noise.
+At ε = 1 the strokes are visible. The curve below shows the share of the variance that ten
+components capture.
 """
 
 import matplotlib.pyplot as plt
@@ -49,9 +48,9 @@ for place, panel in enumerate(panels[:, 0]):
 plt.show()
 
 # %%
-# The variance that ten such directions capture, a mean of eight fits. Under ``add_remove_one`` the
-# number of digits is private too, and yet there is less noise: a record can only be there or not,
-# where under ``replace_one`` it can turn into another.
+# The variance captured by ten components, a mean of eight fits. Under ``add_remove_one`` the number
+# of digits is private too, but the noise is smaller: a record is only added or removed, whereas
+# ``replace_one`` replaces it by another record.
 figure, axes = plt.subplots(figsize=(6.6, 4.0), layout="constrained")
 epsilons = np.geomspace(0.05, 10.0, 9)
 for neighboring, color in (("replace_one", "#2b6ca3"), ("add_remove_one", "#c0504d")):

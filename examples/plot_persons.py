@@ -2,12 +2,12 @@
 What does it cost to protect whole persons?
 ===========================================
 
-Patients come several times, and each visit is a row. What does a guarantee about one row say about
-them, and what is lost where all of their rows are protected together?
+Each visit of a patient is a row. The figure compares guarantees for one row with guarantees for all
+rows of a patient.
 
-On the left is what an attacker finds out about a patient with ten visits: how many of those who are
-in the data a test finds, for each share of others that it accuses. On the right is the accuracy on
-new patients: dots are six fits at each ε, lines their means.
+Left: the share of members that an attacker finds, against the share of others accused, for a
+patient with ten visits. Right: the accuracy on new patients. Dots are six fits at each ε, and lines
+are their means.
 """
 
 import matplotlib.pyplot as plt
@@ -33,8 +33,8 @@ X, y, patient = clinic(800)
 X_new, y_new, _ = clinic(4000)
 
 # %%
-# With ``groups`` the guarantee covers a person, with all of their rows. Without, ten rows of one
-# person are ten times as exposed, in μ, by group privacy.
+# With ``groups`` the guarantee covers all rows of a person. Without ``groups``, the μ for a person
+# with ten rows is ten times as large, by group privacy.
 person = DPLogisticRegression(epsilon=1.0, classes=(0, 1)).fit(X, y, groups=patient)
 record = DPLogisticRegression(epsilon=1.0, classes=(0, 1)).fit(X, y)
 print(person.privacy_, record.privacy_, sep="\n\n")
@@ -42,7 +42,7 @@ ten_rows = PrivacyGuarantee(GDPEvent(VISITS * record.privacy_.gdp_mu), "replace_
 promises = {"patients protected": person.privacy_, "rows protected": ten_rows}
 
 # %%
-# Left: below the curve is what no attack exceeds. Right: the price, which is small here, as a
+# Left: no attack can be above the curve. Right: the loss of accuracy is small here, because a
 # person counts as one row and the noise is the same.
 colors = {"patients protected": "#2b6ca3", "rows protected": "#c0392b"}
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")

@@ -2,9 +2,10 @@
 How accurate is each solver at a given ε?
 =========================================
 
-With ``--data FOLDER`` on Adult: is an income above 50 000 dollars a year? FOLDER holds
-a9a.libsvm.gz and a9a.t.libsvm.gz, its one-hot coding. Without it on scikit-learn's
-digits, as a stand-in: is a digit above 4? Both data sets are public; the scores are exact.
+With ``--data FOLDER``, the example uses Adult and predicts whether an income is above 50 000
+dollars a year. FOLDER must contain a9a.libsvm.gz and a9a.t.libsvm.gz, the one-hot encoded data.
+Otherwise the example uses scikit-learn's digits and predicts whether a digit is above 4. Both data
+sets are public, and the scores are exact.
 """
 
 import argparse

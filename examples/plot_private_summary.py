@@ -2,10 +2,9 @@
 How much does privacy change a histogram?
 =========================================
 
-The bars are 15 released counts, of which one record moves two by one. The lines on them hold the
-true counts, all fifteen at once, with probability 95 %: they follow from the distribution of
-the noise and cost nothing more. The outline is the truth, which only the owner of the data may
-draw.
+The bars are 15 released counts. Replacing one record changes two of them by one. The error bars
+contain all fifteen true counts with probability 95 %. They follow from the distribution of the
+noise and cost nothing. The outline shows the true counts, which only the owner of the data knows.
 """
 
 import matplotlib.pyplot as plt
@@ -33,5 +32,5 @@ panels[1].legend(frameon=False)
 plt.show()
 
 # %%
-# Both came out of one budget.
+# Both releases spend from one budget.
 print(budget)

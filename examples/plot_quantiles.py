@@ -1,13 +1,11 @@
 """
-In which range will a number lie?
-=================================
+How good are private prediction intervals by quantile regression?
+=================================================================
 
-A mean says nothing about how far off it is. Can a private model say between which two numbers nine
-of ten waiting times will lie?
+Prediction intervals for waiting times at a level of 90 %.
 
-Three quantiles are learned together, as one release at ε = 1: the 5 %, the 50 % and the 95 % line.
-Dots are new records. The band holds about as many as it should, and widens as waiting times
-spread.
+One release at ε = 1 learns three quantiles: the 5 %, 50 % and 95 % lines. Dots are new records.
+The band contains about 90 % of them, and is wider where waiting times vary more.
 """
 
 import matplotlib.pyplot as plt
@@ -24,9 +22,9 @@ waited = 10 + 2.5 * (hour - 8) + (2 + 1.4 * (hour - 8)) * rng.standard_normal(n)
 waited = np.clip(waited, 0, 90)
 
 # %%
-# One column of predictions for each quantile. Bounds are public: the opening hours, and the longest
-# time that is counted. This solver finds a minimum, and so reaches lines far from the middle; less
-# smoothing than by default lets the outer ones lie close to where records are rare.
+# There is one column of predictions per quantile. The bounds are public: the opening hours, and an
+# upper limit of waiting times. This solver releases a minimizer, which suits quantiles far from the
+# median. Less smoothing than the default makes the outer quantiles more accurate.
 lines = make_pipeline(
     BoundsScaler(bounds={0: (8, 20)}),
     DPQuantileRegressor(
@@ -41,7 +39,7 @@ lines.fit(hour[:15_000, None], waited[:15_000])
 print(lines[-1].privacy_)
 
 # %%
-# How many of the new records are in the band?
+# The share of new records in the band:
 low, middle, high = lines.predict(hour[15_000:, None]).T
 inside = (low <= waited[15_000:]) & (waited[15_000:] <= high)
 grid = np.linspace(8, 20, 100)

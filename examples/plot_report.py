@@ -2,11 +2,12 @@
 How does a private analysis go, from a table to a report?
 =========================================================
 
-A census-like table with missing values, made up here by a fixed generator, is checked, priced,
-learned from and judged under one budget, which was made from what an attacker may gain. Then the
-budget reports itself, on a page that a privacy officer reads. On the left is how good the model is,
-by one private release from rows that it has not seen, on the right what everybody who reads all of
-this could gain.
+This example analyzes a synthetic census-like table with missing values under one budget. The budget
+is derived from an acceptable gain of an attacker. The example checks the pipeline, computes its
+cost in advance, fits it, evaluates it, and prints a report for a privacy officer.
+
+Left: the quality of the model, from one private release on test rows. Right: the possible gain of
+an attacker who sees all releases.
 """
 
 import io
@@ -35,8 +36,8 @@ table["income"] = np.where(rng.uniform(size=n) < 1 / (1 + np.exp(-odds)), ">50K"
 file = io.StringIO(table.sample(frac=1.0, random_state=1).to_csv(index=False))
 
 # %%
-# What is public: names of columns, bounds and categories. A usual pipeline would learn all of them
-# from the records; `check_pipeline` says so before anything is fitted.
+# Public facts: names of columns, bounds and categories. A typical scikit-learn pipeline would learn
+# them from the records. `check_pipeline` reports this before anything is fitted.
 data = pd.read_csv(file)
 numbers = {"age": (17, 90), "hours": (0, 80), "schooling": (1, 16)}
 kinds = [["private", "public", "self-employed"]]
@@ -56,9 +57,9 @@ found = check_pipeline(model)
 print(found)
 
 # %%
-# The budget: no test may tell members from others with an advantage above 15 %. The first 15 000
-# rows are for learning, the others for judging; a record is one of the former or of the latter, and
-# so costs do not add up.
+# The budget: no membership test may have an advantage above 15 %. The first 15 000 rows are for
+# learning and the others for testing. Each record is in one of these two partitions, so their costs
+# do not add up.
 budget = PrivacyBudget.from_risk(advantage=0.15, delta=1e-6)
 epsilon = 0.9 * budget.epsilon
 model.set_params(
@@ -86,7 +87,7 @@ about = {"deployment": "Income by work", "curator": "The office", "use": "To sho
 print(budget.report(about=about, checked=found))
 
 # %%
-# Its numbers, as JSON. All of them are functions of the ledger; none is of the data.
+# The numbers of the report as JSON. All of them are functions of the ledger, not of the data.
 told = json.loads(budget.report("json"))
 risks = {at: [*told[at]["risk"].values()][:3] for at in ("ceiling", "meter")}
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")

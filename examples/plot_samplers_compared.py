@@ -1,13 +1,13 @@
 """
-Which sampler draws from a density with a kink?
-===============================================
+Which sampler works for a non-smooth density?
+=============================================
 
-How well does it draw, and at what cost?
+Accuracy and cost of samplers for a log-concave density that is not smooth.
 
-The density of one coefficient, fitted with the hinge loss to records for which it is not smooth at
-1. Each panel shows samples of one sampler and the exact density. Samplers that prove a distance are
-asked for 0.6 in total variation, the others are cut short. † is a smoothed hinge, ‡ the logistic
-loss. The first six are what an estimator takes, the others are references.
+The density is that of one coefficient with the hinge loss, and is not smooth at 1. Each panel shows
+the samples of one sampler and the exact density. Samplers with a proved distance are run for a
+distance of 0.6 in total variation. The others make a short run. † marks a smoothed hinge, and ‡ the
+logistic loss. Estimators accept the first six samplers. The others are references.
 """
 
 from contextlib import suppress

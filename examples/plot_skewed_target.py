@@ -1,14 +1,13 @@
 """
-What does a skewed target need?
-===============================
+Why use a logarithmic scale for skewed targets?
+===============================================
 
-Rents are mostly small and sometimes huge, and noise has to cover the largest that is possible. What
-does a logarithm change?
+Most rents are small and a few are huge. The noise must cover the largest possible rent.
 
-Gray dots are flats, made up here. Lines are cuts at two distances from the center. Both models have
-the same bounds, ε = 1 and a curve for each of two columns; the blue one learns the logarithm of the
-rent. On the scale of the bounds nearly all rents are the same small number, and the orange curves
-are mostly noise.
+Gray dots are synthetic flats. Lines are predictions at two distances from the center. Both models
+have the same bounds, ε = 1, and one curve for each of two columns. The blue model learns the
+logarithm of the rent. The orange model learns the rent itself. Relative to the bounds nearly all
+rents are equally small, so the orange curves are mostly noise.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +22,7 @@ rent = np.exp(4.6 + 0.7 * np.log(size) - 0.8 * np.sqrt(distance / 30) + rng.norm
 flats = np.column_stack([size, distance])
 
 # %%
-# Bounds of the target are public and generous: nobody looked for the dearest flat.
+# The bounds of the target are public and generous. They do not depend on the largest rent.
 terms = {
     "bounds": {0: (15, 200), 1: (0, 30)},
     "target_bounds": (50.0, 100_000.0),
@@ -35,8 +34,7 @@ models = {
 }
 
 # %%
-# Errors are factors: half of the predictions are nearer than that to rents of flats that the
-# models have not seen.
+# The errors are factors: half of the predictions for new flats are closer to the rent than this.
 figure, ax = plt.subplots(figsize=(7.5, 4.4), layout="constrained")
 ax.scatter(size[::9], rent[::9], s=4, color="0.75")
 colors = {"as it is": "#d9822b", "its logarithm": "#2b6ca3"}

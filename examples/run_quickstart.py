@@ -1,8 +1,8 @@
-"""How accurate is a private classifier, and what does looking for the best one cost?
+"""Accuracy of a private classifier, and the cost of a search.
 
-Breast-cancer biopsies: 569 records, 30 measurements each. Every model learned from them spends
-from one privacy budget. (The scores by which the search chooses are exact: with data that are not
-public, keep them and the choice to yourself.)
+The data are breast-cancer biopsies: 569 records with 30 measurements each. Every fit spends from
+one privacy budget. The search uses exact scores: if your data are not public, keep the scores and
+the choice secret.
 """
 
 from collections import Counter
@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.preprocessing import BoundsScaler
 
-# What each measurement of a cell can be, in round numbers: radius, texture, perimeter, area,
-# smoothness, compactness, concavity, concave points, symmetry, fractal dimension. Bounds come from
-# what is known of the features; measured on the private data, they would leak.
+# Upper bounds in round numbers: radius, texture, perimeter, area, smoothness, compactness,
+# concavity, concave points, symmetry, fractal dimension. Bounds come from public knowledge about
+# the features. Bounds computed from private data would leak.
 MEANS = [30, 40, 200, 2500, 0.2, 0.4, 0.5, 0.2, 0.4, 0.1]
 ERRORS = [3, 5, 20, 500, 0.03, 0.15, 0.4, 0.05, 0.1, 0.03]
 WORST = [40, 50, 250, 4000, 0.25, 1, 1.2, 0.3, 0.7, 0.2]

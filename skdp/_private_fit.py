@@ -107,9 +107,9 @@ class ReleaseParameters:
             raise ValueError(f"budget must be a PrivacyBudget or None, got {budget!r}.")
         if budget is not None and random_state is not None:
             raise ValueError(
-                "random_state must be None beside a budget, because whoever knows the seed can "
-                "subtract the noise. Ensembles of scikit-learn set the seeds of their members and "
-                "publish them."
+                "random_state must be None if there is a budget, because anyone who knows the seed "
+                "can subtract the noise. Ensembles of scikit-learn set and publish the seeds of "
+                "their members."
             )
         return cls(
             epsilon=check_epsilon(epsilon),

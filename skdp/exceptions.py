@@ -24,16 +24,16 @@ class IncompatibleSolverError(ValueError):
 
 
 class OutOfRangeError(ValueError):
-    """A public number lies outside of the range that is allowed, or that an algorithm serves."""
+    """A public number is outside of the allowed range, or of the range of an algorithm."""
 
 
 class PrivacyLeakError(ValueError):
-    """A pipeline would learn from data, or show them, without paying for it."""
+    """A pipeline would learn from data, or reveal them, without spending from a budget."""
 
 
 class UncertifiedNoiseError(RuntimeError):
-    """Noise that was found numerically did not pass its check by exact arithmetic."""
+    """Numerically optimized noise did not pass its check in exact arithmetic."""
 
 
 class UncertifiedSamplerWarning(UserWarning):
-    """A release is drawn by a sampler for which no finite privacy guarantee is proved."""
+    """A sampler is used for which no privacy guarantee of a finite run is proved."""

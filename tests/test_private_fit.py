@@ -113,7 +113,7 @@ def test_files_that_vanish_during_a_spend_are_not_said_to_have_cost_nothing(
         os.rename(f"{path}{harm}", f"{path}.away{harm}")
 
     monkeypatch.setattr(BudgetHandle, "_check", harmful)
-    with pytest.raises(BudgetClosedError, match=r"deleted|is gone") as error:
+    with pytest.raises(BudgetClosedError, match=r"deleted|does not exist") as error:
         model.fit(X, y)
     check_in_doubt(error.value, model)
     budget._ledger.close()
@@ -146,7 +146,7 @@ def fill(budget, path):
 
 
 BEFORE_THE_COMMIT = {
-    "is gone": lambda budget, path: os.rename(path, f"{path}.away"),
+    "does not exist": lambda budget, path: os.rename(path, f"{path}.away"),
     "read-only": lambda budget, path: path.chmod(0o444),
     "cut short": lambda budget, path: os.truncate(path, 100),
     "-wal or -shm file was deleted": lambda budget, path: os.unlink(f"{path}-wal"),

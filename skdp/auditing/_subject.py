@@ -86,8 +86,8 @@ class Subject:
             return self.fitted(self.attack.one)
         except Exception as raised:
             raise ValueError(
-                f"{self.name} makes no claim, because it cannot be fitted to the made-up rows: "
-                f"{quoted(raised)} Pass X=, public rows, or a claim, mu= or epsilon=."
+                f"{self.name} has no claim, because its fit to synthetic rows failed: "
+                f"{quoted(raised)} Pass public rows as X=, or a claim as mu= or epsilon=."
             ) from raised
 
     @property

@@ -248,9 +248,9 @@ def _subject(
 ) -> Subject:
     check_has_fit(estimator)
     if np.isinf(getattr(estimator, "epsilon", 0.0)) or (epsilon is not None and np.isinf(epsilon)):
-        raise ValueError("epsilon=inf claims nothing, so there is nothing to audit.")
+        raise ValueError("epsilon=inf is no claim that can be audited. Pass a finite epsilon.")
     if mu is not None and (epsilon, delta) != (None, None):
-        raise ValueError("A claim is mu, or epsilon with delta: pass one of the two.")
+        raise ValueError("Pass either mu, or epsilon with delta, as the claim.")
     if epsilon is None and delta is not None:
         raise ValueError("delta needs epsilon: pass both.")
     confidence = check_real("confidence", confidence, low=0.0, high=1.0)

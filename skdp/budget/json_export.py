@@ -76,7 +76,7 @@ def _checked(data: dict[str, Any]) -> Export:
     for account, rule in rules.items():
         own = [release for release in releases if account in accounts_of(release.account)]
         if not rule.admits(own) or {release.neighboring for release in own} - {neighboring}:
-            raise ValueError("The export holds more than its own terms admit.")
+            raise ValueError("The export contains more releases than its terms admit.")
     head = head_of(rules[""].stored_terms(neighboring, unit), releases)
     if data.get("head", str(head) if data["version"] == 1 else None) != str(head):
         raise ValueError("The export was edited: its releases do not match its head.")

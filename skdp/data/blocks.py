@@ -272,7 +272,7 @@ def _check_columns(names: list[Hashable], n_columns: int | None, X: MatrixLike) 
         found = f"{missing} are not there" if missing else f"they are {columns}"
         raise ValueError(f"the columns of the dataframe are {names}; {found}.")
     if n_columns != (X.shape[1] if len(X.shape) > 1 else None):
-        raise ValueError("the number of columns is not that of the whole collection.")
+        raise ValueError("the number of columns differs from that of the whole collection.")
 
 
 def _check_lengths(block: Block) -> None:
@@ -288,8 +288,8 @@ def _unchanged(number: int, known: int, block: Block) -> Block:
     """Return the block if it equals the one of the first read."""
     if _fingerprint(block) != known:
         raise ValueError(
-            f"Block {number} of the rows changed between two reads, so that no guarantee holds for "
-            "it: its tasks give something else each time. Call .persist() on X and y first."
+            f"Block {number} of the rows changed between two reads, so the fit has no guarantee. "
+            "Its tasks return different results each time. Call .persist() on X and y first."
         )
     return block
 

@@ -83,7 +83,7 @@ class Columns:
         j = self.names.index(name)
         rest = [k for k in range(self.n_columns) if k != j]
         if not rest:
-            raise ValueError(f"there is no column beside {name!r}, which {parameter} is.")
+            raise ValueError(f"the data have no column other than {parameter}={name!r}.")
         return self.select(rest), self.parts[j]
 
     @classmethod

@@ -306,11 +306,11 @@ def _from_low(reference: VectorLike, facts: TableFacts, names: Sequence[Hashable
         return np.full(facts.numbers.size, reference is not None)
     if isinstance(reference, str) or np.ndim(reference) != 1:
         raise ValueError(
-            f"reference must be None, 'low' or a list of columns of numbers, got {reference!r}."
+            f"reference must be None, 'low' or a list of numeric columns, got {reference!r}."
         )
     found = by_column("reference", dict.fromkeys(reference, "low"), facts.n_columns, names)
     if strangers := [column_name(names, j) for j in found if j not in facts.numbers]:
-        raise ValueError(f"reference is for columns of numbers, which {strangers} are not.")
+        raise ValueError(f"reference is only for numeric columns, and {strangers} are not numeric.")
     return np.isin(facts.numbers, list(found))
 
 
@@ -334,8 +334,8 @@ def _pairs(
 def _pair(pair: VectorLike, n_columns: int, names: Sequence[Hashable]) -> tuple[int, int]:
     if isinstance(pair, (str, bytes)) or np.ndim(pair) != 1 or len({*pair}) != 2 or len(pair) != 2:
         raise ValueError(
-            f"interactions must be None, 'pairs' or a list of pairs of different columns, got one "
-            f"that is {pair!r}."
+            f"interactions must be None, 'pairs' or a list of pairs of different columns, got the "
+            f"entry {pair!r}."
         )
     i, j = sorted(by_column("interactions", dict.fromkeys(pair), n_columns, names))
     return i, j

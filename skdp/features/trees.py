@@ -242,7 +242,8 @@ def _depths(depth: int | tuple[int, int]) -> tuple[int, int]:
     least, most = (check_count("depth", side) for side in pair)
     if not least <= most <= _DEEPEST:
         raise ValueError(
-            f"depth must be at most {_DEEPEST}, or a pair (least, most) of such, got {depth!r}."
+            f"depth must be at most {_DEEPEST}, or a pair (least, most) of such depths, "
+            f"got {depth!r}."
         )
     return least, most
 

@@ -97,7 +97,7 @@ class _Session:
     def is_usable(self) -> bool:
         if self.connection is not None and self.process != os.getpid():
             raise BudgetClosedError(
-                f"The ledger {self.path} was carried open into another process."
+                f"The ledger {self.path} was opened by another process before a fork."
             )
         return self.connection is not None
 
@@ -184,7 +184,7 @@ def _look_at(path: str) -> os.stat_result:
         return os.stat(path)
     except FileNotFoundError:
         raise BudgetClosedError(
-            f"The ledger {path} is gone: it was deleted, or it was the temporary ledger "
+            f"The ledger {path} does not exist: it was deleted, or it was the temporary ledger "
             "of a budget that no longer exists."
         ) from None
     except OSError as error:

@@ -88,7 +88,7 @@ def check_locks(path: str) -> None:
             raise _unlockable(path, "a held lock was granted again")
     with tempfile.TemporaryDirectory(prefix=".skdp-lock-", dir=Path(path).resolve().parent) as own:
         if not _sqlite_excludes(str(Path(own) / "probe.db"), path):
-            raise _unlockable(path, "a lock that SQLite holds excludes nobody")
+            raise _unlockable(path, "a lock that SQLite holds has no effect")
 
 
 def _sqlite_excludes(probe: str, path: str) -> bool:

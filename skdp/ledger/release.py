@@ -140,7 +140,7 @@ def data_of(release: Release) -> dict[str, Any]:
 def release_of(data: dict[str, Any]) -> Release:
     """Read the result of `data_of`; some fields may be missing."""
     if not _FIRST_FIELDS <= set(data) <= set(_FIELDS):
-        raise ValueError(f"A release has the fields {sorted(data)}.")
+        raise ValueError(f"A release has wrong fields: {sorted(data)}.")
     return Release(**{k: v if k in _AS_THEY_ARE else _numbers(v) for k, v in data.items()})
 
 

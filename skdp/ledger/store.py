@@ -134,8 +134,8 @@ class Ledger:
         """
         if self.identity in vars(_HERE).get("refused", ()):
             raise ValueError(
-                "The estimator refers to the budget otherwise than by a parameter and would spend "
-                "from it while a price is found. Pass the budget as a parameter."
+                "The estimator refers to the budget outside of its parameters, so price would "
+                "spend from it. Pass the budget as a parameter."
             )
         key = uuid4().hex
         self._seen = self.storage.write(
@@ -227,7 +227,7 @@ class Ledger:
         if summed != tables.all_totals():
             raise BudgetClosedError(
                 f"The ledger {self.path} cannot be used: its running totals are not the sums of "
-                "its rows, so somebody has edited it."
+                "its rows, so it was edited by another program."
             )
 
     def _check_terms(self, tables: Tables) -> Head:

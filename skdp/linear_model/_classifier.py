@@ -57,7 +57,9 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel[np.ndarray]):
             return loss
         unknown = set(self.class_weight) - set(classes.tolist())
         if unknown:
-            raise ValueError(f"class_weight has {unknown}, not among {classes.tolist()}.")
+            raise ValueError(
+                f"Unknown labels in class_weight: {unknown}. The labels are {classes.tolist()}."
+            )
         weights = (float(self.class_weight.get(label, 1.0)) for label in classes.tolist())
         return ClassWeightedLoss(loss, tuple(weights))
 

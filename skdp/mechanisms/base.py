@@ -371,7 +371,7 @@ def least(
     if not meets(event(make(high)), epsilon, delta):
         raise OutOfRangeError(
             f"epsilon={epsilon!r} and delta={delta!r} cannot be met, not even by {make(high)!r}. "
-            "Allow more."
+            "Increase epsilon or delta."
         )
     if meets(event(make(low)), epsilon, delta):
         return make(low)

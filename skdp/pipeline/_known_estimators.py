@@ -21,8 +21,8 @@ SAFE = ROW_WISE | {"FrozenEstimator"}
 """Transformers of single rows that learn nothing, and estimators that were fitted before."""
 
 _SELECTION = (
-    "choose columns by what is public about them, or on public data; DPGridSearchCV compares "
-    "lists of columns privately"
+    "choose columns by public knowledge, or on public data; DPGridSearchCV compares lists of "
+    "columns privately"
 )
 _COMPONENTS = "DPPCA releases principal components privately"
 _PUBLIC_VALUES = "give the list of public values"
@@ -133,7 +133,7 @@ _ENSEMBLES = (
 )
 _SEARCH = _exact(
     "exact scores of held-out records choose the winner, and cv_results_ publishes them",
-    "DPGridSearchCV and DPRandomizedSearchCV pay for the choice as well; or choose on public data",
+    "DPGridSearchCV and DPRandomizedSearchCV cover the choice as well; or choose on public data",
 )
 _LAST = Condition(
     "final_estimator",

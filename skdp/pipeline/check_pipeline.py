@@ -256,7 +256,7 @@ def _broken(
 def _of_private(path: str, estimator: BaseEstimator) -> Iterator[Leak]:
     name = type(estimator).__name__
     if isinstance(estimator.epsilon, float | int) and math.isinf(estimator.epsilon):
-        advice = "epsilon=inf protects nobody. Pass a finite number"
+        advice = "epsilon=inf gives no privacy. Pass a finite number"
         yield Leak(path, name, "epsilon", "learns", "high", advice)
     if getattr(estimator, "random_state", None) is not None and isinstance(estimator, PrivateFit):
         advice = "a known seed voids the guarantee. Pass random_state=None"

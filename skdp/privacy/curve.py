@@ -328,8 +328,8 @@ class DiscretePairCurve(PrivacyCurve):
         for masses in (self.p, self.q):
             if not (masses and min(masses) >= 0.0 and abs(sum(masses) - 1.0) <= TABLE_ERROR):
                 raise ValueError(
-                    "The masses of a distribution must be at least 0 and sum to 1, got a least "
-                    f"one of {min(masses, default=0.0)!r} and the sum {sum(masses)!r}."
+                    "The masses of a distribution must be at least 0 and sum to 1, got a minimum "
+                    f"of {min(masses, default=0.0)!r} and a sum of {sum(masses)!r}."
                 )
 
     def _delta(self, epsilon: np.ndarray) -> np.ndarray:

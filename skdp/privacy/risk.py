@@ -242,7 +242,7 @@ def gaussian_mu_for(**targets: float | tuple[float, float] | None) -> float:
     wanted, without = (check_real(name, p, low=0.0, high=1.0) for p in target)
     least = max(without, 1.0 - without) if name == "accuracy" else without
     if wanted <= least:
-        raise ValueError(f"{name}={target!r} is no more than an attacker has without a release.")
+        raise ValueError(f"{name}={target!r} must exceed an attacker's chance without a release.")
     if name != "accuracy":
         return float(ndtri(wanted) - ndtri(without))
     return float(

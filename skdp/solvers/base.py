@@ -317,7 +317,7 @@ class Solver(ABC, Generic[PlanT]):
             If the solver does not use a sampler.
         """
         raise IncompatibleSolverError(
-            f"{type(self).__name__} draws no sample, so sampler={sampler!r} has no effect. Leave "
+            f"{type(self).__name__} uses no sampler, so sampler={sampler!r} has no effect. Leave "
             "sampler='auto'."
         )
 

@@ -97,8 +97,8 @@ class Quantile(Statistic):
             )
         if level not in (None, self._level) or (simultaneous and np.size(self.value) > 1):
             raise ValueError(
-                f"intervals were released only at level {self._level:g}, for each quantile by "
-                "itself."
+                f"only separate intervals at level {self._level:g} were released with these "
+                "quantiles."
             )
         return self._interval
 

@@ -169,7 +169,7 @@ def test_a_claim_that_nobody_makes_is_asked_for():
         check_private(NoisyMeans(8.0), n_runs=20)
     with pytest.raises(ValueError, match="delta needs epsilon"):
         check_private(NoisyMeans(8.0), delta=1e-5)
-    with pytest.raises(ValueError, match="epsilon=inf claims nothing"):
+    with pytest.raises(ValueError, match="epsilon=inf is no claim"):
         check_private(DPLogisticRegression(epsilon=np.inf), n_runs=20)
 
 
@@ -407,7 +407,7 @@ def test_equal_rows_that_break_a_fit_are_told_from_far_ones():
 
 
 def test_without_a_claim_what_keeps_a_fit_from_making_one_is_said():
-    with pytest.raises(ValueError, match=r"makes no claim, because .* KeyError.*Pass X=") as caught:
+    with pytest.raises(ValueError, match=r"has no claim, because .* KeyError.*as X=") as caught:
         check_private(noisy_means(fit=with_an_error), raises=False)
     assert isinstance(caught.value.__cause__, KeyError)
 
@@ -598,7 +598,7 @@ def test_copies_have_budgets_of_the_same_terms():
     assert (kept.budget.epsilon, kept.budget.delta, kept.budget.unit) == (0.5, 1e-9, "record")
     assert kept.budget.composition == "zcdp"
     assert check_private(model, **SHORT)[-2].claim.startswith("(0.5, 1e-09)-DP")
-    with pytest.raises(ValueError, match="makes no claim"):  # nor would a fit be admitted
+    with pytest.raises(ValueError, match="has no claim"):  # nor would a fit be admitted
         check_private(model.set_params(epsilon=2.0), **SHORT)
 
 

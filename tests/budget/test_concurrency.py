@@ -147,7 +147,7 @@ def test_a_connection_that_was_carried_into_another_process_is_refused(monkeypat
     budget = in_budget()
     spend(budget)
     monkeypatch.setattr(os, "getpid", lambda: -1)
-    with pytest.raises(BudgetClosedError, match=r"carried open into another process"):
+    with pytest.raises(BudgetClosedError, match=r"opened by another process"):
         spend(budget)
     monkeypatch.undo()
     assert len(budget.history()) == 1

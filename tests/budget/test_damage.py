@@ -87,7 +87,7 @@ def test_a_database_that_may_not_grow_refuses_a_spend_whole(budget, path):
 def test_a_deleted_ledger_is_noticed_by_an_open_connection(budget, path):
     path.unlink()
     for _ in range(2):
-        with pytest.raises(BudgetClosedError, match=r"is gone"):
+        with pytest.raises(BudgetClosedError, match=r"does not exist"):
             spend(budget)
     assert not path.exists()
 

@@ -50,7 +50,7 @@ def test_a_database_whose_locks_do_nothing_is_refused(tmp_path, monkeypatch, exi
     real = connections.uri_of
     for module in (connections, locks):
         monkeypatch.setattr(module, "uri_of", lambda *args: real(*args) + "&vfs=unix-none")
-    with pytest.raises(BudgetClosedError, match=r"lock that SQLite holds excludes nobody"):
+    with pytest.raises(BudgetClosedError, match=r"lock that SQLite holds has no effect"):
         PrivacyBudget(**TERMS, path=tmp_path / "study.db")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 

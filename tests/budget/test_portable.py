@@ -68,7 +68,7 @@ def test_an_import_that_is_interrupted_leaves_nothing(place, tmp_path, monkeypat
     [
         ({"format": "other"}, "not an exported ledger"),
         ({"version": 99}, "version 99"),
-        ({"releases": [{"label": "x"}]}, "has the fields"),
+        ({"releases": [{"label": "x"}]}, "has wrong fields"),
     ],
 )
 def test_a_broken_export_is_refused(budget, tmp_path, change, message):
@@ -82,7 +82,7 @@ def test_an_export_that_breaks_its_own_terms_is_refused(budget, tmp_path):
     spend(budget)
     data = json.loads(budget.to_json())
     data["releases"] *= 100
-    with pytest.raises(ValueError, match="more than its own terms admit"):
+    with pytest.raises(ValueError, match="more releases than its terms admit"):
         PrivacyBudget.from_json(json.dumps(data), path=tmp_path / "new.db")
 
 
@@ -91,7 +91,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 _REASONS = (
-    "more than its own|no share|has the fields|not a number|delta must|negative|strings|damaged|"
+    "more releases than|no share|has wrong fields|not a number|delta must|negative|strings|damaged|"
     "Neighboring"
 )
 

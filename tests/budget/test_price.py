@@ -397,7 +397,7 @@ def test_what_refers_to_a_budget_by_no_parameter_has_no_price(monkeypatch):
     steps = [FunctionTransformer(function) for function in functions]
     for step in [*steps, HasBudget(), HasBudget({"fit": functions[0]})]:
         hidden = make_pipeline(step, DPLogisticRegression(epsilon=0.5))
-        with pytest.raises(ValueError, match="refers to the budget otherwise"):
+        with pytest.raises(ValueError, match="refers to the budget outside"):
             budget.price(hidden, SHAPE)
     assert budget.history() == []
 

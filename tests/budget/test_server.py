@@ -128,7 +128,7 @@ def test_a_spend_that_cannot_be_looked_for_counts_as_spent(budget, server, impat
             model.fit(X, Y)
     finally:
         server.start()
-    assert "cannot be asked whether it was recorded: count it as spent." in str(error.value)
+    assert "does not tell whether it was recorded. Count the release as spent." in str(error.value)
     assert "Nothing was spent" not in str(error.value)
     assert not hasattr(model, "coef_")
     assert len(budget.history()) == 1
@@ -457,7 +457,7 @@ try:
         budget._ledger.close()
     budget.spend(cost, delta=0.0, name="own", before_commit=fork_once if inside else None)
 except BudgetClosedError as error:
-    refused = "into another process" in str(error)
+    refused = "by another process" in str(error)
 if children == [0]:
     del budget
     gc.collect()

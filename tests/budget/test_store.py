@@ -142,9 +142,9 @@ def test_a_ledger_of_a_future_format_is_refused(in_file):
 
 def test_a_deleted_ledger_is_closed(in_file, tmp_path):
     (tmp_path / "study.db").unlink()
-    with pytest.raises(BudgetClosedError, match=r"is gone"):
+    with pytest.raises(BudgetClosedError, match=r"does not exist"):
         in_file.append(ENTRY, accept)
-    with pytest.raises(BudgetClosedError, match="is gone"):
+    with pytest.raises(BudgetClosedError, match="does not exist"):
         in_file.releases()
     assert not (tmp_path / "study.db").exists()
 

@@ -145,7 +145,7 @@ def test_missing_weights_are_refused_with_a_word_on_weights(model, weights):
 MISTAKES = {
     "solver": (DPLogisticRegression(solver="x"), "solver must be one of"),
     "sampler": (DPLogisticRegression(sampler="x"), "sampler must be one of"),
-    "no sample": (DPLogisticRegression(solver="noisy_gd", sampler="exact"), "draws no sample"),
+    "no sample": (DPLogisticRegression(solver="noisy_gd", sampler="exact"), "uses no sampler"),
     "loss": (DPLogisticRegression(loss_clip=2.0), "clip"),
     "weights": (DPLogisticRegression(class_weight={0: -1.0}), "class_weight must be"),
     "threshold": (DPHuberRegressor(threshold=0.0, target_bounds=(0, 1)), "threshold"),

@@ -188,7 +188,7 @@ def test_moments_serve_least_squares_only():
         X, y = data()
         with pytest.raises(IncompatibleSolverError, match="SquaredLoss"):
             Model(solver="adassp", budget=budget).fit(X, (y > 0).astype(int))
-    with pytest.raises(IncompatibleSolverError, match="draws no sample"):
+    with pytest.raises(IncompatibleSolverError, match="uses no sampler"):
         LEAST_SQUARES(solver="adassp", sampler="proximal", budget=budget).fit(*data())
     with pytest.raises(IncompatibleSolverError, match="delta > 0"):
         LEAST_SQUARES(solver=AdaSSP(), delta=0.0, budget=budget).fit(*data())

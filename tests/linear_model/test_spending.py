@@ -154,7 +154,7 @@ def test_a_sampler_for_a_solver_that_draws_none_is_refused():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model = DPLogisticRegression(solver=Constant(), budget=budget)
     assert model.fit(X, y).privacy_.gdp_mu == 0.1
-    with pytest.raises(IncompatibleSolverError, match="draws no sample"):
+    with pytest.raises(IncompatibleSolverError, match="uses no sampler"):
         model.set_params(sampler="proximal").fit(X, y)
     assert len(budget.history()) == 1
 

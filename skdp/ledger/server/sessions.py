@@ -164,9 +164,7 @@ class Session:
     def check_process(self) -> None:
         """Raise BudgetClosedError in a process that inherited the connection by a fork."""
         if self.connection.process != os.getpid():
-            raise BudgetClosedError(
-                f"The ledger {self.address} was carried open into another process."
-            )
+            raise BudgetClosedError(f"The ledger {self.address} was opened by another process.")
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""

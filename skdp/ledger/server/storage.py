@@ -116,6 +116,6 @@ class ServerStorage(Storage):
                 return self._tables(session).holds(key)
         except BudgetClosedError as error:
             raise BudgetClosedError(
-                f"The connection to the ledger {self.address} was lost in the middle of a spend, "
-                "and the server cannot be asked whether it was recorded: count it as spent."
+                f"The connection to the ledger {self.address} was lost during a spend, and the "
+                "server does not tell whether it was recorded. Count the release as spent."
             ) from error
