@@ -1,13 +1,13 @@
 """Differential privacy behind scikit-learn's interface: estimators, scalers and statistics.
 
-An **estimator** clips its rows to public bounds, asks a **solver** for a plan (which says, from
-public facts alone, what will be released), spends that plan from a **budget**, and only then lets
-the solver read the data.
+An **estimator** gets a plan of its releases from a **solver**, which uses public facts only. It
+spends the cost of the plan from a **budget**. Only then does the solver read the data, with rows
+clipped to public bounds.
 
 Array-like data are NumPy arrays, lists, and tables and columns of pandas, polars, Arrow and Dask.
 Searches and probability calibration do not take Dask.
 
-What a user calls, in scikit-learn's own module names:
+Modules for users, mostly with scikit-learn's names:
 
 - `skdp.tabular`: `DPTabularClassifier`, `DPTabularRegressor`: start here with a data frame.
 - `skdp.linear_model`: `DPLogisticRegression`, `DPHingeClassifier`, `DPSGDClassifier`;
@@ -21,26 +21,26 @@ What a user calls, in scikit-learn's own module names:
 - `skdp.features`: public feature maps, `features=` of every linear model.
 - `skdp.preprocessing`: scalers and clippers, of public or of privately released numbers.
 - `skdp.statistics`: counts, sums, means, variances, quantiles, histograms, tables.
-- `skdp.metrics`: how good a model is on private test rows.
-- `skdp.calibration`: probabilities that are right on average, from the same.
+- `skdp.metrics`: private scores and reports on test rows.
+- `skdp.calibration`: private calibration of probabilities.
 - `skdp.model_selection`: private searches for hyper-parameters.
 - `skdp.pipeline`: pipelines of private steps under one budget, and checks for leaks.
-- `skdp.auditing`: whether an estimator is as private as it says, as far as attacks show.
-- `skdp.inspection`: displays of what privacy costs, for public data.
+- `skdp.auditing`: attacks that test whether an estimator keeps its claim.
+- `skdp.inspection`: displays of the cost of privacy, for public data, and of additive effects.
 - `skdp.budget`: `PrivacyBudget`, its ledger, and the rules that admit a release.
 
-What these are made of:
+Building blocks:
 
-- `skdp.solvers`: how a model is learned privately.
+- `skdp.solvers`: private learning algorithms.
 - `skdp.workloads`: several queries under one guarantee.
-- `skdp.samplers`: how a log-concave density is sampled. Knows nothing of privacy.
-- `skdp.mechanisms`: how one answer is released.
-- `skdp.accounting`: what a guarantee costs.
-- `skdp.privacy`: what a guarantee is: curves, trade-off functions, events.
-- `skdp.losses`: what is fitted.
-- `skdp.design`: the data, seen by a solver.
-- `skdp.exceptions`: what is raised, and what is warned of.
-- `skdp.research`: reproductions of the papers, which no default chooses.
+- `skdp.samplers`: samplers of log-concave densities, independent of privacy.
+- `skdp.mechanisms`: noise and private choices for single answers.
+- `skdp.accounting`: the cost of guarantees and of their composition.
+- `skdp.privacy`: guarantees: privacy curves, trade-off functions, events.
+- `skdp.losses`: losses with their constants.
+- `skdp.design`: the data, as solvers read them.
+- `skdp.exceptions`: errors and warnings.
+- `skdp.research`: reproductions of papers, which are never used by default.
 
 Every module and estimator is imported when it is first used.
 """

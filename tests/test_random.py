@@ -72,7 +72,7 @@ class TestSeeds:
         """Reading estimators_[i].random_state took the noise off what had spent from a budget."""
         budget = PrivacyBudget(epsilon=50.0, delta=1e-3, composition="basic")
         model = DPLogisticRegression(delta=1e-6, budget=budget)
-        with pytest.raises(ValueError, match="Ensembles of scikit-learn set the seeds"):
+        with pytest.raises(ValueError, match="Ensembles of scikit-learn set and publish"):
             Ensemble(model, n_estimators=2).fit(X, y)
         assert budget.history() == []
 

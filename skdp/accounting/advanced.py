@@ -181,7 +181,7 @@ def _lines(epsilon: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     log_p = choose - j * epsilon - count * math.log1p(math.exp(-epsilon))
     # Three log-gammas of up to k·log(k + 1), each off by 4 units of itself, and their sum: 15. The
     # products with ε and log1p are at most k·(ε + 1), and the k/2 additions below cost k/2. 64 is
-    # for what is made of the logarithms later: exp, products and a difference. Sums below 1e-290 of
+    # for later operations on the logarithms: exp, products and a difference. Sums below 1e-290 of
     # their peak may have lost digits: P is at least, and Q at most, its exact value.
     rounding = _UNIT * (16.0 * count * (math.log(count + 1.0) + epsilon + 1.0) + 64.0)
     a, b = _log_cumulative(log_p, _TINY), _log_cumulative(log_p - losses, 0.0)

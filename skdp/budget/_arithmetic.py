@@ -18,7 +18,7 @@ SAMPLER = (
     "for floating-point numbers"
 )
 
-# An event says what was released, not how it was computed: a mechanism on a grid and noisy gradient
+# An event describes the release, not its computation: a mechanism on a grid and noisy gradient
 # steps are both Gaussian DP. So the theorem decides. These are the theorems that skdp writes. They
 # are compared as a whole, because a longer one may add a model with noise of another kind.
 _ON_A_GRID = {

@@ -94,7 +94,7 @@ class Price(DryRun):
                 warnings.catch_warnings(),
             ):
                 warnings.simplefilter("ignore")
-                # Zeros take no memory until somebody writes to them.
+                # Zeros take no memory until they are written to.
                 copy.fit(np.zeros(X) if _is_shape(X) else X, y, **params)
         finally:
             self.end()

@@ -63,7 +63,7 @@ class Block:
 
 
 class _FirstRead(NamedTuple):
-    """What the first read notes of a block, and the result or error of its function."""
+    """Facts of a block from the first read, and the result or error of its function."""
 
     n_rows: int
     n_bytes: int
@@ -242,7 +242,7 @@ class Blocks:
 
 
 def for_workers(estimator: EstimatorT) -> EstimatorT:
-    """Return a copy without what only the driver may know: budgets and the seed."""
+    """Return a copy without the secrets of the driver: budgets and the seed."""
     alone = copy.copy(estimator)
     for name in {"budget", "random_state"} & vars(alone).keys():
         setattr(alone, name, None)
@@ -442,7 +442,7 @@ def _is_data(value: object) -> bool:
 
 
 def _room() -> float:
-    """Return how many bytes may be kept between reads."""
+    """Return the number of bytes that may be kept between reads."""
     client = _client()
     if client is None:
         return float(_KEPT_LOCALLY)

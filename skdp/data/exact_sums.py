@@ -124,7 +124,7 @@ def _added(steps: np.ndarray, codes: np.ndarray | None, n_groups: int) -> np.nda
 
 
 def counted(places: np.ndarray, size: int, weights: np.ndarray | None) -> np.ndarray:
-    """Return how many rows are in each place, or their total weight in steps."""
+    """Return the number of rows in each bin, or their total weight in steps."""
     if weights is None:
         return np.bincount(places, minlength=size)
     total = np.zeros(size, dtype=np.int64)

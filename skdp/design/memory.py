@@ -21,9 +21,9 @@ _LEAST_MARGIN = 1e-12
 _UNIT = 2.0**-53
 _COPY_BYTES = 1 << 21  # of rows that are copied at a time
 _BLOCK_BYTES = 1 << 22  # a dense block that is read twice should still be in a cache
-_MOST_ENTRIES = 1 << 18  # of a block of a matrix, or so many for each entry of what is added up
+_MOST_ENTRIES = 1 << 18  # of a block of a matrix, or more: `_ENTRIES_PER_SUM` per entry of a sum
 _ENTRIES_PER_SUM = 4
-_FEWEST_ROWS = 256  # of a block, for which the work is more than what calling for it takes
+_FEWEST_ROWS = 256  # of a block: with fewer rows the overhead of calls would dominate
 
 
 def _norm_margin(n_columns: int) -> float:
@@ -102,7 +102,7 @@ def _float_slice(X: MatrixLike, rows: slice) -> MatrixLike:
 
 
 def _block_rows(X: MatrixLike, n_features: int) -> int:
-    """Return how many rows fit into a cache, with their copy in float64 if X has another type."""
+    """Return the number of rows that fit into a cache, with a float64 copy of other types."""
     if not sparse.issparse(X):
         size = 8 if X.dtype == np.float64 else 16
         return max(_FEWEST_ROWS, _BLOCK_BYTES // (size * n_features))

@@ -46,7 +46,7 @@ class FeatureMap(ABC):
 
     @property
     def cost(self) -> int:
-        """How much memory it is worth to keep features instead of recomputing them in each pass."""
+        """Memory up to which features are kept instead of being recomputed in each pass."""
         return 1
 
     def prepare(self, X: np.ndarray) -> MatrixLike:

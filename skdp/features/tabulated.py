@@ -15,7 +15,7 @@ from skdp.support.types import MatrixLike
 
 __all__ = ["TabulatedMap"]
 
-_LEVELS = 4096  # of u: a feature moves by less than 2e-3 for eight waves
+_LEVELS = 4096  # of u: the error of a feature is below 2e-3 for eight Fourier features
 _ROWS = 4096
 
 

@@ -81,7 +81,6 @@ class TreeMap(FeatureMap):
 
     @cached_property
     def _depth(self) -> np.ndarray:
-        """Depth of each tree."""
         least, most = self.depths
         return least + np.arange(self.n_trees) % (most - least + 1)
 

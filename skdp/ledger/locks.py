@@ -75,7 +75,7 @@ def _remove_companions(path: Path) -> None:
 def check_locks(path: str) -> None:
     """Raise BudgetClosedError unless locks in the folder of `path`, held by the caller, work.
 
-    Some network and user-space file systems accept every lock but exclude nobody, so two processes
+    On some network and user-space file systems locks have no effect, so two processes
     would overwrite each other's releases. Two tests: take the lock of the folder again, and query
     SQLite's lock on a file of its own.
     """

@@ -1,4 +1,4 @@
-"""What the private linear classifiers share."""
+"""Common base of the private linear classifiers."""
 
 from __future__ import annotations
 

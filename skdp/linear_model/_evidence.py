@@ -50,7 +50,7 @@ _LEAST_SLOPE = 1e-3  # of the logit: pooled pieces keep the ranks of rows
 
 
 class Facts(NamedTuple):
-    """What a fit has made public, and what it has released.
+    """Public and released numbers of a fit.
 
     `square` is |θ|² without the intercept, centered over classes; `signal` is n·μ/k.
     """
@@ -235,7 +235,7 @@ def _power(norm: _Norm) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a released fit of two classes says about its signal; computed when first asked for.
+    """Evidence of a signal in a released fit of two classes, computed on first use.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class Evidence:
 
     @property
     def signal(self) -> float:
-        """How many standard deviations log|θ|² is above what noise and base rate alone leave."""
+        """Standard deviations by which log|θ|² exceeds its mean for noise and base rate alone."""
         return self._found[2]
 
     @cached_property
@@ -279,7 +279,7 @@ class Evidence:
         return _normalized(parts), *seen[0]  # both of centered rows
 
     def _excess(self, null_weight: np.ndarray, norm: _Norm) -> float:
-        """Return how far log|θ|² is above that of the likeliest β without a signal."""
+        """Return the excess of log|θ|² over that of the likeliest β without a signal."""
         best = int(np.argmax(null_weight))
         excess = np.log(self.facts.square + 1e-12) - np.log(norm.mean[best, 0])
         return float(excess / np.sqrt(norm.log_variance[best, 0]))

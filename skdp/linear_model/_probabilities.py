@@ -36,7 +36,7 @@ _LARGEST_BETA = 6.0
 _LEAST_POWER, _FULL_POWER = 0.5, 1.5
 # Ten classes with a strong signal lost up to 0.07 in log-loss, weak ones gained nothing.
 _MOST_CLASSES = 5
-# Of strong signals |θ|² hardly grows with τ: there the mean of both links lost least.
+# For strong signals |θ|² hardly grows with τ; the mean of both links then lost least.
 _WEAK_TAU, _STRONG_TAU, _STRONG_SHARE = 1.5, 3.0, 0.5
 
 
@@ -49,7 +49,7 @@ class _End(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Hypotheses, one a τ."""
+    """Hypotheses, one per τ."""
 
     weight: np.ndarray
     beta: np.ndarray
@@ -119,7 +119,7 @@ def _solved(facts: Facts) -> tuple[np.ndarray, _End]:
 
 @dataclass(frozen=True, eq=False)
 class EvidenceOfClasses:
-    """What a released fit of several classes says about its signal.
+    """Evidence of a signal in a released fit of several classes.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class EvidenceOfClasses:
 
     @property
     def signal(self) -> float:
-        """How many standard deviations log|θ|² is above what noise and base rates alone leave."""
+        """Standard deviations by which log|θ|² exceeds its mean for noise and base rates alone."""
         return self._found.excess
 
     @property
@@ -214,10 +214,10 @@ class Probabilities:
 
     @property
     def facts(self) -> Facts | None:
-        """What the evidence is computed from.
+        """The numbers from which the evidence is computed.
 
-        None where the run is not a plain flow to an intercept as well: where the solver is another,
-        C is the user's own, or rows or classes have weights.
+        None if the model of a run does not apply: with other solvers, without an intercept, with a
+        number for C, or with weights of rows or classes.
         """
         flow, problem, inner = self.flow, self.problem, _of_one_row(self.loss)
         if flow is None or problem is None or inner is None:
@@ -226,7 +226,7 @@ class Probabilities:
             return None
         share = flow.clip_share
         if share < 1.0 and isinstance(inner, ClippedLogisticLoss):
-            # What clipping a person's gradient leaves of the loss's clip, found by experiment.
+            # Clipping a person's gradient reduces the clip of the loss; the power was measured.
             inner = replace(inner, clip=inner.clip * share**0.5)
         pull = self.loss.lipschitz * problem.row_norm * share
         return Facts(
@@ -242,7 +242,7 @@ class Probabilities:
 
     @cached_property
     def evidence(self) -> Evidence | EvidenceOfClasses | None:
-        """What the fit says about its signal, None where the run is not known."""
+        """Evidence of a signal, None if the model of a run does not apply."""
         facts = self.facts
         if facts is None:
             return None

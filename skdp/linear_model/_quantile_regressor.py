@@ -1,4 +1,4 @@
-"""What the private regressors of quantiles share."""
+"""Common base of the private quantile regressors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PrivateQuantileRegressor(PrivateLinearRegressor):
 
     @abstractmethod
     def _levels(self) -> tuple[float, ...]:
-        """Return the levels, checked."""
+        """Check and return the levels."""
 
     def _loss_of(self, task: TargetRange) -> QuantileLoss:
         return QuantileLoss(self._levels(), self.smoothing)

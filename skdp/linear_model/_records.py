@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 _LARGEST_VALUE = 1e100
-_TAIL = 700.0  # a chance of e^−700 is less than what δ is rounded by
+_TAIL = 700.0  # a probability of e^−700 is below the rounding error of δ
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
 """Types that X keeps. All others, such as objects and dates, become the first."""

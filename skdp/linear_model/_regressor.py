@@ -1,4 +1,4 @@
-"""What the private linear regressors share."""
+"""Common base of the private linear regressors."""
 
 from __future__ import annotations
 

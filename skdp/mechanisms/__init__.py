@@ -1,4 +1,4 @@
-"""How one answer is released: noise on a public grid, drawn exactly, and private choices.
+"""Mechanisms for single answers: exact noise on a public grid, and private choices.
 
 A new noise is one file: a frozen dataclass over `RealMechanism` or `IntegerMechanism` (both in
 ``base.py``), and one line in `MECHANISMS`, over which the conformance suite runs.

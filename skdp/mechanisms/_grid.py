@@ -95,7 +95,7 @@ def _series(numerator: np.ndarray, denominator: int, rng: np.random.Generator) -
 
 
 def _units(size: int, rng: np.random.Generator) -> np.ndarray:
-    """Return how many trials of probability 1/e succeed before the first failure."""
+    """Return the number of successes of probability 1/e before the first failure."""
     counts, running = np.zeros(size, dtype=np.int64), np.arange(size)
     while running.size:
         running = running[_series(np.ones(running.size, dtype=np.int64), 1, rng)]

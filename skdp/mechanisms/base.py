@@ -47,8 +47,8 @@ Loss = Callable[[np.ndarray], ArrayLike]
 LOSSES: dict[str, Loss] = {"l1": np.abs, "l2": np.square}
 """Mean absolute error and mean squared error."""
 
-# What a curve in closed form may be off by: a few roundings of the losses, such as ε − Δ/b, which
-# are compared with ε, and of the probabilities (measured in tests/privacy/test_exact_curves.py).
+# Bounds of the errors of closed-form curves: a few roundings of losses, such as ε − Δ/b, which are
+# compared with ε, and of probabilities (measured in tests/privacy/test_exact_curves.py).
 _LOSS_ERROR = 2.0**-50
 _PROBABILITY_ERROR = margin(CURVE)
 _BISECTION_ENDS = up(1.0, SERIES)  # between the two ends; no guarantee rests on it

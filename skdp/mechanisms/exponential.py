@@ -44,7 +44,7 @@ class ExponentialMechanism(Selection):
         return BoundedRangeEvent(self._loss)
 
     def release(self, value: ArrayLike, rng: np.random.Generator) -> int:
-        # Neighbors of equal utility are drawn as one: of quantiles a few rows leave few runs.
+        # Adjacent candidates of equal utility are one choice: few rows give few runs of them.
         utilities = self._utilities(value)
         starts = np.flatnonzero(np.append(True, utilities[1:] != utilities[:-1]))
         lengths = np.diff(starts, append=utilities.size)

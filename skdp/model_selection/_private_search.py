@@ -407,7 +407,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, public unless nobody sees the score.
+            Rows. Use public rows, or keep the score secret.
         y : array-like of shape (n_samples,)
             Targets of the rows.
 

@@ -81,7 +81,7 @@ class Feature(ABC):
 
     @abstractmethod
     def learn(self, answer: np.ndarray, counts: np.ndarray, noise: float) -> np.ndarray:
-        """Return what the model keeps of a released answer.
+        """Return the fitted parameters of a released answer.
 
         `counts` are the released sizes of the classes, `noise` the mean square of the noise in each
         number.

@@ -223,7 +223,6 @@ def _moved(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> I
 
 
 def _relations(part: BaseEstimator) -> set[str]:
-    """Return the neighboring relations in an estimator."""
     params = part.get_params() if hasattr(part, "get_params") else {}
     return {str(value) for name, value in params.items() if name.split("__")[-1] == "neighboring"}
 

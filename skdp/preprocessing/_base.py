@@ -121,8 +121,7 @@ class PrivateScaler(
         return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
 
     @abstractmethod
-    def _statistic(self) -> BoundedStatistic[Any, Any]:
-        """Return the statistic to release."""
+    def _statistic(self) -> BoundedStatistic[Any, Any]: ...
 
     @abstractmethod
     def _keep(self, found: Any) -> None:

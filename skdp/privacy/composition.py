@@ -8,7 +8,7 @@ __all__ = ["Composition"]
 
 
 class Composition(StrEnum):
-    """What a budget adds up.
+    """The quantity that a budget adds up.
 
     ``gdp``: squares of Gaussian-DP parameters. ``basic``: ε and δ. ``zcdp``: ρ of
     zero-concentrated DP. ``rdp``: Rényi divergences. ``pure``: ε; every δ is 0.

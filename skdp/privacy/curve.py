@@ -56,7 +56,7 @@ _ROUNDS = 4
 
 
 class PrivacyCurve(ABC):
-    r"""How far two distributions P, Q are apart: δ(ε) = sup over S of P(S) − e^ε·Q(S).
+    r"""Privacy curve of two distributions P, Q: δ(ε) = sup over S of P(S) − e^ε·Q(S).
 
     The curve is defined for every real ε; negative values describe the reversed pair. It is
     nonincreasing, convex in e^ε, lies above max(0, 1 − e^ε) and below 1.

@@ -58,7 +58,7 @@ def _log_delta_far_out(u: np.ndarray, mu: float) -> np.ndarray:
 
 def _mills_defect(x: np.ndarray) -> np.ndarray:
     """Return 1 − x·M(x), by its asymptotic series where the difference would cancel."""
-    # The series alternates: what is left out is below 15!!/x¹⁴, 5e-15 at x = 30. The difference is
+    # The series alternates, so its remainder is below 15!!/x¹⁴, 5e-15 at x = 30. The difference is
     # 1e-3 there, so that 4 units of 2⁻⁵³ in x·M(x) are 4e-13 of it.
     far = x > 30.0
     series_at = np.where(far, x, 30.0) ** -2.0

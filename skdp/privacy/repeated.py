@@ -86,7 +86,7 @@ class BestOfCurve(HullCurve):
         epsilon = 1.0
         while float(self._log_bound(np.asarray(epsilon))) > math.log(0.5) and epsilon < 600.0:
             epsilon *= 2.0
-        return epsilon + 1.0  # (1 − F)/(1 + e^ε) is at least half there of what it ever is beyond
+        return epsilon + 1.0  # (1 − F)/(1 + e^ε) is there at least half of its supremum beyond
 
     def _log_bound(self, epsilon: np.ndarray) -> np.ndarray:
         flat = np.ravel(epsilon)

@@ -134,7 +134,7 @@ class AttackRisk:
         return found / (found + (1.0 - prior) * alpha)
 
     def reconstruction(self, prior_success: float) -> float:
-        """Return how often a value of the record is guessed with the release.
+        """Return the largest probability of a right guess of a value, given the release.
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ Progress = Callable[[int, int], None]
 
 
 class Certificate(StrEnum):
-    """What is proved about a sample. A string of the same value is equivalent."""
+    """Proved property of a sample. A string of the same value is equivalent."""
 
     EXACT = "exact"
     """The sample has the target's distribution."""
@@ -322,7 +322,7 @@ class Sampler(ABC):
             cls.theorem = f"no theorem is named by {cls.__name__}"
 
     certifies: ClassVar[Certificate]
-    """What is proved about every sample."""
+    """Proved property of every sample."""
 
     theorem: ClassVar[str]
     """Name of the statement behind the certificate."""

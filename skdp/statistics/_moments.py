@@ -227,7 +227,7 @@ class Means:
         return max(half_width(self.plan, name, risk), count_width) <= _SMALL * self.count
 
     def linear_half_width(self, slopes: Terms, decrease: Numbers, risk: float) -> np.ndarray:
-        """Return what noise moves a function of means by, except with probability `risk`.
+        """Return a bound of the noise in a function of means, valid except at probability `risk`.
 
         `slopes` has names of parts, and the derivative of the function in one mean of each.
         `decrease` is minus the derivative in the logarithm of the number of rows: Σ slope·mean.
@@ -301,7 +301,7 @@ def _linear(means: Means, risk: float) -> Interval:
 
 
 def variance_half_width(means: Means, risk: float) -> np.ndarray:
-    """Return what small noise moves the variances by, except with probability `risk`."""
+    """Return a bound of small noise in the variances, valid except at probability `risk`."""
     first, second = means.ratio("x"), means.ratio("square")
     slopes = [("x", -2.0 * first), ("square", np.ones(first.shape))]
     return means.linear_half_width(slopes, second - 2.0 * first**2, risk)

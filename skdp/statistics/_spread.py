@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 _BITS = 16  # of a unit vector; products of two, 2^18 of them added up, stay below 2^53
-_FINE_BITS = 24  # of unit vectors of which one product at a time is taken
+_FINE_BITS = 24  # of unit vectors, if products are not added up
 _N_RADII = 32
 _RATIO = 2.0**0.25  # of a radius to the next
 _TINY = 1e-140  # a shorter row counts as the center: the square of its length would lose digits

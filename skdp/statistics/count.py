@@ -154,7 +154,7 @@ def _check(records: Records[Keys | None]) -> None:
 
 
 def _counts(records: Records[Keys | None]) -> Sums:
-    """Return how often each column is true, or its weight in steps; for each group with keys."""
+    """Return the number of true values per column and key, or their weight in steps."""
     columns, keys, weights = records.columns, records.facts, records.steps
     if keys is None and weights is None:
         return {"count": np.array([np.count_nonzero(true) for true in columns.truth()])}

@@ -51,7 +51,7 @@ class Variance(Moments):
         return self._shaped((low, high))
 
     def _half_width(self, risk: float) -> np.ndarray:
-        """Return what noise moves each variance by, except with probability `risk`; at most h²."""
+        """Return a bound, at most h², of the noise in each variance at probability `risk`."""
         return self._bounds.half**2 * np.minimum(variance_half_width(self._means, risk), 1.0)
 
 

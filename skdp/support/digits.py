@@ -28,6 +28,6 @@ def percents(share: float) -> str:
 def _rounded(number: float, digits: int, rounding: str) -> float:
     if not math.isfinite(number) or number == 0.0:
         return float(number)
-    printed = Decimal(repr(float(number)))  # 1e-5 is a little more than what it prints as
+    printed = Decimal(repr(float(number)))  # the double 1e-5 is slightly larger than 0.00001
     place = Decimal(1).scaleb(printed.adjusted() - digits + 1)
     return float(printed.quantize(place, rounding=rounding))

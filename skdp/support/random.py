@@ -65,7 +65,7 @@ def noise_generator(random_state: RandomState) -> np.random.Generator:
     With ``None`` the generator is keyed by the operating system, afresh at each call, and never by
     NumPy's global state. It is the stream cipher ChaCha20 (RFC 8439) if the extra ``secure`` is
     installed, else NumPy's PCG64, which is not a cipher. Anything else makes the noise repeatable,
-    so whoever knows the seed can subtract the noise: seeds are for tests only.
+    so anyone who knows the seed can subtract the noise: seeds are for tests only.
 
     Examples
     --------

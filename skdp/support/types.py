@@ -47,7 +47,7 @@ Transformation: TypeAlias = str | float | Mapping[Any, str | float | None]
 
 
 class Countable(Protocol):
-    """What has a private number of records."""
+    """An object with a private number of records."""
 
     @property
     def n_records(self) -> int:

@@ -520,7 +520,7 @@ def _optimized(query: Query, epsilon: float, delta: float) -> OptimizedNoise:
 
 
 def _l0_sensitivity(queries: Queries) -> int:
-    """Return how many numbers of all answers may differ between neighbors."""
+    """Return the number of entries of all answers that may differ between neighbors."""
     return sum(query.l0_sensitivity for query in queries)
 
 

@@ -259,8 +259,8 @@ def test_wrong_parameters_say_what_is_allowed(Map, parameters, words):
         ({"n_terms": 0}, "n_terms"),
         ({"linear_share": 1.5}, "linear_share"),
         ({"reference": ["c"]}, "Unknown columns in reference"),
-        ({"reference": "a"}, "reference must be None, 'low' or a list of columns"),
-        ({"reference": 0}, "reference must be None, 'low' or a list of columns"),
+        ({"reference": "a"}, "reference must be None, 'low' or a list of numeric columns"),
+        ({"reference": 0}, "reference must be None, 'low' or a list of numeric columns"),
         ({"norm": "l1"}, "norm must be one of"),
     ],
 )

@@ -227,7 +227,7 @@ class CurvePair(LossPair):
 
     @staticmethod
     def _shift(losses: np.ndarray) -> np.ndarray:
-        """Return how far the rounding of a loss, and of what is made of it, may move it."""
+        """Return a bound of the rounding error of a loss and of numbers computed from it."""
         return 16.0 * UNIT * (32.0 + np.abs(losses))
 
     def below(self, losses: np.ndarray) -> Lines:

@@ -29,7 +29,7 @@ _SCALES = np.logspace(-12.0, 8.0, 81)
 _TAIL = 1e-45
 _LEAST_LOG_DELTA = -90.0
 _SIZES = (-18.0, -27.0, -45.0, -63.0)  # of log δ
-_MARGIN = 9.5  # −log of what may be cut off, relative to δ
+_MARGIN = 9.5  # −log of the mass that may be cut off, relative to δ
 _MOST_CELLS = 2**20
 _CHEAP_CELLS = 2**15
 _FEWEST_CELLS = 2**12
@@ -288,7 +288,7 @@ def _width(
     lattice = min((pair.lattice for pair, _ in terms if pair.lattice >= least), default=0.0)
     if not lattice:
         return step, step
-    # beside a divisor: atoms then lie just before a dot if raised, just beyond if lowered
+    # close to a divisor: raised atoms are then just below a grid point, lowered ones just above
     cells, beside = max(math.ceil(lattice / step), 3), min(1e-12, 1e-3 * lattice)
     return (lattice + beside) / cells, (lattice - beside) / cells
 

@@ -25,7 +25,7 @@ __all__ = [
 Triple = tuple[int, int, int]
 """Distributions k and m, and a shift s in cells: p_k(i) is compared with p_m(i − s)."""
 
-TOTAL = 2**53  # what weights sum to: each is a double, and so is its share
+TOTAL = 2**53  # the sum of the weights: each weight and its share are exact doubles
 _BITS = 80
 
 

@@ -23,10 +23,10 @@ __all__ = ["LeastCurve", "PullsCurve", "ScorePullsCurve", "covering_pull"]
 _LEVELS = np.exp(-4.0 * np.linspace(1.0, 0.0, 80) ** 2)
 """Of h, in units of the largest: dense where most of the integral is."""
 _CHUNK = 4096
-_NEWTON_STEPS = 3  # from a start below the root; what is left is bounded
+_NEWTON_STEPS = 3  # from a start below the root; the remaining error is bounded
 # Added to log δ. Where exponents up to (ε/h)²/2 cancel against a gain, for ε below a + a few m,
 # sums are off by some 60·2⁻⁵³·(ε/m)²: 1e-11 at ε/m = 40, and 1e-9 at 390. Beyond that δ may be too
-# small for ε < a only: from a on, what the cells add is some 2 % and more.
+# small for ε < a only: for ε ≥ a the cells add 2 % and more.
 _ROUNDING = 1e-9
 # Added to log δ over m. M(u) − M(u + h) is at least about h·M(u)/(u + 1.3). 4 units of 2⁻⁵³ in both
 # are 4e-14/m of it, for h near m and u ≤ 40. Without a gain δ is below 1e-300 for larger u.

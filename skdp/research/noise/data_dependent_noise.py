@@ -140,7 +140,7 @@ class DataDependentNoise(Mechanism):
 
     @property
     def objective(self) -> float:
-        """What was minimized: the weighted expected loss, or cost."""
+        """The minimized value: the weighted expected loss, or cost."""
         costs = np.array(self.costs) if self.costs is not None else self._means(self.loss)
         return float(np.sum(np.array(self.weights)[:, None] * costs * self.probabilities))
 

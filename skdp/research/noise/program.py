@@ -25,7 +25,7 @@ _MEMORY = 64
 
 @dataclass(frozen=True, kw_only=True)
 class PartsDesign:
-    """What noise is optimized for; lengths in units of the sensitivity, which is `cells` cells."""
+    """Settings of a linear program; lengths in units of the sensitivity, which is `cells` cells."""
 
     epsilon: float
     delta: float
@@ -82,7 +82,7 @@ class PartsDesign:
         return cell_means(self.loss, np.arange(-self.half, self.half + 1) / self.cells)
 
     def cell_costs(self) -> np.ndarray:
-        """Return what the objective charges for each cell in each part."""
+        """Return the coefficient of each cell of each part in the objective."""
         if self.costs is not None:
             return np.array(self.costs)
         return np.tile(self.cell_loss(), (len(self.weights), 1))

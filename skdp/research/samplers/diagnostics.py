@@ -1,4 +1,4 @@
-"""What chains and samples show of their own quality. Numbers to look at: none proves anything."""
+"""Diagnostics of chains and samples. They prove nothing about the quality of a sample."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHRINKINGS = 40
 
 
 def effective_sample_size(chains: np.ndarray) -> float:
-    """Return how many independent samples tell as much about the mean as these chains do.
+    """Return the number of independent samples that estimate the mean as well as the chains.
 
     Autocovariances are averaged over chains, with the variance between their means included, and
     summed in pairs while these are positive and fall (Geyer 1992).
@@ -110,7 +110,7 @@ def _autocovariances(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class DistributionCheck:
-    """How independent samples agree with the exact distribution, coefficient by coefficient.
+    """Comparison of independent samples with the exact distribution, for each coefficient.
 
     Parameters
     ----------

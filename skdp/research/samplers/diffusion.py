@@ -48,7 +48,7 @@ class DiffusionBounds:
         return 0.5 * math.log1p(alpha * (distance / tv) ** 2 / (2.0 * math.pi)) / alpha
 
     def discretization(self, h: float, t: float) -> float:
-        """Return how far steps of size h ≤ 1/β leave from the diffusion until time t."""
+        """Return the distance of steps of size h ≤ 1/β from the diffusion at time t."""
         alpha, beta, k = self.alpha, self.beta, self.dimension
         drift = self.lipschitz**2 / alpha + 2.0 * beta * k * t
         return beta * math.sqrt((h**2 / 3.0 * drift + h * k * t) / 8.0)
@@ -129,7 +129,7 @@ class DiffusionSampler(Sampler):
         """
 
     share_of_steps: ClassVar[float]
-    """How much of the total variation is for `error`; a tenth is for the start."""
+    """The share of the total variation for `error`; a tenth is for the start."""
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
         """Return the longest steps that come within `tv`, or raise if they are too many.

@@ -360,11 +360,11 @@ class LocalChain:
 
     @property
     def facts(self) -> dict[str, float]:
-        """What diagnostics say of the place where the chain runs."""
+        """Diagnostics of the region of the chain."""
         return {"radius": self.ball.radius, "tail": self.ball.tail}
 
     def step(self, variance: float) -> LocalStep:
-        """Return what draws the states."""
+        """Return the function that samples the states."""
         return LocalStep(self.target, self.ball, variance, self.rng)
 
     def theta(self, state: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ __all__ = ["Phase", "PhasedSGD", "PhasedSGDPlan"]
 # No guarantee rests on these.
 _DECAY = 4.0  # from one phase to the next, of step and noise; of rows it is 2
 _MOST_PHASES = 10  # the last one's noise is then 4e-6 of the first's
-_NOISE_SHARE = 0.7  # of what the loss wants: it comes at the end, where no more steps wear it off
+_NOISE_SHARE = 0.7  # of the loss's `noise_scale`: no steps after the last phase reduce its noise
 _LONGEST_STEP = 0.5  # of an expected batch, in units of 1/curvature; w(m) keeps each below 2
 _FEWEST_STEPS = 8
 _VALUES_AT_ONCE = 1 << 22  # of rows that are fetched from elsewhere, 32 MB
