@@ -40,8 +40,8 @@ class DPAdditiveClassifier(DPLogisticRegression):
     Data frames are accepted.
 
     This class adds explanations and ``bounds="auto"``. `skdp.inspection.AdditiveEffectsDisplay`
-    draws the curves with bands of noise. With ``epsilon=inf`` the model is scikit-learn's
-    `LogisticRegression` on the same features.
+    draws the curves with bands of noise. Private fits tend to that with ``epsilon=inf``, which has
+    the same clipped rows and a ridge.
 
     Parameters
     ----------

@@ -26,8 +26,8 @@ class DPRandomForestClassifier(DPLogisticRegression):
     parameters. Data frames are accepted.
 
     A forest learns interactions of columns, and the scale of a column has little effect. Its
-    predictions are constant in small boxes. With ``epsilon=inf`` the model is scikit-learn's
-    `LogisticRegression` on the same features.
+    predictions are constant in small boxes. Private fits tend to that with ``epsilon=inf``, which
+    has the same clipped rows and a ridge.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ class DPRandomForestRegressor(DPLinearRegression):
     parameters. Data frames are accepted.
 
     A forest learns interactions of columns, and the scale of a column has little effect. Its
-    predictions are constant in small boxes. With ``epsilon=inf`` the model is scikit-learn's linear
-    model on the same features.
+    predictions are constant in small boxes. Private fits tend to that with ``epsilon=inf``, which
+    has the same clipped rows and a ridge.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ class DPKernelClassifier(DPLogisticRegression):
     accepted.
 
     It is more accurate than an additive model if columns interact and n·ε is a few thousand or
-    more. With ``epsilon=inf`` the model is scikit-learn's `LogisticRegression` on the same
-    features.
+    more. Private fits tend to that with ``epsilon=inf``, which has the same clipped rows and a
+    ridge.
 
     Parameters
     ----------

@@ -24,7 +24,8 @@ class DPKernelRegressor(DPLinearRegression):
     accepted.
 
     It is more accurate than an additive model if columns interact and n·ε is a few thousand or
-    more. With ``epsilon=inf`` the model is scikit-learn's linear model on the same features.
+    more. Private fits tend to that with ``epsilon=inf``, which has the same clipped rows and a
+    ridge.
 
     Parameters
     ----------

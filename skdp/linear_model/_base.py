@@ -52,6 +52,7 @@ from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import SAMPLERS, Progress
 from skdp.solvers import SOLVERS, Problem, Solution, Solver
+from skdp.solvers._minimum import MinimumPlan
 from skdp.solvers.base import ResumableSolver
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real, check_size
@@ -151,8 +152,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
 
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> FitPlan:
         if not parameters.is_private:
-            plan = NonPrivatePlan()
-            return FitPlan(1.0, plan, plan.event, plan.theorem)
+            nothing, plan = NonPrivatePlan(), self._plan_without_privacy(parameters, records)
+            return FitPlan(1.0, plan, nothing.event, nothing.theorem)
         rate = _rate_of(self.subsample, parameters, records)
         if rate == 1.0:
             if records.blocks is not None:
@@ -162,6 +163,19 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             return FitPlan(1.0, fit, fit.event, fit.theorem)
         plan_fit = partial(self._plan_fit, records=expected(records, rate))
         return plan_sampled(rate, parameters, records.facts.solver, plan_fit)
+
+    def _plan_without_privacy(
+        self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
+    ) -> NonPrivatePlan | LinearPlan:
+        if self._is_reference:
+            return NonPrivatePlan()
+        problem = self._problem(records, parameters)
+        return MinimumPlan(problem.adapted(records.n_records, math.inf))
+
+    @property
+    def _is_reference(self) -> bool:
+        """Whether a fit is that of scikit-learn. With features it is the limit of private fits."""
+        return math.isinf(self.epsilon) and self._features() is None
 
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> LinearPlan:
         """Return the plan of a private fit to all of the records."""
@@ -211,6 +225,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     ) -> Solution:
         solver, start = records.facts.solver, records.facts.start
         design = design_of(records, plan.problem)
+        if isinstance(plan, MinimumPlan):
+            return plan.read(design)
         if start is None:
             return solver.solve(plan, design, rng, _progress_of(self))
         assert isinstance(solver, ResumableSolver), "planned for such a solver only"
@@ -286,8 +302,10 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             C=self.C,
             n_features=records.facts.n_columns + bool(self.fit_intercept),
             rows_each=1 if records.persons is None else self.max_rows,
+            has_features=records.facts.feature_map is not None,
         )
-        if problem.n_samples is None or parameters.delta == 0.0:
+        is_gaussian = parameters.is_private and parameters.delta > 0.0
+        if problem.n_samples is None or not is_gaussian:
             return problem
         return problem.adapted(problem.n_samples, gdp_mu(parameters.epsilon, parameters.delta))
 

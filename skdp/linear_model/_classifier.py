@@ -47,7 +47,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel[np.ndarray]):
         """Return the targets as −1/+1 (two classes) or 0..K−1; without privacy unchanged."""
         known = self.classes if known_task is None else known_task
         coded, classes = labels_of(records, type(self).__name__, known)
-        if math.isinf(self.epsilon):
+        if self._is_reference:
             return records, classes
         return (coded.mapped(_signed) if classes.size == 2 else coded), classes
 

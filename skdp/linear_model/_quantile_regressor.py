@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 
 import numpy as np
@@ -27,7 +26,7 @@ class PrivateQuantileRegressor(PrivateLinearRegressor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if math.isinf(self.epsilon) and not is_auto(self.C):
+        if self._is_reference and not is_auto(self.C):
             raise ValueError(
                 f"C must be 'auto' with epsilon=inf, got {self.C!r}. scikit-learn's "
                 "QuantileRegressor has no ridge penalty."

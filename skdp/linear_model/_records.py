@@ -185,7 +185,9 @@ def scores_of(
 
 def weighted(loss: Loss, records: LinearRecords[TaskT]) -> Loss:
     """Return the loss of weighted rows if the records have weights."""
-    largest = 1.0 if records.max_weight is None else records.max_weight
+    largest = records.max_weight
+    if largest is None:  # weights without a public bound: without privacy only
+        largest = 1.0 if records.weights is None else float(records.weights.max(initial=1.0))
     if records.persons is not None:
         return SharedLoss(loss, largest)
     return loss if records.weights is None else WeightedLoss(loss, largest)

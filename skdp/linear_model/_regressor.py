@@ -29,6 +29,7 @@ __all__ = ["PrivateLinearRegressor"]
 
 FactsT = TypeVar("FactsT")
 _LARGEST_BOUND = 1e50
+_WITHOUT_NOISE = 1e9  # μ of a search at epsilon=inf: its counts are off by 1e-8
 
 
 _EVERYTHING = TargetRange(-math.inf, math.inf)
@@ -44,7 +45,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not math.isinf(self.epsilon):
+        if not self._is_reference:
             self._target_range()
         self._loss_of(_EVERYTHING)
 
@@ -73,10 +74,19 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         self, records: Records[AnyMap], known_task: TargetRange | None
     ) -> tuple[Records[AnyMap], TargetRange]:
         """Return the targets on their scale, and their public range; all without privacy."""
-        task = _EVERYTHING if math.isinf(self.epsilon) else self._target_range()
+        task = _EVERYTHING if self._is_reference else self._target_range()
         records = records.mapped(partial(_scaled, self._target_scale()))
         records.check(_run_checks)
         return records, task
+
+    def _plan_without_privacy(
+        self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
+    ) -> NonPrivatePlan | LinearPlan:
+        plan = super()._plan_without_privacy(parameters, records)
+        search = self._search(parameters, records)
+        if search is None or isinstance(plan, NonPrivatePlan):
+            return plan
+        return SearchedPlan(search, plan)
 
     def _plan_fit(
         self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
@@ -93,6 +103,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
     ) -> TargetSearch | None:
         facts = records.facts
+        if not parameters.is_private:
+            return TargetSearch(mu=_WITHOUT_NOISE, n_known=records.n_records)
         if isinstance(facts.feature_map, AutoMap):
             return None  # the fit to the features that a count decides has a search of its own
         if not (facts.solver.is_gaussian and parameters.delta > 0.0):

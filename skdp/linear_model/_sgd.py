@@ -37,6 +37,10 @@ class PrivateSGD(PrivateLinearModel[TaskT]):
             average=self.average,
         )
 
+    @property
+    def _is_reference(self) -> bool:
+        return math.isinf(self.epsilon)  # which resumes, unlike a minimizer
+
     def _resume(
         self,
         X: MatrixLike,

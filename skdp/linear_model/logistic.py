@@ -43,7 +43,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
     derivative clipped at `loss_clip`. The defaults depend on public numbers only, so no parameter
     needs tuning on the data. See *Which solver?* in the user guide.
 
-    With ``epsilon=inf`` it is scikit-learn's `LogisticRegression`, and nothing is clipped.
+    With ``epsilon=inf`` and no `features` it is scikit-learn's `LogisticRegression`, and nothing
+    is clipped.
 
     Parameters
     ----------

@@ -25,6 +25,8 @@ class Flow:
         *Public.* ρ of P, which has eigenvalues ρ/(l + ρ) where AᵀA has l; infinite for P = I.
     clip_share : float
         *Public.* Length of a record's gradient over the longest that the loss allows for.
+    ridge : float
+        *Public.* 1/C. The run follows the flow if ridge·t is small.
     """
 
     n_samples: int
@@ -32,6 +34,7 @@ class Flow:
     noise: float
     metric_noise: float = math.inf
     clip_share: float = 1.0
+    ridge: float = 0.0
 
     def gain(self, curvature: float) -> float:
         """Return the eigenvalue of P where AᵀA has the eigenvalue `curvature`."""

@@ -19,6 +19,7 @@ _MOST_COLUMNS = 1024  # of a released matrix
 _GRAM_SHARE = 0.1  # of μ, which is 1 % of μ²
 _STEEPER = 2.0  # ρ of a metric for steps over the spectral norm of the matrix's noise
 _LONGEST_STEP = 1.5  # in units of 1/curvature
+_RIDGES = 16.0  # least ρ of a metric for steps, in units of the curvature at which a ridge matters
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,7 @@ class GramRelease:
 
     mu: float
     scale: float  # σ
+    floor: float = 0.0  # least ρ of a metric for steps: a run that a ridge ends needs no less
 
     @classmethod
     def plan(cls, problem: Problem, mu: float) -> GramRelease | None:
@@ -79,7 +81,8 @@ class GramRelease:
             return None
         share = _GRAM_SHARE * mu
         sensitivity = math.sqrt(problem.neighboring.n_changed) * problem.row_norm**2
-        return cls(mu=share, scale=sensitivity / share * (1.0 + SCALE_MARGIN))
+        floor = _RIDGES / (problem.most_C * Minorant.of(problem.loss).smoothness)
+        return cls(mu=share, scale=sensitivity / share * (1.0 + SCALE_MARGIN), floor=floor)
 
     @property
     def events(self) -> tuple[GDPEvent, ...]:
@@ -96,13 +99,16 @@ class GramRelease:
     def longest_step(self, problem: Problem, ridge: float = 0.0) -> float:
         """Return a step that is stable in the metric for steps, where AᵀA is about ρ at most."""
         assert problem.n_features is not None, "`plan` checked the number of columns"
-        noise = _STEEPER * self.spectral_noise(problem.n_features)
+        noise = self._noise_for_steps(problem.n_features)
         return _LONGEST_STEP / (Minorant.of(problem.loss).smoothness * noise + ridge)
 
     def release_for_steps(self, design: Design, rng: np.random.Generator) -> Metric:
-        """Release the metric for steps, with twice the ρ of `release`; takes one pass."""
+        """Release the metric for steps, with at least twice the ρ of `release`; takes one pass."""
         metric = self.release(design, rng)
-        return replace(metric, noise=_STEEPER * metric.noise)
+        return replace(metric, noise=self._noise_for_steps(design.n_features))
+
+    def _noise_for_steps(self, n_features: int) -> float:
+        return max(_STEEPER * self.spectral_noise(n_features), self.floor)
 
     def release(self, design: Design, rng: np.random.Generator) -> Metric:
         """Release the metric of the noisy matrix, with ρ = σ·√(2d); takes one pass."""

@@ -49,6 +49,10 @@ SHORT_RUN = 2048.0
 """Longest flow time, in units of 1/curvature, without support for long runs; no guarantee."""
 
 _WEAK_RIDGE = 100.0  # C over the flow time, if that regularizes; no guarantee rests on it
+# Of feature maps, found on public data; no guarantee rests on them.
+_SHARE_OF_ROOT = 0.25  # C over √n, of a long run and rows of norm 1
+_FEWEST_COUNTED = 64  # records by which C is chosen
+_RELAXATIONS = 3.0  # of the ridge; a longer run adds noise only
 _GRID_BITS = 20  # about 1e-6 of the noise; no guarantee rests on it, rounding is post-processing
 _COUNT_SHARE = 0.1  # of μ for an estimate of n, which is 1 % of μ²; no guarantee rests on it
 _FEWEST_ROWS = 10  # smallest estimate of n; no guarantee rests on it
@@ -80,6 +84,11 @@ class Problem:
     rows_each : int or None
         *Public.* Maximum number of rows per record: 1, or more for persons; None for any number.
         The weights of several rows, stored in the targets, add up to at most the largest weight.
+    has_features : bool
+        *Public.* Whether rows are features of a map. There are then many of them, of which rows
+        tell little, so that "auto" keeps a ridge however little noise there is.
+    most_C : float
+        *Public or released.* Largest C that "auto" stands for; set by `adapted`.
     """
 
     loss: Loss
@@ -90,6 +99,8 @@ class Problem:
     C: float | str = "auto"
     n_features: int | None = None
     rows_each: int | None = 1
+    has_features: bool = False
+    most_C: float = math.inf
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -122,7 +133,7 @@ class Problem:
         return n * mu / self.neighboring.n_changed
 
     def adapted(self, n: int, mu: float) -> Problem:
-        """Return the problem with the member of a loss family that suits the signal.
+        """Return the problem with the loss of a family and the ridge that suit n and the signal.
 
         Parameters
         ----------
@@ -134,9 +145,16 @@ class Problem:
         Returns
         -------
         Problem
-            `self` unless the loss is a family.
+            `self` unless the loss is a family or rows are features.
         """
-        loss = adapted(self.loss, self.signal(n, mu))
+        signal = self.signal(n, mu)
+        if self.has_features:
+            most_C = _SHARE_OF_ROOT * math.sqrt(max(n, _FEWEST_COUNTED)) / self.data_norm**2
+            # A ridge leaves less noise than `signal` assumes: by the ratio of C to the time of a
+            # run without it, which is 2μ/k for unclipped logistic losses and rows of norm 1.
+            signal *= max(1.0, 2.0 * signal / (n * most_C * self.data_norm**2))
+            return replace(self, loss=adapted(self.loss, signal), most_C=most_C)
+        loss = adapted(self.loss, signal)
         return self if loss is self.loss else replace(self, loss=loss)
 
     def shape(self, n_features: int) -> tuple[int, ...]:
@@ -163,6 +181,8 @@ class Problem:
     def inverse_regularization(self, t: float) -> float:
         """Return the user's C, or for "auto" one so large that it has almost no effect.
 
+        For feature maps it falls to `most_C` as the run gets long enough for that.
+
         Parameters
         ----------
         t : float
@@ -172,7 +192,9 @@ class Problem:
         -------
         float
         """
-        return _WEAK_RIDGE * t if isinstance(self.C, str) else float(self.C)
+        if not isinstance(self.C, str):
+            return float(self.C)
+        return min(_WEAK_RIDGE * t, self.most_C * max(1.0, self.most_C / t) ** 4)
 
     def worst_curvature(self, n: int) -> float:
         """Return the trace of the Hessian of Σ ℓ for the worst rows.
@@ -194,7 +216,8 @@ class Problem:
 
         T steps of size h, without momentum, follow the gradient flow θ' = −∇Σ ℓ for t = T·h. The
         run ends when the noise in a score, R·t·`noise`, reaches the loss's `noise_scale`, or at a
-        limit on the work. Without that limit, t does not depend on n.
+        limit on the work. Without that limit, t does not depend on n. With `most_C` it also ends
+        when the ridge has had its effect.
 
         Parameters
         ----------
@@ -209,7 +232,8 @@ class Problem:
         """
         loss, R = self.loss, self.row_norm
         longest = SHORT_RUN / (n * Minorant.of(loss).smoothness * R**2) if n else math.inf
-        return min(loss.noise_scale / (R * noise), longest)
+        settled = _RELAXATIONS * self.most_C if isinstance(self.C, str) else math.inf
+        return min(loss.noise_scale / (R * noise), longest, settled)
 
 
 @dataclass(frozen=True, kw_only=True)

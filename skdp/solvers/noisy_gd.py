@@ -269,6 +269,7 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
             noise=descent.whole_noise,
             metric_noise=metric.noise if metric else math.inf,
             clip_share=share,
+            ridge=descent.ridge,
         )
 
     def descent(self, plan: NoisyGDPlan, n: int) -> Descent:
@@ -286,8 +287,10 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         Descent
         """
         # clipping to a share allows a run with the noise of an unclipped run at a larger μ
-        plan = replace(plan, mu=plan.mu / self._share(plan, n))
-        problem, run = plan.problem, self._run(plan, n)
+        share = self._share(plan, n)
+        problem = replace(plan.problem, most_C=plan.problem.most_C / share)
+        plan = replace(plan, problem=problem, mu=plan.mu / share)
+        run = self._run(plan, n)
         noise = problem.lipschitz_difference * math.sqrt(run.n_steps) / plan.mu
         C = problem.inverse_regularization(run.flow_time)
         if self._is_contractive(problem):

@@ -345,6 +345,7 @@ class RegularizedExponential(Solver[RegularizedExponentialPlan]):
             time=schedule.noise * mu / problem.lipschitz_difference,
             noise=schedule.noise,
             metric_noise=metric.noise if metric else math.inf,
+            ridge=schedule.prior_precision / schedule.temperature,
         )
 
     def _run(

@@ -134,17 +134,45 @@ def test_it_is_the_linear_model_of_the_transformers_features(model, share, neigh
 
 @every_model
 @every_share
-def test_without_privacy_it_is_scikit_learns_on_the_same_features(model, share):
+def test_without_privacy_it_is_a_ridge_on_the_same_clipped_features(model, share):
     X, y = people(), labels(people())
     front = clone(model).set_params(epsilon=INF, additive_share=share)
-    features, model = features_of(front, X), composed(front, C=2.0).fit(X, y)
+    settings = {"C": 2.0, "fit_intercept": False}
+    features, model = features_of(front, X), composed(front, **settings)
+    features /= np.maximum(1.0, np.linalg.norm(features, axis=1, keepdims=True))
     if is_classifier(model):
-        reference = LogisticRegression(C=2.0, max_iter=10_000).fit(features, y)
-        found, wanted = model.predict_proba(X), reference.predict_proba(features)
+        reference = LogisticRegression(tol=1e-8, max_iter=10_000, **settings).fit(features, y)
+        found, wanted = model.fit(X, y).predict_proba(X), reference.predict_proba(features)
         np.testing.assert_allclose(found, wanted, atol=1e-3)
     else:
-        wanted = Ridge(alpha=0.5).fit(features, y).predict(features)
-        np.testing.assert_allclose(model.predict(X), wanted, atol=1e-3)
+        ridge = Ridge(alpha=0.5, fit_intercept=False).fit(features, 2.0 * y - 1.0)
+        model.set_params(slope_bound=10.0)  # no residual is clipped
+        wanted = np.clip(0.5 + 0.5 * ridge.predict(features), 0.0, 1.0)
+        np.testing.assert_allclose(model.fit(X, y).predict(X), wanted, atol=1e-3)
+
+
+@every_model
+def test_private_fits_tend_to_the_fit_without_privacy(model):
+    """At ε = 10⁸ the noise in a score is below 10⁻⁴, for few rows and more features."""
+    X, y = people(150), labels(people(150))
+    own = {"n_components": 300} if hasattr(model, "scale") else {"n_trees": 30, "depth": 5}
+    model = clone(model).set_params(**own, random_state=0)
+    scores = [clone(model).set_params(epsilon=e).fit(X, y)._scores(X) for e in (1e8, INF)]
+    np.testing.assert_allclose(*scores, atol=0.02)
+
+
+@every_model
+def test_noise_with_more_columns_than_rows_does_not_make_it_overfit(model):
+    """Without a ridge the scores of rows with few neighbors would follow their own labels."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, size=(600, 2)), rng.random(600)
+    signal = X[:, 0] > 0
+    y = np.where(y < 0.8, signal, ~signal).astype(int)
+    own = {"n_components": 300} if hasattr(model, "scale") else {"n_trees": 50, "depth": 6}
+    model = clone(model).set_params(**own, epsilon=INF, bounds=(-1, 1), categories=None)
+    model.fit(X[:200], y[:200])
+    sided = model.predict(X[200:]) > 0.5
+    assert (sided == signal[200:]).mean() > 0.85
 
 
 @every_model

@@ -159,9 +159,11 @@ def test_the_features_are_those_of_the_transformer(features):
     linear = DPLogisticRegression(**terms).fit(expected, y)
     np.testing.assert_allclose(model.coef_, linear.coef_, atol=1e-2)
     assert model.privacy_ == linear.privacy_
-    public = DPLogisticRegression(epsilon=INF, features=features, tol=1e-8).fit(X, y)
-    reference = LogisticRegression(tol=1e-8, max_iter=10_000).fit(expected, y)
-    np.testing.assert_allclose(public.coef_, reference.coef_, atol=1e-6)
+    ridge = {"C": 1.0, "fit_intercept": False}
+    public = DPLogisticRegression(epsilon=INF, features=features, **ridge).fit(X, y)
+    expected /= np.maximum(1.0, np.linalg.norm(expected, axis=1, keepdims=True))
+    reference = LogisticRegression(tol=1e-8, max_iter=10_000, **ridge).fit(expected, y)
+    np.testing.assert_allclose(public.coef_, reference.coef_, atol=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_every_linear_model_takes_them():
 def test_without_privacy_interactions_are_found():
     X, _ = table(3000)
     y = X[:, 0] * X[:, 1]
-    model = DPTabularRegressor(epsilon=np.inf, **BOX).fit(X, y)
+    model = DPTabularRegressor(epsilon=np.inf, target_bounds=(-1, 1), **BOX).fit(X, y)
     assert isinstance(model.features_, FeatureMixture)
     assert model.score(X, y) > 0.9
 

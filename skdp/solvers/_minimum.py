@@ -1,0 +1,39 @@
+"""Fits of features without privacy: the minimum that private fits tend to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skdp.design import Design
+from skdp.privacy import Event, NonPrivateEvent
+from skdp.solvers._minimizer import Objective, minimize
+from skdp.solvers.base import Problem, Solution
+
+__all__ = ["MinimumPlan"]
+
+_PRECISION = 1e-4  # of the loss's noise scale, in scores; far below any effect of the model
+_MOST_C = 1e6  # in units of 1/curvature of a row; beyond, rounding hides the minimum
+
+
+@dataclass(frozen=True)
+class MinimumPlan:
+    """The minimum of Σ ℓ + |θ|²/(2C) over the rows of a private fit, at ``epsilon=inf``.
+
+    Rows, targets and loss are those of a private fit, and C is the largest that "auto" stands for.
+    So private fits tend to this one as ε grows.
+    """
+
+    problem: Problem
+    event: Event = field(default_factory=NonPrivateEvent)
+    theorem: str = "none, epsilon=inf"
+
+    def read(self, design: Design) -> Solution:
+        problem, R = self.problem, self.problem.row_norm
+        most = _MOST_C / (problem.loss.smoothness * R**2)
+        C = min(problem.inverse_regularization(np.inf), most)
+        start = np.zeros(problem.shape(design.n_features))
+        objective = Objective(design, problem.loss, R, 1.0 / C, start)
+        found = minimize(objective, _PRECISION * problem.loss.noise_scale / (R * C))
+        return Solution(found.theta, objective.passes[0], solver="minimizer", noise_bound=0.0)
