@@ -120,10 +120,26 @@ def test_the_link_of_the_loss_stays_where_the_run_is_not_a_flow_or_rows_are_many
     np.testing.assert_array_equal(model.decision_function(X), linear(model, X))
 
 
-def test_the_link_of_the_loss_stays_where_the_norm_says_nothing():
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(size=(300, 40)), np.arange(300) % 2
-    model = DPAdditiveClassifier(bounds=(0, 1), classes=[0, 1], random_state=0).fit(X, y)
+def additive(n_classes, seed=0):
+    """A fit to noise with more features than the norm of the coefficients says anything about."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.uniform(size=(300, 40)), np.arange(300) % n_classes
+    model = DPAdditiveClassifier(bounds=(0, 1), classes=range(n_classes), random_state=seed)
+    return model.fit(X, y), X
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_prior_has_a_quarter_of_the_link_where_the_norm_says_nothing(seed):
+    model, X = additive(2, seed)
+    scores, evidence = linear(model, X), model._probabilities_.evidence
+    plain, prior = model.loss_.log_probabilities(scores), evidence.log_probabilities(scores)
+    wanted = 0.75 * np.diff(plain)[:, 0] + 0.25 * np.diff(prior)[:, 0]
+    np.testing.assert_allclose(model.decision_function(X), wanted, rtol=1e-6)
+    assert np.abs(wanted).mean() < np.abs(np.diff(plain)).mean()
+
+
+def test_several_classes_keep_the_link_of_the_loss_where_the_norm_says_nothing():
+    model, X = additive(3)
     assert not model._probabilities_.follows_evidence
     wanted = model.loss_.log_probabilities(linear(model, X))
     np.testing.assert_array_equal(model.predict_log_proba(X), wanted)
