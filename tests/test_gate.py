@@ -160,9 +160,7 @@ OF_NUMBERS = {
     "histogram": lambda x: (
         statistics.histogram(x, epsilon=1.0, edges=[-1, 0, 0.3, 1], **SEEDED).value
     ),
-    "quantile": lambda x: (
-        statistics.quantile(x, epsilon=1.0, q=0.5, bounds=BOUNDS, ties=True, **SEEDED).value
-    ),
+    "quantile": lambda x: statistics.quantile(x, epsilon=1.0, q=0.5, bounds=BOUNDS, **SEEDED).value,
     "additive model": lambda x: fitted(DPAdditiveClassifier(bounds=BOUNDS), table(x), LABELS),
     "mixed naive Bayes": lambda x: fitted(DPMixedNB(bounds=BOUNDS), table(x), LABELS),
     "BoundsScaler": lambda x: transformed(BoundsScaler(bounds=BOUNDS, missing="indicator"), x),

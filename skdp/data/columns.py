@@ -51,14 +51,11 @@ class Columns:
         *Public.* Names of the columns of a frame or series; empty if there are none.
     single : bool
         *Public.* Whether it was one column, without a second axis.
-    typed : bool, default True
-        *Public.* Whether the types of columns do not depend on their values, unlike those of lists.
     """
 
     parts: list[Column]
     names: list[Hashable]
     single: bool
-    typed: bool = True
 
     @classmethod
     def of(cls, x: MatrixLike, parameter: str = "x") -> Columns:
@@ -90,7 +87,7 @@ class Columns:
     def _of_array(cls, x: MatrixLike, parameter: str) -> Columns:
         if sparse.issparse(x):
             raise TypeError(f"{parameter} is sparse: dense data are required, as .toarray() gives.")
-        typed, x = not isinstance(x, (list, tuple)), _array_or_column(x)
+        x = _array_or_column(x)
         n_axes = x.ndim if isinstance(x, np.ndarray) else 1
         if n_axes not in (1, 2):
             raise ValueError(
@@ -98,8 +95,8 @@ class Columns:
             )
         if n_axes == 1:
             name = getattr(x, "name", None)
-            return cls([Column.of(x)], [] if name in (None, "") else [name], True, typed=typed)
-        return cls([Column(x[:, j]) for j in range(x.shape[1])], [], False, typed=typed)
+            return cls([Column.of(x)], [] if name in (None, "") else [name], True)
+        return cls([Column(x[:, j]) for j in range(x.shape[1])], [], False)
 
     def __len__(self) -> int:
         return self.n_rows
@@ -107,11 +104,6 @@ class Columns:
     @property
     def n_rows(self) -> int:
         return len(self.parts[0])
-
-    @property
-    def may_repeat(self) -> list[bool]:
-        """Which columns may have equal values, by their types, which are public."""
-        return [not (self.typed and part.kind == "f") for part in self.parts]
 
     @property
     def n_columns(self) -> int:

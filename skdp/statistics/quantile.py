@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -125,7 +124,7 @@ def quantile(
     bounds: Bounds,
     level: float | None = None,
     sampling: bool = False,
-    ties: bool | str = "auto",
+    ties: bool = True,
     by: VectorLike | None = None,
     keys: ArrayLike | None = None,
     groups: VectorLike | None = None,
@@ -156,15 +155,15 @@ def quantile(
         (lows, highs). Never taken from the data: see :term:`bounds`.
     level : float in (0, 1) or None, default None
         *Public.* Probability that an interval contains its number, approximately; ``None`` for no
-        intervals. It is lower if values of a floating type repeat (see `ties` of `quantile`), or if
-        n is private and small (some hundreds at ε = 0.1). The ends of an interval of a quantile are
-        two more quantiles, which share ε with it.
+        intervals. With ``ties=False`` it is lower if values repeat, or if n is private and small
+        (some hundreds at ε = 0.1). The ends of an interval of a quantile are two more quantiles,
+        which share ε with it.
     sampling : bool, default False
         *Public.* Whether the intervals are for the population that the rows are a sample of.
-    ties : bool or "auto", default "auto"
-        *Public.* Whether values may repeat, as integers and rounded amounts do. Then `level` is
-        guaranteed, and intervals are about four times wider. Use ``False`` for measurements, which
-        hardly repeat. "auto" is False for array or frame columns of a floating type.
+    ties : bool, default True
+        *Public.* Whether values may repeat, as ages, counts and rounded amounts do. Then `level` is
+        guaranteed. ``False`` is for measurements that hardly repeat: intervals are about a quarter
+        as wide, but hold less often if values do repeat.
     by : str, array-like of shape (n_rows,), default None
         *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
         in `keys` belong to no group.
@@ -248,11 +247,11 @@ class Ranks:
     q: tuple[float, ...]
     level: float | None
     sampling: bool
-    ties: bool | str
+    ties: bool
 
     @classmethod
     def check(
-        cls, q: ArrayLike, level: float | None, sampling: bool = False, ties: bool | str = "auto"
+        cls, q: ArrayLike, level: float | None, sampling: bool = False, ties: bool = True
     ) -> Ranks:
         """Return the settings, or raise ValueError."""
         probabilities = np.atleast_1d(np.asarray(q, dtype=float))
@@ -263,8 +262,8 @@ class Ranks:
             risk_of(level)
         if not isinstance(sampling, bool):
             raise ValueError(f"sampling must be True or False, got {sampling!r}.")
-        if not (isinstance(ties, bool) or (isinstance(ties, str) and ties == "auto")):
-            raise ValueError(f"ties must be True, False or 'auto', got {ties!r}.")
+        if not isinstance(ties, bool):
+            raise ValueError(f"ties must be True or False, got {ties!r}.")
         return cls(tuple(probabilities.tolist()), level, sampling, ties)
 
     def planned(
@@ -274,17 +273,13 @@ class Ranks:
         accountant: str,
         neighbors: Neighbors,
         n_rows: int | None,
-        may_repeat: Sequence[bool],
+        n_columns: int,
     ) -> QuantilePlan:
-        """Return choices that are (ε, δ)-DP together; `n_rows` is None if it is private.
-
-        ``ties="auto"`` takes `may_repeat`: whether the values of each column may be equal.
-        """
-        ties = [one if self.ties == "auto" else bool(self.ties) for one in may_repeat]
-        ranks = self._of_columns(None, n_rows, ties)
+        """Return choices that are (ε, δ)-DP together; `n_rows` is None if it is private."""
+        ranks = (self._ranks(None, n_rows),) * n_columns
         for _ in range(2):  # slopes of margins widen the noise, which widens the margins a little
             scale = 1.0 / neighbors.cost(ranks, epsilon, delta, accountant).unit
-            ranks = self._of_columns(scale, n_rows, ties)
+            ranks = (self._ranks(scale, n_rows),) * n_columns
         cost = neighbors.cost(ranks, epsilon, delta, accountant)
         farthest = max(rank.sensitivity for own in ranks for rank in own)
         if neighbors.n_changed == 2:  # within a group a row moves #{x < t} by 1
@@ -293,13 +288,7 @@ class Ranks:
         choice = ExponentialMechanism(sensitivity=farthest, epsilon=2.0 * farthest * cost.unit)
         return QuantilePlan(choice, cost.ranges, ranks)
 
-    def _of_columns(
-        self, scale: float | None, n_rows: int | None, ties: Sequence[bool]
-    ) -> tuple[tuple[Rank, ...], ...]:
-        known = {repeat: self._ranks(scale, n_rows, repeat) for repeat in {*ties}}
-        return tuple(known[repeat] for repeat in ties)
-
-    def _ranks(self, scale: float | None, n_rows: int | None, repeat: bool) -> tuple[Rank, ...]:
+    def _ranks(self, scale: float | None, n_rows: int | None) -> tuple[Rank, ...]:
         """Return the ranks of all quantiles, then of the lower and the upper ends.
 
         Ranks have no margins if the scale of the noise is None.
@@ -307,13 +296,11 @@ class Ranks:
         middle = [Rank(p) for p in self.q]
         if self.level is None:
             return tuple(middle)
-        margins = [self._margin(p, scale, n_rows, repeat) for p in self.q]
+        margins = [self._margin(p, scale, n_rows) for p in self.q]
         ends = [Rank(p, m, side) for side in (-1, 1) for p, m in zip(self.q, margins, strict=True)]
         return (*middle, *ends)
 
-    def _margin(
-        self, q: float, scale: float | None, n_rows: int | None, repeat: bool
-    ) -> Margin | None:
+    def _margin(self, q: float, scale: float | None, n_rows: int | None) -> Margin | None:
         """Return the margin of dense values only if it ends within a public number of rows."""
         if scale is None:
             return None
@@ -321,7 +308,7 @@ class Ranks:
         risk, facts = risk_of(self.level), {"sampling": self.sampling}
         near = Margin.of(q, risk, scale, n_rows=n_rows, n_points=None, **facts)
         beyond = n_rows is not None and near(n_rows) > min(q, 1.0 - q) * n_rows
-        if not (repeat or beyond):
+        if not (self.ties or beyond):
             return near
         return Margin.of(q, risk, scale, n_rows=n_rows, n_points=_CELLS + 1, **facts)
 
@@ -349,7 +336,7 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
     q: ArrayLike
     level: float | None = None
     sampling: bool = False
-    ties: bool | str = "auto"
+    ties: bool = True
 
     released_as = "statistics.quantile"
 
@@ -366,8 +353,8 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
         facts, n_changed = records.facts, parameters.neighboring.n_changed
         neighbors = Neighbors(n_changed, facts.n_groups or 1, records.is_weighted)
         accountant = "gdp" if parameters.counts_gaussians else "pld"
-        target, may_repeat = (parameters.epsilon, parameters.delta), facts.columns.may_repeat
-        return self._ranks().planned(*target, accountant, neighbors, facts.n_rows, may_repeat)
+        target, n_columns = (parameters.epsilon, parameters.delta), facts.columns.n_columns
+        return self._ranks().planned(*target, accountant, neighbors, facts.n_rows, n_columns)
 
     def _read(
         self, plan: QuantilePlan, records: Records[Facts], rng: np.random.Generator
