@@ -1,17 +1,21 @@
-"""The models of the benchmark by library: defaults, public facts of a table, and nothing else.
+"""The models of the benchmark by library: public facts of a table, defaults, one grid.
 
-Each takes (table, epsilon, seed) and returns an unfitted model for frames. The relation is one
-record more or less wherever a library lets one choose, δ = 1e-5 wherever there is one.
+`models(table, relation)` yields names and settings. A setting takes (epsilon, seed) and returns an
+unfitted model for frames. A model with several settings is tuned. δ is 1e-5 wherever there is one.
 """
 
+import itertools
 import warnings
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 DELTA = 1e-5
-RELATION = "add_remove_one"
+GRID = {"max_rounds": (30, 100), "learning_rate": (0.03, 0.1, 0.3, 1.0), "max_bins": (8, 32)}
+"""Settings of the tuned DP-EBM, beside its defaults (300, 0.01, 32). Noise and steps grow with
+max_rounds times learning_rate, which is 0.9 to 100 here and 3 by default."""
 
 
 def encoded(table, model, *steps):
@@ -22,33 +26,42 @@ def encoded(table, model, *steps):
 class Skdp:
     """This library."""
 
-    def models(self, table):
+    relations = ("replace_one", "add_remove_one")
+
+    def models(self, table, relation):
         import skdp
 
         kind = "Regressor" if table.is_regression else "Classifier"
         line = skdp.DPLinearRegression if table.is_regression else skdp.DPLogisticRegression
-        yield "skdp linear", lambda e, s: encoded(table, line(epsilon=e, **self.given(table, s)))
-        for name in ("Additive", "Kernel"):
-            yield f"skdp {name.lower()}", self._of_columns(table, getattr(skdp, f"DP{name}{kind}"))
+        given = self._given(table, relation)
+        for name in ("Tabular", "Additive", "Kernel"):
+            model = getattr(skdp, f"DP{name}{kind}")
+            yield f"skdp {name.lower()}", self._of_columns(table, model, given)
+        yield (
+            "skdp linear",
+            lambda e, s: encoded(table, line(epsilon=e, random_state=s, **given)),
+        )
         if not table.is_regression:
-            yield "skdp naive Bayes", self._of_columns(table, skdp.DPMixedNB)
+            yield "skdp naive Bayes", self._of_columns(table, skdp.DPMixedNB, given)
 
-    def given(self, table, seed):
+    def _given(self, table, relation):
         if table.is_regression:
             target = {"target_bounds": table.target_bounds}
         else:
             target = {"classes": table.classes}
-        return {"delta": DELTA, "neighboring": RELATION, "random_state": seed} | target
+        return {"delta": DELTA, "neighboring": relation} | target
 
-    def _of_columns(self, table, kind):
+    def _of_columns(self, table, model, given):
         facts = {"bounds": table.bounds, "categories": table.categories or None}
-        return lambda e, s: kind(epsilon=e, **facts, **self.given(table, s))
+        return lambda e, s: model(epsilon=e, random_state=s, **facts, **given)
 
 
 class Diffprivlib:
     """diffprivlib: pure ε; each of its models has the relation of its own sensitivities."""
 
-    def models(self, table):
+    relations = ("its own",)
+
+    def models(self, table, relation):
         from diffprivlib import models
 
         width = table.encoded(table.X.iloc[:1]).shape[1]
@@ -58,7 +71,7 @@ class Diffprivlib:
             return
         norm = float(np.sqrt(len(table.bounds) + len(table.categories)))
         yield (
-            "diffprivlib logistic",
+            "diffprivlib linear",
             lambda e, s: encoded(
                 table, models.LogisticRegression(epsilon=e, data_norm=norm, random_state=s)
             ),
@@ -91,27 +104,52 @@ class Diffprivlib:
 class Interpret:
     """DP-EBM of interpret-core: two classes, or a number."""
 
-    def models(self, table):
-        from interpret.privacy import (
-            DPExplainableBoostingClassifier,
-            DPExplainableBoostingRegressor,
-        )
+    relations = ("its own",)
 
+    def models(self, table, relation):
         if not table.is_regression and len(table.classes) > 2:
             return
+        default = self._setting(table)
+        yield "DP-EBM", default
+        grid = [zip(GRID, values, strict=True) for values in itertools.product(*GRID.values())]
+        settings = (self._setting(table, **dict(of)) for of in grid)
+        yield "DP-EBM, tuned on the test rows", default, *settings
+
+    def _setting(self, table, **chosen):
+        from interpret import privacy
+
         kinds = ["continuous" if c in table.bounds else "nominal" for c in table.X]
-        given = {"feature_types": kinds, "privacy_bounds": table.bounds, "delta": DELTA}
-        kind = DPExplainableBoostingClassifier
+        given = {"feature_types": kinds, "privacy_bounds": table.bounds, "delta": DELTA} | chosen
+        kind = privacy.DPExplainableBoostingClassifier
         if table.is_regression:
-            kind, (low, high) = DPExplainableBoostingRegressor, table.target_bounds
+            kind, (low, high) = privacy.DPExplainableBoostingRegressor, table.target_bounds
             given |= {"privacy_target_min": low, "privacy_target_max": high}
-        yield "DP-EBM", lambda e, s: kind(epsilon=e, random_state=s, n_jobs=1, **given)
+        return lambda e, s: kind(epsilon=e, random_state=s, n_jobs=1, **given)
+
+
+class Truth(BaseEstimator):
+    """The formula that a simulated table was drawn from, without noise."""
+
+    def __init__(self, formula):
+        self.formula = formula
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self.formula(X)
+
+    def predict_proba(self, X):
+        p = self.formula(X)
+        return np.column_stack([1 - p, p])
 
 
 class WithoutPrivacy:
     """scikit-learn, without privacy: what is there to be found, and what a constant reaches."""
 
-    def models(self, table):
+    relations = ("none",)
+
+    def models(self, table, relation):
         from sklearn import dummy, ensemble, linear_model
 
         if table.is_regression:
@@ -124,6 +162,8 @@ class WithoutPrivacy:
         yield "linear, no privacy", lambda e, s: encoded(table, line, StandardScaler())
         yield "boosting, no privacy", lambda e, s: encoded(table, boosted(random_state=s))
         yield "constant", lambda e, s: constant
+        if table.truth is not None:
+            yield "formula of the simulation", lambda e, s: Truth(table.truth)
 
 
 LIBRARIES = {

@@ -13,7 +13,7 @@ MODELS = {
     "skdp additive": {"color": "#0b4f8a", "marker": "o", "linewidth": 2.2},
     "skdp linear": {"color": "#4f9bd9", "marker": "o", "linewidth": 2.2},
     "DP-EBM": {"color": "#c46a1b", "marker": "s"},
-    "diffprivlib logistic": {"color": "#8a8f98", "marker": "^"},
+    "diffprivlib linear": {"color": "#8a8f98", "marker": "^"},
     "diffprivlib forest": {"color": "#b9bdc4", "marker": "v"},
 }
 WITHOUT = {

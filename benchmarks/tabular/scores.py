@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
+LESS_IS_BETTER = ("log-loss", "calibration", "seconds")
 LEAST = 1e-6
 """Below which no probability counts in the log-loss, so that one row is not everything."""
 

@@ -6,12 +6,14 @@ A missing number counts as the middle of its bounds, a missing text as no catego
 """
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import simulated
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -81,7 +83,10 @@ FILES = [
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows, a target, and what is public: bounds, categories, classes or the target's bounds."""
+    """Rows, a target, and what is public: bounds, categories, classes or the target's bounds.
+
+    `truth` maps rows to the probability of class 1 or to the mean, for simulated rows.
+    """
 
     name: str
     X: pd.DataFrame
@@ -89,6 +94,7 @@ class Table:
     bounds: dict
     categories: dict
     target_bounds: tuple | None = None
+    truth: Callable | None = None
 
     @property
     def is_regression(self):
@@ -120,9 +126,20 @@ def own_tables():
     yield _numbers("diabetes", *diabetes, DIABETES_BOUNDS, target_bounds=(25.0, 346.0))
 
 
+def weak_tables():
+    """Yield simulated tables with a weak signal."""
+    public = (simulated.BOUNDS, simulated.CATEGORIES)
+    for n in (1000, 8000):
+        rows = simulated.labelled(n)
+        yield Table(f"weak signal, {n} rows", *rows, *public, truth=simulated.probability)
+    bounds, rows = simulated.TARGET_BOUNDS, simulated.measured(2000)
+    yield Table("weak signal, number", *rows, *public, bounds, truth=simulated.mean)
+
+
 def tables(folder):
     """Yield those, and the tables whose files lie in `folder`."""
     yield from own_tables()
+    yield from weak_tables()
     if folder is None:
         return
     folder = Path(folder)
