@@ -21,8 +21,8 @@ from skdp.support.types import Bounds, Categories, MatrixLike, Transformation
 __all__ = ["AutoFeatures", "AutoMap"]
 
 # Chosen by experiment (benchmarks/bench_tabular_rule.py); no guarantee rests on them.
-_FEWEST_FOR_CURVES = 10.0
-_FEWEST_FOR_INTERACTIONS = 50.0
+_FEWEST_FOR_CURVES = 20.0
+_FEWEST_FOR_INTERACTIONS = 80.0
 
 
 class AutoFeatures(BaseEstimator):
@@ -35,9 +35,9 @@ class AutoFeatures(BaseEstimator):
     =============== ====================================================================
     x/p             features
     =============== ====================================================================
-    below 10        `AdditiveFeatures` with straight lines only, ``linear_share=1``
-    10 to 50        `AdditiveFeatures`
-    50 and more     `FeatureMixture` with `RandomFourierFeatures`; with `RandomTreeFeatures`
+    below 20        `AdditiveFeatures` with straight lines only, ``linear_share=1``
+    20 to 80        `AdditiveFeatures`
+    80 and more     `FeatureMixture` with `RandomFourierFeatures`; with `RandomTreeFeatures`
                     if more than half of the columns are categorical
     =============== ====================================================================
 

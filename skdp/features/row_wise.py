@@ -100,6 +100,12 @@ def feature_map_of(
     Only the number of columns is read and, for transformers of scikit-learn, which columns hold
     text.
     """
+    if isinstance(features, str):
+        raise ValueError(
+            f"features cannot be a string, got {features!r}. To let the model choose, "
+            "pass features=AutoFeatures(bounds=..., categories=...), or use DPTabularClassifier or "
+            "DPTabularRegressor."
+        )
     if isinstance(features, AutoFeatures):
         return features.auto_map(table.shape[1], names)
     if isinstance(features, PublicFeatures):

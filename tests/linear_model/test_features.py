@@ -278,7 +278,7 @@ class Mine(TransformerMixin, BaseEstimator):
         (AdditiveFeatures, r"the class AdditiveFeatures, only an instance: AdditiveFeatures\("),
         (Mine(), "Mine, which may learn"),
         (Pipeline([("mine", Mine())]), "Mine"),
-        ("additive", "str|features"),
+        ("auto", r"string.*AutoFeatures\("),
         (OneHotEncoder(categories=[JOBS], handle_unknown="error"), "quotes a value"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else None,

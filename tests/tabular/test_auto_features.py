@@ -35,10 +35,10 @@ def kind(model):
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize(
     ("signal_per_column", "wanted"),
-    [(5.0, "lines"), (25.0, "curves"), (150.0, "RandomFourierFeatures")],
+    [(10.0, "lines"), (40.0, "curves"), (150.0, "RandomFourierFeatures")],
 )
 def test_more_signal_means_richer_features(signal_per_column, wanted, neighboring):
-    """The count has a standard deviation of 10/μ = 37; the limits are 6 of them away or more."""
+    """The count has a standard deviation of 10/μ = 37; the limits are 12 of them away or more."""
     changed = 2 if neighboring == "replace_one" else 1
     X, y = table(round(signal_per_column * changed / MU * 12), d=12)
     model = DPTabularClassifier(neighboring=neighboring, solver="noisy_gd", **BOX).fit(X, y)
@@ -90,7 +90,7 @@ def test_counts_are_part_of_the_cost(subsample):
 
 def test_counts_are_noisy():
     """In the middle of a limit both choices occur; one alone in 30 fits with a chance of 2e-9."""
-    X, y = table(round(10.0 * 12 / MU), d=12)
+    X, y = table(round(20.0 * 12 / MU), d=12)
     fits = [
         DPTabularClassifier(neighboring="add_remove_one", solver="noisy_gd", **BOX).fit(X, y)
         for _ in range(30)

@@ -1,0 +1,147 @@
+"""How much accuracy the rule of `AutoFeatures` loses against the best features of each table.
+
+Usage: OMP_NUM_THREADS=1 python benchmarks/bench_tabular_rule.py [--data FOLDER] [--seeds 3]
+       [--out lines.jsonl] [--smallest]
+
+FOLDER is that of benchmarks/tabular/run.py. Each table is fitted whole (up to 12 000 rows), and to
+3000 and 800 of its rows, at ε = .3, 1, 3 under both relations, with straight lines, curves, Fourier
+features and trees. *Regret* is the accuracy or R² of the best of the four, chosen on the test rows,
+minus that of the rule's choice, in points. Means over seeds come before the best is chosen.
+"""
+
+import argparse
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+
+from skdp import DPLinearRegression, DPLogisticRegression
+from skdp.accounting import gdp_mu
+from skdp.features import (
+    AdditiveFeatures,
+    AutoFeatures,
+    FeatureMixture,
+    RandomFourierFeatures,
+    RandomTreeFeatures,
+)
+
+sys.path.append(str(Path(__file__).parent / "tabular"))
+
+from scores import scores
+from tables import own_tables, tables
+
+DELTA, MOST_ROWS, TEST_ROWS = 1e-5, 12_000, 5000
+CELL = ["table", "n", "epsilon", "neighboring"]
+
+
+def kinds(columns):
+    """Return the features by the names that `kind_of` gives them."""
+    curves = AdditiveFeatures(**columns)
+    return {
+        "lines": AdditiveFeatures(linear_share=1.0, **columns),
+        "curves": curves,
+        "Fourier": FeatureMixture(additive=curves, random=RandomFourierFeatures(**columns)),
+        "trees": FeatureMixture(additive=curves, random=RandomTreeFeatures(**columns)),
+    }
+
+
+def kind_of(features):
+    """Return the name of the features that the rule has chosen."""
+    if isinstance(features, FeatureMixture):
+        return "trees" if isinstance(features.random, RandomTreeFeatures) else "Fourier"
+    return "lines" if features.linear_share == 1.0 else "curves"
+
+
+def splits(table, seeds, sizes):
+    """Yield the seed, the rows to fit and the rows to test."""
+    for seed in range(seeds):
+        share = min(0.25, TEST_ROWS / len(table.X))
+        fit, test = train_test_split(np.arange(len(table.X)), test_size=share, random_state=seed)
+        for n in sizes:
+            if n <= len(fit):
+                yield seed, fit[:n], test
+        yield seed, fit[:MOST_ROWS], test
+
+
+def cells(epsilons=(0.3, 1.0, 3.0)):
+    """Yield (ε, relation)."""
+    yield from ((e, r) for e in epsilons for r in ("replace_one", "add_remove_one"))
+
+
+def fitted(table, features, epsilon, neighboring, seed, rows):
+    """Return a fitted linear model of the features."""
+    given = {"epsilon": epsilon, "delta": DELTA, "neighboring": neighboring, "features": features}
+    if table.is_regression:
+        model = DPLinearRegression(target_bounds=table.target_bounds, random_state=seed, **given)
+    else:
+        model = DPLogisticRegression(classes=table.classes, random_state=seed, **given)
+    return model.fit(table.X.iloc[rows], table.y[rows])
+
+
+def lines(table, seeds, sizes, epsilons):
+    """Yield a line for each fit."""
+    columns = {"bounds": table.bounds or None, "categories": table.categories or None}
+    p, n_categorical = table.X.shape[1], len(table.categories)
+    for seed, rows, test in splits(table, seeds, sizes):
+        for epsilon, neighboring in cells(epsilons):
+            changed = 2 if neighboring == "replace_one" else 1
+            signal = len(rows) * gdp_mu(epsilon, DELTA) / changed
+            choice = AutoFeatures(**columns).choice(
+                signal=signal, n_columns=p, n_categorical=n_categorical
+            )
+            cell = (table.name, len(rows), epsilon, neighboring)
+            for name, features in kinds(columns).items():
+                model = fitted(table, features, epsilon, neighboring, seed, rows)
+                found = scores(table, model, table.X.iloc[test], table.y[test])
+                score = found.get("accuracy", found.get("R2"))
+                yield dict(zip(CELL, cell, strict=True)) | {
+                    "kind": name,
+                    "chosen": kind_of(choice),
+                    "q": signal / p,
+                    "seed": seed,
+                    "score": float(score),
+                    "log-loss": float(found.get("log-loss", np.nan)),
+                }
+
+
+def report(rows):
+    """Print the regret by q, of each kind of features and of the rule."""
+    rows = pd.DataFrame(rows)
+    means = rows.groupby([*CELL, "kind"])["score"].mean().unstack("kind")
+    regret = means.rsub(means.max(axis=1), axis=0) * 100.0
+    first = rows.groupby(CELL)[["q", "chosen"]].first()
+    regret["rule"] = [regret.loc[cell, kind] for cell, kind in first["chosen"].items()]
+    bins = pd.cut(first["q"], [0, 3, 10, 25, 50, 100, 300, np.inf])
+    pd.options.display.width = 120
+    print("mean regret in points\n", regret.groupby(bins, observed=True).mean().round(2))
+    print("largest\n", regret.groupby(bins, observed=True).max().round(1))
+    print(f"rule: mean {regret['rule'].mean():.2f}, worst {regret['rule'].max():.1f}")
+
+
+def main():
+    """Make the fits, keep their lines, and print the report."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--data", default=None)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--out", default=None)
+    parser.add_argument("--smallest", action="store_true")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    chosen = [*own_tables()][:1] if args.smallest else [*tables(args.data)]
+    settings = (1, (), (1.0,)) if args.smallest else (args.seeds, (800, 3000), (0.3, 1.0, 3.0))
+    found = []
+    for table in chosen:
+        for line in lines(table, *settings):
+            found.append(line)
+            if args.out is not None:
+                with Path(args.out).open("a") as file:
+                    file.write(json.dumps(line) + "\n")
+    report(found)
+
+
+if __name__ == "__main__":
+    main()
