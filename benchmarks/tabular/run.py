@@ -5,10 +5,10 @@ Usage: python benchmarks/tabular/run.py [--data FOLDER] [--seeds 3] [--only NAME
 
 FOLDER holds the files that `FILES` in `tables.py` names; docs/tabular.md says what they are and
 where they were first published. Without it the simulated tables and those of scikit-learn are used.
-A line of JSON for each fit goes to --out; fits that are there are not repeated. A model with several
-settings gets for each score the setting that is best on the test rows. --peers makes a virtual
-environment for diffprivlib and one for interpret-core, and runs itself in them. `report.py` makes
-the page's tables, `picture.py` its picture.
+A line of JSON for each fit goes to --out; fits that are there are not repeated. A model with
+several settings gets for each score the setting that is best on the test rows. --peers makes a
+virtual environment for diffprivlib and one for interpret-core, and runs itself in them. `report.py`
+makes the page's tables, `picture.py` its picture.
 """
 
 import argparse
