@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,13 +20,12 @@ from skdp.features.table import TableFacts
 from skdp.linear_model._base import Learned, is_auto
 from skdp.linear_model._records import LinearRecords, TaskT
 from skdp.linear_model._sample import LinearPlan
-from skdp.privacy import Event, GaussianCurve, GDPEvent, Neighboring
-from skdp.solvers import Problem
-from skdp.solvers.base import SCALE_MARGIN, composed, rounded
+from skdp.linear_model._stages.staged import StagedPlan, rest_of
+from skdp.privacy import Neighboring
+from skdp.solvers.base import SCALE_MARGIN, rounded
 
 __all__ = [
     "RankRelease",
-    "RankedPlan",
     "counts_of",
     "features_of",
     "plan_ranked",
@@ -36,7 +36,6 @@ __all__ = [
 N_BINS = 128
 _SHARE = 0.1  # of μ²; no guarantee rests on it
 _CERTAIN = 2.0  # standard deviations of noise below which a bin is empty; likewise
-_REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
 _ROWS = 4096
 _WIDEST = 1e9  # bound of numbers without bounds
 _FEATURES = (
@@ -54,6 +53,7 @@ class RankRelease:
     count.
     """
 
+    name: ClassVar[str] = "histograms"
     mu: float  # Gaussian-DP parameter
     scale: float  # standard deviation of the noise in each count
 
@@ -64,38 +64,10 @@ class RankRelease:
         sensitivity = math.sqrt(n_numbers * neighboring.n_changed)
         return cls(mu=share, scale=sensitivity / share * (1.0 + SCALE_MARGIN))
 
-    def rest(self, mu: float, delta: float) -> float:
-        """Return the remaining ε of a μ-Gaussian DP release, for the same δ."""
-        left = math.sqrt(mu * mu - self.mu * self.mu) * (1.0 - _REST_MARGIN)
-        return GaussianCurve(left).epsilon(delta)
-
     def release(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Release ranks from *private* counts."""
         noisy = rounded(counts + rng.normal(scale=self.scale, size=counts.shape), self.scale)
         return ranks_of(np.where(noisy < _CERTAIN * self.scale, 0.0, noisy))
-
-
-@dataclass(frozen=True)
-class RankedPlan:
-    """The public plan of histograms, then a fit."""
-
-    ranks: RankRelease
-    fit: LinearPlan
-
-    @property
-    def event(self) -> Event:
-        """The release."""
-        return composed((GDPEvent(self.ranks.mu), self.fit.event))
-
-    @property
-    def theorem(self) -> str:
-        """The statement that proves the event."""
-        return f"histograms by the Gaussian mechanism, then {self.fit.theorem}"
-
-    @property
-    def problem(self) -> Problem:
-        """The public facts about the fit."""
-        return self.fit.problem
 
 
 def counts_of(facts: TableFacts, X: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
@@ -133,7 +105,7 @@ def plan_ranked(
     parameters: ReleaseParameters,
     records: LinearRecords[TaskT],
     plan_fit: Callable[[ReleaseParameters, LinearRecords[TaskT]], LinearPlan],
-) -> RankedPlan:
+) -> StagedPlan[RankRelease]:
     """Return a plan of histograms, and of a fit with the rest of the cost."""
     if not (records.facts.solver.is_gaussian and parameters.delta > 0.0):
         raise IncompatibleSolverError(
@@ -143,8 +115,7 @@ def plan_ranked(
     mu, feature_map = gdp_mu(parameters.epsilon, parameters.delta), _additive_map(records)
     n_numbers = max(1, feature_map.facts.numbers.size)
     ranks = RankRelease.plan(n_numbers, mu, parameters.neighboring)
-    rest = replace(parameters, epsilon=ranks.rest(mu, parameters.delta))
-    return RankedPlan(ranks, plan_fit(rest, records))
+    return StagedPlan(ranks, plan_fit(rest_of(parameters, ranks), records))
 
 
 def read_ranked(
@@ -158,8 +129,8 @@ def read_ranked(
     """Release ranks, without noise if the plan has none, and fit to their features."""
     feature_map = _additive_map(records)
     counts = records.total(partial(_counts, feature_map.facts))["counts"]
-    if isinstance(plan, RankedPlan):
-        found, plan = plan.ranks.release(counts, rng), plan.fit
+    if isinstance(plan, StagedPlan):
+        found, plan = plan.first.release(counts, rng), plan.fit
     else:
         found = ranks_of(counts)
     ranked = replace(feature_map, facts=replace(feature_map.facts, ranks=found))

@@ -1,0 +1,63 @@
+"""A Gaussian release and then a fit, planned together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
+
+from skdp._private_fit import ReleaseParameters
+from skdp.accounting import gdp_mu
+from skdp.linear_model._sample import LinearPlan
+from skdp.privacy import Event, GaussianCurve, GDPEvent
+from skdp.solvers import Problem
+from skdp.solvers.base import composed
+
+__all__ = ["GaussianRelease", "StagedPlan", "rest_of"]
+
+_REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
+
+
+class GaussianRelease(Protocol):
+    """A Gaussian release that comes before a fit."""
+
+    @property
+    def mu(self) -> float:
+        """Its Gaussian-DP parameter."""
+
+    @property
+    def name(self) -> str:
+        """What is released, in words."""
+
+
+FirstT = TypeVar("FirstT", bound=GaussianRelease)
+
+
+@dataclass(frozen=True)
+class StagedPlan(Generic[FirstT]):
+    """The public plan of a Gaussian release, then of a fit that it prepares."""
+
+    first: FirstT
+    fit: LinearPlan
+
+    @property
+    def event(self) -> Event:
+        """Both releases, which compose adaptively."""
+        return composed((GDPEvent(self.first.mu), self.fit.event))
+
+    @property
+    def theorem(self) -> str:
+        """The statement that proves the event."""
+        return f"{self.first.name} by the Gaussian mechanism, then {self.fit.theorem}"
+
+    @property
+    def problem(self) -> Problem:
+        """The public facts about the fit."""
+        return self.fit.problem
+
+
+def rest_of(parameters: ReleaseParameters, release: GaussianRelease) -> ReleaseParameters:
+    """Return the parameters of a fit with what a release leaves of μ, for the same δ."""
+    mu = gdp_mu(parameters.epsilon, parameters.delta)
+    left = math.sqrt(mu * mu - release.mu * release.mu) * (1.0 - _REST_MARGIN)
+    return replace(parameters, epsilon=GaussianCurve(left).epsilon(parameters.delta))
