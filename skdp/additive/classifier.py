@@ -218,6 +218,7 @@ class DPAdditiveClassifier(DPLogisticRegression):
         released: Learned,
         guarantee: PrivacyGuarantee,
     ) -> Self:
-        noise = noise_of(released.fitted, self._unit(records.facts.task))
+        facts = released.facts
+        noise = noise_of(released.fitted, self._unit(facts.task) * facts.stretch)
         self.coef_noise_bound_, self._noise_root_ = noise
         return super()._publish(plan, records, released, guarantee)

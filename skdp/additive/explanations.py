@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,8 +14,9 @@ from skdp.data.columns import column_name
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.validation import column_names
 from skdp.design import clip_factors
+from skdp.design.centered import CenteredMap
 from skdp.linear_model._base import Fitted, dense
-from skdp.linear_model._records import rows_of
+from skdp.linear_model._records import learned_center, rows_of
 from skdp.solvers import Solution
 from skdp.support.types import MatrixLike
 
@@ -77,12 +79,22 @@ def explain_local(self: BaseEstimator, X: MatrixLike) -> np.ndarray:
     rows, coef = rows_of(self, X), np.atleast_2d(dense(self.coef_))
     spans = self.feature_map_.spans
     parts = np.empty((len(rows), len(spans), len(coef)))
-    for where, features in self.feature_map_.pieces(rows):
-        if not math.isinf(self.data_norm_):
-            features = features * clip_factors(features, self.data_norm_)[:, None]
+    for where, features in _clipped(self, rows):
         for k, (_, span) in enumerate(spans):
             parts[where, k] = features[:, span] @ coef[:, span].T
     return parts[:, :, 0] if len(coef) == 1 else parts
+
+
+def _clipped(model: BaseEstimator, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the features of rows, clipped as in `fit`."""
+    center = learned_center(model)
+    if center is not None:
+        yield from CenteredMap(model.feature_map_, center).clipped(rows)
+        return
+    for where, features in model.feature_map_.pieces(rows):
+        if not math.isinf(model.data_norm_):
+            features = features * clip_factors(features, model.data_norm_)[:, None]
+        yield where, features
 
 
 def term_importances(self: BaseEstimator) -> np.ndarray:

@@ -222,6 +222,7 @@ class DPAdditiveRegressor(DPLinearRegression):
         released: Learned,
         guarantee: PrivacyGuarantee,
     ) -> Self:
-        noise = noise_of(released.fitted, self._unit(released.facts.task))
+        facts = released.facts
+        noise = noise_of(released.fitted, self._unit(facts.task) * facts.stretch)
         self.coef_noise_bound_, self._noise_root_ = noise
         return super()._publish(plan, records, released, guarantee)

@@ -1,6 +1,7 @@
 """The data, seen by a solver: a linear operator whose rows are bounded by a public norm."""
 
 from skdp.design.base import Design, LossSum, MemoryDesign, SlopeSum, in_memory, prefetch, scored
+from skdp.design.centered import Center
 from skdp.design.dask import DaskDesign
 from skdp.design.expanded import ExpandedDesign, expanded_scores
 from skdp.design.memory import ClippedDesign, clip_factors
@@ -9,6 +10,7 @@ from skdp.design.tabulated import TabulatedDesign
 from skdp.design.transformed import TransformedDesign
 
 __all__ = [
+    "Center",
     "ClippedDesign",
     "DaskDesign",
     "Design",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
@@ -29,6 +30,7 @@ from skdp.linear_model._records import (
     LinearRecords,
     TaskT,
     design_of,
+    learned_center,
     learned_map,
     matrix_of,
     most_rows,
@@ -48,6 +50,8 @@ from skdp.linear_model._sample import (
     sampling_rate,
 )
 from skdp.linear_model._stages.auto_features import CountedPlan, plan_counted, with_choice
+from skdp.linear_model._stages.center import CenterRelease, plan_center
+from skdp.linear_model._stages.staged import StagedPlan, rest_of
 from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import SAMPLERS, Progress
@@ -79,6 +83,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     """A linear model with a public *task*: the array of classes, or the range of the targets."""
 
     features: BaseEstimator | None
+    center: bool | Literal["auto"]
     subsample: float | Literal["auto"] | None
 
     def fit(
@@ -181,6 +186,27 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         """Return the plan of a private fit to all of the records."""
         if isinstance(records.facts.feature_map, AutoMap):
             return plan_counted(parameters, records, self._plan_fit)
+        center = self._plan_center(parameters, records)
+        if center is None:
+            return self._plan_rows(parameters, records)
+        return StagedPlan(center, self._plan_rows(rest_of(parameters, center), records))
+
+    def _plan_center(
+        self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
+    ) -> CenterRelease | None:
+        """Return the release of a center by which rows are shifted, None for rows as they are."""
+        if not self.center:
+            return None
+        if is_auto(self.center) and parameters.delta > 0.0:
+            mu = gdp_mu(parameters.epsilon, parameters.delta) / parameters.neighboring.n_changed
+            if not records.facts.may_gain_by_center(mu):
+                return None
+        return plan_center(self.center, parameters, records, self._problem(records, parameters))
+
+    def _plan_rows(
+        self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
+    ) -> LinearPlan:
+        """Return the plan of a private fit to rows, which may have been shifted."""
         solver, start = records.facts.solver, records.facts.start
         if start is not None and not isinstance(solver, ResumableSolver):
             raise IncompatibleSolverError(
@@ -212,6 +238,9 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         if isinstance(plan, NonPrivatePlan):
             return Learned(self._fit_reference(records), records.facts, plan)
         with _thread_pools().limit(limits=1, user_api="blas"):  # so that sums do not depend on it
+            if isinstance(plan, StagedPlan):
+                center, plan = plan.first.release(records, rng), plan.fit
+                records = records.with_facts(replace(records.facts, center=center))
             return Learned(self._solve(plan, records, rng), records.facts, plan)
 
     def _fit_reference(self, records: LinearRecords[TaskT]) -> BaseEstimator:
@@ -245,6 +274,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             self.feature_map_ = facts.feature_map
         if facts.features is not None:
             self.features_ = facts.features
+        self.center_ = None if facts.center is None else facts.center.point
+        self.center_radius_ = None if facts.center is None else facts.center.radius
         if isinstance(fit, NonPrivatePlan):
             self._publish_reference(fitted, facts.task)
             n_iter = getattr(fitted, "n_iter_", None)
@@ -258,13 +289,15 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         self, solution: Solution, facts: LinearFacts[TaskT], problem: Problem
     ) -> None:
         coef, intercept = _split(solution.theta, problem.intercept_scaling)
+        if facts.center is not None:
+            coef, intercept = facts.center.affine(coef, intercept)
         self._publish_coefficients(coef, intercept, facts.task)
         self.n_iter_ = solution.n_iter + facts.n_iter
         self.data_norm_ = problem.data_norm
         self.loss_ = problem.loss if solution.loss is None else solution.loss
         self.solver_ = solution.solver or _name_of(facts.solver)
         if solution.noise is not None:
-            self.coef_noise_ = solution.noise * self._unit(facts.task)
+            self.coef_noise_ = solution.noise * self._unit(facts.task) * facts.stretch
 
     def _check_parameters(self) -> None:
         check_size("data_norm", self.data_norm)
@@ -275,6 +308,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             check_size("max_weight", self.max_weight)
         if self.max_rows is not None:
             check_count("max_rows", self.max_rows)
+        if not (is_auto(self.center) or isinstance(self.center, bool | np.bool_)):
+            raise ValueError(f"center must be 'auto', True or False, got {self.center!r}.")
         if hasattr(self, "tol"):  # as in the scikit-learn class of the same model
             check_real("tol", self.tol, low=0.0)
         if self.subsample is not None:
@@ -371,8 +406,9 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         check_is_fitted(self, "coef_")
         coef = self.coef_ if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_)
         coef = coef if math.isinf(self.data_norm_) else dense(coef)
-        feature_map = learned_map(self)
-        return scores_of(feature_map, rows_of(self, X), coef.T, self.data_norm_) + self.intercept_
+        feature_map, center = learned_map(self), learned_center(self)
+        scores = scores_of(feature_map, rows_of(self, X), coef.T, self.data_norm_, center)
+        return scores + self.intercept_
 
     def _features(self) -> BaseEstimator | None:
         """Return the transformer of rows to features, None for the columns themselves."""

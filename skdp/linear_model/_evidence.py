@@ -25,7 +25,6 @@ _BASE_SPREAD = 2.5  # standard deviation of β: base rates from 1 % to 99 %
 _SIGNAL_SPREAD = 2.0  # where the density τ/(1 + (τ/2)²) of log τ is largest: an AUC of about 0.85
 _LEAST_TAU = 0.05
 _NO_SIGNAL = 0.02  # prior weight of τ = 0
-_MEAN_SHARES = (0.0, 0.7)  # of a row's squared norm in the mean row, equally likely
 
 # Errors of the model itself, measured on simulated fits.
 _SIGNAL_ERROR = 0.3  # relative, of w
@@ -53,7 +52,8 @@ _LEAST_SLOPE = 1e-3  # of the logit: pooled pieces keep the ranks of rows
 class Facts(NamedTuple):
     """Public and released numbers of a fit.
 
-    `square` is |θ|² without the intercept, centered over classes; `signal` is n·μ/k.
+    `square` is |θ|² without the intercept, centered over classes; `signal` is n·μ/k; `mean_shares`
+    are shares of a row's squared norm in the mean row, equally likely.
     """
 
     flow: Flow
@@ -64,6 +64,7 @@ class Facts(NamedTuple):
     square: float
     intercept: tuple[float, ...]
     signal: float
+    mean_shares: tuple[float, ...]
 
 
 class Link(NamedTuple):
@@ -127,7 +128,7 @@ def _geometries(facts: Facts) -> list[_Geometry]:
     square = facts.data_norm**2
     return [
         _Geometry(share * square, (1.0 - share) * square / facts.n_columns)
-        for share in _MEAN_SHARES
+        for share in facts.mean_shares
     ]
 
 

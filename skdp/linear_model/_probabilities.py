@@ -22,6 +22,7 @@ from skdp.solvers._flow import Flow
 
 __all__ = ["EvidenceOfClasses", "Probabilities"]
 
+_MEAN_SHARES = (0.0, 0.7)  # rows that are not centered may be, or have most of it in their mean
 _TAUS = np.array([0.05, 0.15, 0.3, 0.5, 0.8, 1.2, 1.8, 2.7, 4.0, 6.0])
 _TYPICAL = 6  # the number of a τ of 1.8
 _SIGNAL_SPREAD = 2.0  # as of two classes
@@ -199,6 +200,8 @@ class Probabilities:
         *Released.* The intercept's part of θ, one a score.
     n_columns : int
         *Public.* The others.
+    is_centered : bool
+        *Public or released.* Whether the rows of the fit were shifted by their mean.
     """
 
     loss: Loss
@@ -207,6 +210,7 @@ class Probabilities:
     square: float = 0.0
     last: tuple[float, ...] = ()
     n_columns: int = 0
+    is_centered: bool = False
 
     @property
     def follows_evidence(self) -> bool:
@@ -241,6 +245,7 @@ class Probabilities:
             square=self.square,
             intercept=tuple(problem.intercept_scaling * b for b in self.last),
             signal=flow.n_samples * flow.time * pull / flow.noise,
+            mean_shares=(0.0,) if self.is_centered else _MEAN_SHARES,
         )
 
     @cached_property

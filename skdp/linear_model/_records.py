@@ -22,14 +22,18 @@ from skdp.data.validation import (
     validated_table,
 )
 from skdp.design import (
+    Center,
     ClippedDesign,
     DaskDesign,
     Design,
     ExpandedDesign,
+    MemoryDesign,
     SharedDesign,
     TabulatedDesign,
     expanded_scores,
 )
+from skdp.design.centered import CenteredMap
+from skdp.features.additive import AdditiveMap
 from skdp.features.auto import AutoMap
 from skdp.features.base import FeatureMap
 from skdp.features.public_features import PublicFeatures
@@ -45,10 +49,12 @@ __all__ = [
     "LinearRecords",
     "TaskT",
     "design_of",
+    "learned_center",
     "learned_map",
     "matrix_of",
     "most_rows",
     "records_of",
+    "row_sums",
     "row_weights",
     "rows_of",
     "scores_of",
@@ -56,6 +62,7 @@ __all__ = [
 ]
 
 _LARGEST_VALUE = 1e100
+_MOST_SIGNAL = 10.0  # n·μ/k for each column; no guarantee rests on it
 _TAIL = 700.0  # a probability of e^−700 is below the rounding error of δ
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
@@ -81,6 +88,22 @@ class LinearFacts(Generic[TaskT]):
     start: np.ndarray | None = None  # released coefficients of an earlier fit of `n_iter` steps
     n_iter: int = 0
     features: PublicFeatures | None = None  # the choice of `AutoFeatures`
+    center: Center | None = None  # released
+
+    def may_gain_by_center(self, mu: float) -> bool:
+        """Return whether a tenth of μ² is well spent on a center; `mu` is μ/k.
+
+        Random features gain nothing, and many records for each column little.
+        """
+        is_random = isinstance(self.feature_map, FeatureMap)
+        if is_random and not isinstance(self.feature_map, AdditiveMap):
+            return False
+        return self.n_known is None or self.n_known * mu <= _MOST_SIGNAL * self.n_columns
+
+    @property
+    def stretch(self) -> float:
+        """*Released.* Factor from the coefficients of shifted rows to those of rows."""
+        return 1.0 if self.center is None else self.center.stretch
 
 
 LinearRecords: TypeAlias = Records[LinearFacts[TaskT]]
@@ -117,6 +140,12 @@ def records_of(
 def learned_map(model: BaseEstimator) -> AnyMap:
     """Return the feature map of a fitted model, None if it has none."""
     return getattr(model, "feature_map_", None)
+
+
+def learned_center(model: BaseEstimator) -> Center | None:
+    """Return the center of a fitted model, None if it has none."""
+    point = getattr(model, "center_", None)
+    return None if point is None else Center(point, model.center_radius_, model.data_norm_)
 
 
 def rows_of(model: BaseEstimator, X: MatrixLike) -> MatrixLike:
@@ -172,10 +201,19 @@ def matrix_of(feature_map: AnyMap, rows: MatrixLike) -> MatrixLike:
 
 
 def scores_of(
-    feature_map: AnyMap, rows: MatrixLike, coef: np.ndarray | sparse.spmatrix, data_norm: float
+    feature_map: AnyMap,
+    rows: MatrixLike,
+    coef: np.ndarray | sparse.spmatrix,
+    data_norm: float,
+    center: Center | None = None,
 ) -> np.ndarray:
     """Return products of clipped features and coefficients, dense unless nothing is clipped."""
     expanded = _expanded(feature_map)
+    if center is not None:
+        scores = np.empty((rows.shape[0], coef.shape[1]))
+        for where, clipped in CenteredMap(expanded, center).clipped(rows):
+            scores[where] = clipped @ coef
+        return scores
     if expanded is not None:
         return expanded_scores(rows, expanded, data_norm, coef)
     if math.isinf(data_norm):
@@ -221,11 +259,24 @@ def design_of(records: LinearRecords[TaskT], problem: Problem) -> Design:
     return SharedDesign(rows, records.persons, loss.largest)
 
 
-def _clipped(data_norm: float, intercept_scaling: float, records: LinearRecords[TaskT]) -> Design:
+def row_sums(
+    data_norm: float, intercept_scaling: float, records: LinearRecords[TaskT]
+) -> dict[str, np.ndarray]:
+    """Return Σ s·(ã, b) over rows ã clipped to R, with the row's share s of a record."""
+    rows = _clipped(data_norm, intercept_scaling, records)
+    shares = np.ones(rows.n_samples) if records.shares is None else records.shares
+    return {"sums": rows.weighted_sum(shares)}
+
+
+def _clipped(
+    data_norm: float, intercept_scaling: float, records: LinearRecords[TaskT]
+) -> MemoryDesign:
     weights, targets = row_weights(records), records.y
     if weights is not None:
         targets = weighted_targets(targets, weights)
-    expanded = _expanded(records.facts.feature_map)
+    expanded, center = _expanded(records.facts.feature_map), records.facts.center
+    if center is not None:
+        expanded = CenteredMap(expanded, center)
     if expanded is None:
         return ClippedDesign.clip(records.X, data_norm, intercept_scaling, targets)
     read = expanded.for_fits()

@@ -25,6 +25,7 @@ __all__ = ["PrivateSGD", "is_private"]
 class PrivateSGD(PrivateLinearModel[TaskT]):
     """A linear model learned by `skdp.solvers.DPSGD`, whose settings are its own parameters."""
 
+    center = False  # the cost of stochastic steps is not that of one Gaussian release
     subsample = None
 
     def _resolve_solver(self) -> DPSGD:

@@ -78,6 +78,10 @@ class DPHingeClassifier(PrivateLinearClassifier):
     intercept_scaling : float, default 0.3
         *Public.* Value of the constant column. Larger values add noise; smaller values slow down
         the intercept.
+    center : bool or "auto", default "auto"
+        *Public.* Whether to spend a tenth of μ² on a noisy mean of the rows and fit the model to
+        shifted rows, for which the same noise weighs less. ``"auto"`` decides by public facts. See
+        *A learned center* in the user guide.
     class_weight : dict or None
         *Public.* Weights by label; the largest scales the noise. ``"balanced"`` raises ValueError.
     solver : str or Solver, default "auto"
@@ -144,6 +148,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         smoothing: float | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float = 0.3,
+        center: bool | Literal["auto"] = "auto",
         class_weight: dict[Label, float] | None = None,
         solver: str | Solver = "auto",
         sampler: str | Sampler = "auto",
@@ -166,6 +171,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         self.smoothing = smoothing
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.center = center
         self.class_weight = class_weight
         self.solver = solver
         self.sampler = sampler

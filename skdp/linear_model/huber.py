@@ -68,6 +68,10 @@ class DPHuberRegressor(PrivateLinearRegressor):
     intercept_scaling : float, default 0.5
         *Public.* Value of the constant column. Larger values add noise; smaller values slow down
         the intercept.
+    center : bool or "auto", default "auto"
+        *Public.* Whether to spend a tenth of μ² on a noisy mean of the rows and fit the model to
+        shifted rows, for which the same noise weighs less. ``"auto"`` decides by public facts. See
+        *A learned center* in the user guide.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Which solver?* in the user guide); see `solver_`.
@@ -135,6 +139,7 @@ class DPHuberRegressor(PrivateLinearRegressor):
         threshold: float = 0.15,
         fit_intercept: bool = True,
         intercept_scaling: float = 0.5,
+        center: bool | Literal["auto"] = "auto",
         solver: str | Solver = "auto",
         sampler: str | Sampler = "auto",
         n_samples_hint: int | None = None,
@@ -156,6 +161,7 @@ class DPHuberRegressor(PrivateLinearRegressor):
         self.threshold = threshold
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.center = center
         self.solver = solver
         self.sampler = sampler
         self.n_samples_hint = n_samples_hint

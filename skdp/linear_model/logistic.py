@@ -87,6 +87,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
     intercept_scaling : float, default 0.3
         *Public.* Value of the constant column. Larger values add noise; smaller values slow down
         the intercept.
+    center : bool or "auto", default "auto"
+        *Public.* Whether to spend a tenth of μ² on a noisy mean of the rows and fit the model to
+        shifted rows, for which the same noise weighs less. ``"auto"`` decides by public facts. See
+        *A learned center* in the user guide.
     class_weight : dict or None
         *Public.* Weights by label; the largest scales the noise. ``"balanced"`` raises ValueError.
     solver : str or Solver, default "auto"
@@ -138,6 +142,11 @@ class DPLogisticRegression(PrivateLinearClassifier):
         the coefficients.
     data_norm_ : float
         *Public.* The norm to which prediction clips rows.
+    center_ : ndarray of shape (n_features,) or None
+        *Released.* Noisy mean. Prediction clips rows to `data_norm_` and then around `center_`.
+        None if rows are not shifted.
+    center_radius_ : float or None
+        *Released.* The largest distance of a clipped row from `center_`.
     n_features_in_ : int
         *Public.* Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -180,6 +189,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         loss_clip: float | Literal["auto"] | None = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float = 0.3,
+        center: bool | Literal["auto"] = "auto",
         class_weight: dict[Label, float] | None = None,
         solver: str | Solver = "auto",
         sampler: str | Sampler = "auto",
@@ -202,6 +212,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         self.loss_clip = loss_clip
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.center = center
         self.class_weight = class_weight
         self.solver = solver
         self.sampler = sampler
@@ -296,6 +307,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
                 square=float((theta[:-1] ** 2).sum()),
                 last=tuple(theta[-1].tolist()),
                 n_columns=len(theta) - 1,
+                is_centered=self.center_ is not None,
             )
         return self
 

@@ -73,6 +73,10 @@ class DPPoissonRegressor(DPLinearRegression):
     intercept_scaling : float, default 0.5
         *Public.* Value of the constant column. Larger values add noise; smaller values slow down
         the intercept.
+    center : bool or "auto", default "auto"
+        *Public.* Whether to spend a tenth of μ² on a noisy mean of the rows and fit the model to
+        shifted rows, for which the same noise weighs less. ``"auto"`` decides by public facts. See
+        *A learned center* in the user guide.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Which solver?* in the user guide); see `solver_`.

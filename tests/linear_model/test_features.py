@@ -152,7 +152,7 @@ def test_columns_without_names_are_counted():
 def test_the_features_are_those_of_the_transformer(features):
     """A fit of additive features rounds numbers to 4096 levels; the others have the same noise."""
     X, y = people(), labels(people())
-    terms = {"solver": "noisy_gd", "random_state": 0}
+    terms = {"solver": "noisy_gd", "random_state": 0, "center": False}
     model = DPLogisticRegression(features=features, **terms).fit(X, y)
     expected = dense(clone(features).fit_transform(X)).astype(float)
     np.testing.assert_allclose(features_of(model, X), expected, atol=1e-15)
@@ -237,7 +237,7 @@ def test_more_rows_go_on_from_released_coefficients(features):
 @every_map
 def test_weights_and_groups_are_those_of_the_linear_model(features):
     X, y, rng = people(200), labels(people(200)), np.random.default_rng(0)
-    terms = {"max_weight": 1.0, "random_state": 0, "solver": "noisy_gd"}
+    terms = {"max_weight": 1.0, "random_state": 0, "solver": "noisy_gd", "center": False}
     model = DPLogisticRegression(features=features, **terms)
     for more in ({"sample_weight": rng.random(200)}, {"groups": np.arange(200) // 3}):
         model.fit(X, y, **more)

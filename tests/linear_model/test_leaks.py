@@ -19,6 +19,8 @@ PUBLIC = {
     "coef_",
     "intercept_",
     "coef_noise_",
+    "center_",
+    "center_radius_",
     "privacy_",
     "classes_",
     "target_bounds_",
@@ -78,10 +80,25 @@ def everything_shown(model, X, y, capsys, **more):
 
 
 def hide_released(values):
-    """Remove the coefficients, and the two numbers that probabilities are computed from."""
-    del values["coef_"], values["intercept_"]
+    """Remove the coefficients, the center, and the numbers that probabilities are computed from."""
+    for name in ("coef_", "intercept_", "center_", "center_radius_"):
+        del values[name]
+    values.pop("coef_noise_", None)  # stretched by the radius
     if kept := values.get("_probabilities_"):
-        values["_probabilities_"] = replace(kept, square=0.0, last=())
+        values["_probabilities_"] = replace(kept, square=0.0, last=(), is_centered=False)
+
+
+def unstretch(values):
+    """Undo what a center does to the coefficients, and remove the center itself."""
+    radius = values.pop("center_radius_")
+    center = values.pop("center_")
+    if kept := values.get("_probabilities_"):
+        values["_probabilities_"] = replace(kept, is_centered=False)
+    if center is not None:
+        values["intercept_"] = values["intercept_"] + values["coef_"] @ center
+        values["coef_"] = values["coef_"] * radius
+        for name in ("coef_", "intercept_"):
+            values[name] = np.round(values[name], 9)
 
 
 def assert_same(one, other):
@@ -106,6 +123,8 @@ def test_two_data_sets_show_the_same(Model, neighboring, n_classes, capsys):
             model.set_params(classes=range(n_classes))
         shown.append(everything_shown(model, X, y, capsys))
     (first, *first_rest), (second, *second_rest) = shown
+    unstretch(first)
+    unstretch(second)
     assert_same(first, second)
     # the notebook view names the budget's temporary file nowhere and numbers its elements
     assert [str(part) for part in first_rest[1:]] == [str(part) for part in second_rest[1:]]
