@@ -1,14 +1,14 @@
-"""Private learning of tables on one footing: same splits, same rows, same δ, same ε.
+"""Benchmark of private learning on tables: same splits, same rows, same δ, same ε.
 
 Usage: python benchmarks/tabular/run.py [--data FOLDER] [--seeds 3] [--only NAME ...]
        [--libraries NAME ...] [--out results.jsonl] [--peers] [--smallest]
 
-FOLDER holds the files that `FILES` in `tables.py` names; docs/tabular.md says what they are and
-where they were first published. Without it the simulated tables and those of scikit-learn are used.
-A line of JSON for each fit goes to --out; fits that are there are not repeated. A model with
-several settings gets for each score the setting that is best on the test rows. --peers makes a
-virtual environment for diffprivlib and one for interpret-core, and runs itself in them. `report.py`
-makes the page's tables, `picture.py` its picture.
+FOLDER contains the files that `FILES` in `tables.py` names. docs/tabular.md lists their sources.
+Without FOLDER the simulated tables and those of scikit-learn are used. Each fit appends a line of
+JSON to --out, and fits that are already there are not repeated. For a model with several settings,
+each score is that of the best setting on the test rows. --peers creates one virtual environment for
+diffprivlib and one for interpret-core, and runs this program in them. `report.py` prints the tables
+of the page, and `picture.py` creates its figure.
 """
 
 import argparse

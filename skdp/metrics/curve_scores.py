@@ -59,7 +59,7 @@ def dp_roc_auc_score(
 
     Notes
     -----
-    **Guarantee.** The guarantee of `score_report`, of which this is `roc_auc`.
+    **Guarantee.** That of `score_report`: the result is `roc_auc` of the same release.
 
     **Cost.** The budget charges each call. For several scores of the same rows, call `score_report`
     once.
@@ -120,7 +120,7 @@ def dp_average_precision_score(
 
     Notes
     -----
-    **Guarantee.** The guarantee of `score_report`, of which this is `average_precision`.
+    **Guarantee.** That of `score_report`: the result is `average_precision` of the same release.
 
     **Cost.** The budget charges each call. For several scores of the same rows, call `score_report`
     once.

@@ -121,8 +121,8 @@ def describe(
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Never taken from the data: see :term:`bounds`.
     categories : dict or list, default None
-        *Public.* The values that columns can have: a dict from names or numbers of columns, those
-        that are asked about, or a list that holds for every column.
+        *Public.* Possible values of columns: a dict from names or positions of the columns to
+        count to lists, or one list for all columns.
     quantiles : array-like, default (0.25, 0.5, 0.75)
         *Public.* Probabilities in [0, 1]; empty for none.
     level : float in (0, 1) or None, default 0.95

@@ -145,8 +145,8 @@ def marginals(
         *Public.* Probability that the ε bound fails, well below 1/n; 0 for pure privacy. ``None``:
         the budget's δ, or 1e-5.
     categories : dict or list
-        *Public.* The values that columns can have: a dict from names or numbers of columns, those
-        that are asked about, or a list that holds for every column.
+        *Public.* Possible values of columns: a dict from names or positions of the columns to
+        count to lists, or one list for all columns.
     n_ways : int, default 1
         *Public.* The number of columns of a table: 1 for one-way marginals.
     groups : array-like of shape (n_rows,), str or None, default None
