@@ -40,6 +40,7 @@ _LEAST_POWER, _FULL_POWER = 0.5, 1.5
 _MOST_CLASSES = 5
 # For strong signals |θ|² hardly grows with τ; the mean of both links then lost least.
 _WEAK_TAU, _STRONG_TAU, _STRONG_SHARE = 1.5, 3.0, 0.5
+_ROWS = 8192  # of which probabilities are computed at a time, so that arrays stay in the cache
 
 
 class _End(NamedTuple):
@@ -255,6 +256,17 @@ class Probabilities:
         if facts is None:
             return None
         return Evidence(facts) if len(facts.intercept) == 1 else EvidenceOfClasses(facts)
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return probabilities for scores of shape (n,) or (n, K)."""
+        starts = range(0, max(len(scores), 1), _ROWS)
+        return np.concatenate([self._of_few(scores[start : start + _ROWS]) for start in starts])
+
+    def _of_few(self, scores: np.ndarray) -> np.ndarray:
+        if self.follows_evidence:
+            return np.asarray(np.exp(self.log_probabilities(scores)))
+        assert isinstance(self.loss, ProbabilityLoss), "both logistic losses have a link"
+        return self.loss.probabilities(scores)
 
     def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return logarithms of probabilities for scores of shape (n,) or (n, K)."""

@@ -241,7 +241,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`. They are as private as X.
         """
-        return np.exp(self.predict_log_proba(X))
+        scores = super().decision_function(X)
+        return self._probabilities_.probabilities(scores)
 
     @lazy_on_blocks
     def predict_log_proba(self, X: MatrixLike) -> np.ndarray:

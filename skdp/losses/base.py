@@ -141,6 +141,20 @@ class ProbabilityLoss(Protocol):
         ndarray of shape (n, 2) or (n, K)
         """
 
+    def probabilities(self, z: np.ndarray) -> np.ndarray:
+        """Return the class probabilities, where their logarithms are not needed.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, K)
+        """
+        return np.asarray(np.exp(self.log_probabilities(z)))
+
 
 def adapted(loss: Loss, signal: float) -> Loss:
     """Return the member of a family of losses that suits a signal-to-noise ratio.

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 
 from skdp.losses.base import Loss, MarginLoss, ProbabilityLoss
 from skdp.losses.gradient_directions import GradientDirections
@@ -54,6 +54,9 @@ class CompetitorLoss(Loss, ProbabilityLoss):
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
         return np.asarray(log_softmax(z, axis=1))
+
+    def probabilities(self, z: np.ndarray) -> np.ndarray:
+        return np.asarray(softmax(z, axis=1))
 
     @property
     def directions(self) -> GradientDirections:

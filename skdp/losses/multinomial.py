@@ -55,6 +55,9 @@ class MultinomialLoss(Loss, ProbabilityLoss):
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
         return np.asarray(log_softmax(z, axis=1))
 
+    def probabilities(self, z: np.ndarray) -> np.ndarray:
+        return np.asarray(softmax(z, axis=1))
+
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         p = softmax(z, axis=1)
         return (1.0 - (p * p).sum(axis=1)) / (self.n_scores - 1)

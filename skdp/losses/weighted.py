@@ -64,6 +64,10 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
         assert isinstance(self.loss, ProbabilityLoss), "only losses with a link have probabilities"
         return self.loss.log_probabilities(z)
 
+    def probabilities(self, z: np.ndarray) -> np.ndarray:
+        assert isinstance(self.loss, ProbabilityLoss), "only losses with a link have probabilities"
+        return self.loss.probabilities(z)
+
     @property
     def directions(self) -> GradientDirections:
         """Directions of the unweighted loss: a weight changes lengths only."""

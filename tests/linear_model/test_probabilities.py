@@ -28,6 +28,17 @@ def fitted(n=3000, epsilon=1.0, seed=0, K=2, tau=0.8, **parameters):
     return model, X[n:], y[n:]
 
 
+@pytest.mark.parametrize("parameters", [{}, {"C": 1.0}, {"loss_clip": None}])
+@pytest.mark.parametrize("K", [2, 3])
+def test_probabilities_are_those_of_their_logarithms(K, parameters):
+    """In as many rows as there are blocks, and for none."""
+    model, X, _ = fitted(n=500, K=K, **parameters)
+    X = np.tile(X, (5, 1))
+    found, expected = model.predict_proba(X), np.exp(model.predict_log_proba(X))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-14)
+
+
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_weak_signals_are_not_below_the_constant(K, seed):
