@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count
 from typing import Any
 
@@ -52,6 +52,11 @@ def gdp_mu(epsilon: float, delta: float) -> float:
         return math.inf
     if delta == 0.0:
         return 0.0
+    return _largest_mu(epsilon, delta)
+
+
+@lru_cache(maxsize=256)
+def _largest_mu(epsilon: float, delta: float) -> float:
     log_delta = math.log(delta)
 
     def excess(log_mu: float) -> float:

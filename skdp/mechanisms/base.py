@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from skdp.exceptions import OutOfRangeError
 from skdp.mechanisms._grid import from_steps, grid_step, to_steps
 from skdp.privacy import Event, Neighboring
-from skdp.support.root_search import bisect
+from skdp.support.root_search import log_ratio, next_to_root
 from skdp.support.rounding import CURVE, SERIES, margin, up
 from skdp.support.types import Number
 from skdp.support.validation import (
@@ -51,7 +51,7 @@ LOSSES: dict[str, Loss] = {"l1": np.abs, "l2": np.square}
 # compared with ε, and of probabilities (measured in tests/privacy/test_exact_curves.py).
 _LOSS_ERROR = 2.0**-50
 _PROBABILITY_ERROR = margin(CURVE)
-_BISECTION_ENDS = up(1.0, SERIES)  # between the two ends; no guarantee rests on it
+_SEARCH_ENDS = up(1.0, SERIES)  # between the two ends; no guarantee rests on it
 _WIDEST = 2.0**20  # of the scale of noise on the reals, in sensitivities
 _INTEGER_SCALES = 2.0**-7, 1e5
 _INTEGER_UNIT = 2**20  # of the scale of noise on the integers
@@ -346,13 +346,18 @@ def _gauss() -> tuple[np.ndarray, np.ndarray]:
 
 def meets(event: Event, epsilon: float, delta: float) -> bool:
     """Return whether `event` is (ε, δ)-DP by its own curve, in both orders of the neighbors."""
+    return _excess(event, epsilon, delta) <= 0.0
+
+
+def _excess(event: Event, epsilon: float, delta: float) -> float:
+    """Return the log of what `event` costs over what is allowed: of ε if δ = 0, else of δ."""
     relation = Neighboring.REPLACE_ONE
     if delta == 0.0:
-        return event.pure_epsilon(relation) <= epsilon
+        return log_ratio(event.pure_epsilon(relation), epsilon)
     curve = event.curve(relation)
     below = epsilon * (1.0 - _LOSS_ERROR)
     found = max(curve.delta(below), curve.reversed().delta(below))
-    return bool(found <= delta * (1.0 - _PROBABILITY_ERROR))
+    return log_ratio(float(found), delta * (1.0 - _PROBABILITY_ERROR))
 
 
 def least(
@@ -364,7 +369,7 @@ def least(
 ) -> _Noise:
     """Return `make(x)` for the least x `within` the bounds at which `event` is (ε, δ)-DP.
 
-    The answer is checked; where larger x cost less it is at most `_BISECTION_ENDS` times too large.
+    The answer is checked; where larger x cost less it is at most `_SEARCH_ENDS` times too large.
     """
     epsilon, delta = check_size("epsilon", epsilon), check_delta(delta)
     low, high = within
@@ -376,7 +381,7 @@ def least(
     if meets(event(make(low)), epsilon, delta):
         return make(low)
 
-    def middle(a: float, b: float) -> float | None:
-        return math.sqrt(a * b) if min(a, b) * _BISECTION_ENDS < max(a, b) else None
+    def excess(x: float) -> float:
+        return _excess(event(make(x)), epsilon, delta)
 
-    return make(bisect(lambda x: meets(event(make(x)), epsilon, delta), high, low, middle))
+    return make(next_to_root(excess, high, low, math.log(_SEARCH_ENDS)))

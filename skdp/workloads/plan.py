@@ -407,6 +407,7 @@ def becomes_gaussian(noise: str) -> bool:
     return noise in ("auto", "gaussian")
 
 
+@lru_cache(maxsize=256)
 def _least(queries: Queries, epsilon: float, delta: float) -> QueryPlan:
     """Return the plan with the least loss among the kinds worth trying."""
     names = list(_worth_trying(queries, epsilon, delta))
