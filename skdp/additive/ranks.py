@@ -17,7 +17,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures
 from skdp.features.additive import AdditiveMap
 from skdp.features.table import TableFacts
-from skdp.linear_model._base import Learned, is_auto
+from skdp.linear_model._base import is_auto
 from skdp.linear_model._records import LinearRecords, TaskT
 from skdp.linear_model._sample import LinearPlan
 from skdp.linear_model._stages.staged import StagedPlan, rest_of
@@ -30,12 +30,12 @@ __all__ = [
     "features_of",
     "plan_ranked",
     "ranks_of",
-    "read_ranked",
 ]
 
 N_BINS = 128
 _SHARE = 0.1  # of μ²; no guarantee rests on it
 _CERTAIN = 2.0  # standard deviations of noise below which a bin is empty; likewise
+_NO_NOISE = 1e-9  # of a count, at epsilon=inf
 _ROWS = 4096
 _WIDEST = 1e9  # bound of numbers without bounds
 _FEATURES = (
@@ -63,6 +63,16 @@ class RankRelease:
         share = math.sqrt(_SHARE) * mu
         sensitivity = math.sqrt(n_numbers * neighboring.n_changed)
         return cls(mu=share, scale=sensitivity / share * (1.0 + SCALE_MARGIN))
+
+    def prepared(
+        self, records: LinearRecords[TaskT], rng: np.random.Generator
+    ) -> LinearRecords[TaskT]:
+        """Release ranks; return the records with a map that uses them."""
+        feature_map = _additive_map(records)
+        counts = records.total(partial(_counts, feature_map.facts))["counts"]
+        ranks = self.release(counts, rng)
+        ranked = replace(feature_map, facts=replace(feature_map.facts, ranks=ranks))
+        return records.with_facts(replace(records.facts, feature_map=ranked))
 
     def release(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Release ranks from *private* counts."""
@@ -104,9 +114,12 @@ def features_of(model: BaseEstimator) -> AdditiveFeatures:
 def plan_ranked(
     parameters: ReleaseParameters,
     records: LinearRecords[TaskT],
-    plan_fit: Callable[[ReleaseParameters, LinearRecords[TaskT]], LinearPlan],
+    plan_fit: Callable[[ReleaseParameters, LinearRecords[TaskT]], NonPrivatePlan | LinearPlan],
 ) -> StagedPlan[RankRelease]:
     """Return a plan of histograms, and of a fit with the rest of the cost."""
+    if not parameters.is_private:
+        ranks = RankRelease(mu=math.inf, scale=_NO_NOISE)
+        return _staged(ranks, plan_fit(parameters, records))
     if not (records.facts.solver.is_gaussian and parameters.delta > 0.0):
         raise IncompatibleSolverError(
             "bounds='auto' needs delta > 0 and a Gaussian DP solver, such as 'auto' or 'noisy_gd', "
@@ -115,27 +128,12 @@ def plan_ranked(
     mu, feature_map = gdp_mu(parameters.epsilon, parameters.delta), _additive_map(records)
     n_numbers = max(1, feature_map.facts.numbers.size)
     ranks = RankRelease.plan(n_numbers, mu, parameters.neighboring)
-    return StagedPlan(ranks, plan_fit(rest_of(parameters, ranks), records))
+    return _staged(ranks, plan_fit(rest_of(parameters, ranks.mu), records))
 
 
-def read_ranked(
-    plan: NonPrivatePlan | LinearPlan,
-    records: LinearRecords[TaskT],
-    rng: np.random.Generator,
-    read_fit: Callable[
-        [NonPrivatePlan | LinearPlan, LinearRecords[TaskT], np.random.Generator], Learned
-    ],
-) -> Learned:
-    """Release ranks, without noise if the plan has none, and fit to their features."""
-    feature_map = _additive_map(records)
-    counts = records.total(partial(_counts, feature_map.facts))["counts"]
-    if isinstance(plan, StagedPlan):
-        found, plan = plan.first.release(counts, rng), plan.fit
-    else:
-        found = ranks_of(counts)
-    ranked = replace(feature_map, facts=replace(feature_map.facts, ranks=found))
-    records = records.with_facts(replace(records.facts, feature_map=ranked))
-    return read_fit(plan, records, rng)
+def _staged(ranks: RankRelease, fit: NonPrivatePlan | LinearPlan) -> StagedPlan[RankRelease]:
+    assert not isinstance(fit, NonPrivatePlan), "models with features have plans of their own"
+    return StagedPlan(ranks, fit)
 
 
 def _additive_map(records: LinearRecords[TaskT]) -> AdditiveMap:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-import numpy as np
-
 from skdp._private_fit import NonPrivatePlan, ReleaseParameters
 from skdp.additive.explanations import (
     explain_global,
@@ -15,7 +13,7 @@ from skdp.additive.explanations import (
     term_importances,
     term_names,
 )
-from skdp.additive.ranks import features_of, plan_ranked, read_ranked
+from skdp.additive.ranks import features_of, plan_ranked
 from skdp.budget import BudgetHandle
 from skdp.features import AdditiveFeatures
 from skdp.linear_model import DPLinearRegression
@@ -205,15 +203,12 @@ class DPAdditiveRegressor(DPLinearRegression):
             return plan_ranked(parameters, records, super()._plan_fit)
         return super()._plan_fit(parameters, records)
 
-    def _read_fit(
-        self,
-        plan: NonPrivatePlan | LinearPlan,
-        records: LinearRecords,
-        rng: np.random.Generator,
-    ) -> Learned:
+    def _plan_without_privacy(
+        self, parameters: ReleaseParameters, records: LinearRecords
+    ) -> NonPrivatePlan | LinearPlan:
         if is_auto(self.bounds):
-            return read_ranked(plan, records, rng, super()._read_fit)
-        return super()._read_fit(plan, records, rng)
+            return plan_ranked(parameters, records, super()._plan_without_privacy)
+        return super()._plan_without_privacy(parameters, records)
 
     def _publish(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
@@ -189,7 +188,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         center = self._plan_center(parameters, records)
         if center is None:
             return self._plan_rows(parameters, records)
-        return StagedPlan(center, self._plan_rows(rest_of(parameters, center), records))
+        return StagedPlan(center, self._plan_rows(rest_of(parameters, center.mu), records))
 
     def _plan_center(
         self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
@@ -233,14 +232,11 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         records: LinearRecords[TaskT],
         rng: np.random.Generator,
     ) -> Learned:
-        if isinstance(plan, CountedPlan):
-            return self._read_fit(*plan.chosen(records, rng), rng)
         if isinstance(plan, NonPrivatePlan):
             return Learned(self._fit_reference(records), records.facts, plan)
         with _thread_pools().limit(limits=1, user_api="blas"):  # so that sums do not depend on it
-            if isinstance(plan, StagedPlan):
-                center, plan = plan.first.release(records, rng), plan.fit
-                records = records.with_facts(replace(records.facts, center=center))
+            while isinstance(plan, CountedPlan | StagedPlan):
+                plan, records = plan.next(records, rng)
             return Learned(self._solve(plan, records, rng), records.facts, plan)
 
     def _fit_reference(self, records: LinearRecords[TaskT]) -> BaseEstimator:

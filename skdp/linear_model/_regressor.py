@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -17,10 +17,11 @@ from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records
 from skdp.data.validation import check_no_missing
 from skdp.features.auto import AutoMap
-from skdp.linear_model._base import Learned, PrivateLinearModel
+from skdp.linear_model._base import PrivateLinearModel
 from skdp.linear_model._records import AnyMap, LinearRecords
 from skdp.linear_model._sample import LinearPlan
-from skdp.linear_model._stages.target_search import SearchedPlan, TargetSearch
+from skdp.linear_model._stages.staged import StagedPlan, rest_of
+from skdp.linear_model._stages.target_search import TargetSearch
 from skdp.linear_model._target_scale import TargetRange, TargetScale
 from skdp.solvers import Solution
 from skdp.support.types import MatrixLike, VectorLike
@@ -42,6 +43,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
     """
 
     target_transform: str | float | None = None
+    keeps_low: ClassVar[bool] = False
+    """Whether a narrower range of the targets begins at the low bound."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -86,7 +89,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         search = self._search(parameters, records)
         if search is None or isinstance(plan, NonPrivatePlan):
             return plan
-        return SearchedPlan(search, plan)
+        return StagedPlan(search, plan)
 
     def _plan_fit(
         self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
@@ -95,43 +98,26 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         search = self._search(parameters, records)
         if search is None:
             return super()._plan_fit(parameters, records)
-        mu = gdp_mu(parameters.epsilon, parameters.delta)
-        rest = replace(parameters, epsilon=search.rest(mu, parameters.delta))
-        return SearchedPlan(search, super()._plan_fit(rest, records))
+        return StagedPlan(search, super()._plan_fit(rest_of(parameters, search.mu), records))
 
     def _search(
         self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
     ) -> TargetSearch | None:
         facts = records.facts
         if not parameters.is_private:
-            return TargetSearch(mu=_WITHOUT_NOISE, n_known=records.n_records)
+            return TargetSearch(_WITHOUT_NOISE, records.n_records, self.keeps_low)
         if isinstance(facts.feature_map, AutoMap):
             return None  # the fit to the features that a count decides has a search of its own
         if not (facts.solver.is_gaussian and parameters.delta > 0.0):
             return None  # the costs would not add up to what was asked
-        return TargetSearch.plan(facts.n_known, gdp_mu(parameters.epsilon, parameters.delta))
-
-    def _read_fit(
-        self,
-        plan: NonPrivatePlan | LinearPlan,
-        records: LinearRecords[TargetRange],
-        rng: np.random.Generator,
-    ) -> Learned:
-        if isinstance(plan, SearchedPlan):
-            facts = records.facts
-            task = self._narrowed(plan.search.release(facts.task, records, rng))
-            plan, records = plan.fit, records.with_facts(replace(facts, task=task))
-        return super()._read_fit(plan, records, rng)
+        mu = gdp_mu(parameters.epsilon, parameters.delta)
+        return TargetSearch.plan(mu, facts.n_known, self.keeps_low)
 
     def _solve(
         self, plan: LinearPlan, records: LinearRecords[TargetRange], rng: np.random.Generator
     ) -> Solution:
         encoded = records.mapped(partial(_encoded, records.facts.task))
         return super()._solve(plan, encoded, rng)
-
-    def _narrowed(self, found: TargetRange) -> TargetRange:
-        """Return a found range as the loss can use it."""
-        return found
 
     def _publish_coefficients(
         self, coef: np.ndarray, intercept: np.ndarray, task: TargetRange

@@ -126,6 +126,8 @@ class DPPoissonRegressor(DPLinearRegression):
     array([3.])
     """
 
+    keeps_low = True
+
     def _target_range(self) -> TargetRange:
         target_range = super()._target_range()
         if target_range.low != 0.0:
@@ -134,9 +136,6 @@ class DPPoissonRegressor(DPLinearRegression):
                 f"{self.target_bounds!r}."
             )
         return target_range
-
-    def _narrowed(self, found: TargetRange) -> TargetRange:
-        return TargetRange(0.0, found.high)
 
     def _loss_of(self, task: TargetRange) -> PoissonLoss:
         return PoissonLoss(check_real("slope_bound", self.slope_bound, low=1e-6, high=1e6))

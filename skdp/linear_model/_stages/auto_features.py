@@ -14,14 +14,14 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.features.auto import AutoMap
 from skdp.linear_model._records import LinearRecords, TaskT
 from skdp.linear_model._sample import LinearPlan
-from skdp.privacy import Event, GaussianCurve, GDPEvent
+from skdp.linear_model._stages.staged import rest_of
+from skdp.privacy import Event, GDPEvent
 from skdp.solvers import Problem
 from skdp.solvers.base import RowCount, composed
 
 __all__ = ["CountedPlan", "plan_counted", "with_choice"]
 
 _TYPICAL_DELTA = 1e-5  # for the choice where δ = 0; no guarantee rests on it
-_REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
 
 
 def with_choice(
@@ -55,7 +55,7 @@ class CountedPlan:
         """The public facts about the fit with the first features."""
         return self.fits[0][1].problem
 
-    def chosen(
+    def next(
         self, records: LinearRecords[TaskT], rng: np.random.Generator
     ) -> tuple[LinearPlan, LinearRecords[TaskT]]:
         """Release the count; return the plan and the records of the fit that it decides."""
@@ -78,8 +78,7 @@ def plan_counted(
     mu, auto = gdp_mu(parameters.epsilon, parameters.delta), records.facts.feature_map
     assert isinstance(auto, AutoMap), "planned for such a map only"
     count = RowCount.of_share(mu)
-    left = GaussianCurve(count.rest(mu) * (1.0 - _REST_MARGIN)).epsilon(parameters.delta)
-    inside = replace(parameters, epsilon=left)
+    inside = rest_of(parameters, count.mu)
     fits = tuple(
         (least, plan_fit(inside, _chosen(records, least))) for least in (0.0, *auto.limits)
     )

@@ -70,6 +70,12 @@ class CenterRelease:
         """Return the expected squared length of the noise in the mean of n rows."""
         return n_columns * (self.scale / n) ** 2
 
+    def prepared(
+        self, records: LinearRecords[TaskT], rng: np.random.Generator
+    ) -> LinearRecords[TaskT]:
+        """Release a center; return the records with it."""
+        return records.with_facts(replace(records.facts, center=self.release(records, rng)))
+
     def release(self, records: LinearRecords[TaskT], rng: np.random.Generator) -> Center | None:
         """Release a center of *private* records, None if rows should stay as they are."""
         count = _COUNT_SCALING * self.data_norm

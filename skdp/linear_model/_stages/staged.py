@@ -1,13 +1,16 @@
-"""A Gaussian release and then a fit, planned together."""
+"""A Gaussian release before a fit, planned together with it."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
 
 from skdp._private_fit import ReleaseParameters
 from skdp.accounting import gdp_mu
+from skdp.linear_model._records import LinearRecords, TaskT
 from skdp.linear_model._sample import LinearPlan
 from skdp.privacy import Event, GaussianCurve, GDPEvent
 from skdp.solvers import Problem
@@ -19,7 +22,7 @@ _REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is
 
 
 class GaussianRelease(Protocol):
-    """A Gaussian release that comes before a fit."""
+    """A Gaussian release that prepares the records of a fit."""
 
     @property
     def mu(self) -> float:
@@ -28,6 +31,9 @@ class GaussianRelease(Protocol):
     @property
     def name(self) -> str:
         """What is released, in words."""
+
+    def prepared(self, records: LinearRecords[Any], rng: np.random.Generator) -> LinearRecords[Any]:
+        """Release from *private* records; return them with facts that follow from the release."""
 
 
 FirstT = TypeVar("FirstT", bound=GaussianRelease)
@@ -55,9 +61,15 @@ class StagedPlan(Generic[FirstT]):
         """The public facts about the fit."""
         return self.fit.problem
 
+    def next(
+        self, records: LinearRecords[TaskT], rng: np.random.Generator
+    ) -> tuple[LinearPlan, LinearRecords[TaskT]]:
+        """Make the release; return the plan and the records of the fit."""
+        return self.fit, self.first.prepared(records, rng)
 
-def rest_of(parameters: ReleaseParameters, release: GaussianRelease) -> ReleaseParameters:
-    """Return the parameters of a fit with what a release leaves of μ, for the same δ."""
+
+def rest_of(parameters: ReleaseParameters, spent: float) -> ReleaseParameters:
+    """Return the parameters of a fit after a release with the parameter μ `spent`, for one δ."""
     mu = gdp_mu(parameters.epsilon, parameters.delta)
-    left = math.sqrt(mu * mu - release.mu * release.mu) * (1.0 - _REST_MARGIN)
+    left = math.sqrt(mu * mu - spent * spent) * (1.0 - _REST_MARGIN)
     return replace(parameters, epsilon=GaussianCurve(left).epsilon(parameters.delta))

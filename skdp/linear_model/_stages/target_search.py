@@ -6,21 +6,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 
 from skdp.data.exact_sums import counted
 from skdp.data.records import Facts, Records, Sums
-from skdp.linear_model._sample import LinearPlan
+from skdp.linear_model._records import LinearRecords
 from skdp.linear_model._target_scale import TargetRange
-from skdp.privacy import Event, GaussianCurve, GDPEvent
-from skdp.solvers import Problem
-from skdp.solvers.base import SCALE_MARGIN, RowCount, composed, rounded
+from skdp.solvers.base import SCALE_MARGIN, RowCount, rounded
 
-__all__ = ["SearchedPlan", "TargetSearch"]
+__all__ = ["TargetSearch"]
 
-# No guarantee rests on the numbers below, but for `_REST_MARGIN`.
+# No guarantee rests on the numbers below.
 _SIGNAL = 7.0  # the search's share of μ² is this number over n·μ, so that both gain from more rows
 _SHARE = 0.02  # of μ², if n is private
 _OF_SIZE, _OF_MEDIAN, _OF_SPREAD = 0.1, 0.3, 0.6  # of the search's μ²
@@ -33,10 +32,9 @@ _CERTAIN = 2.5  # standard deviations of a count
 _LEAST_OUTSIDE, _MOST_OUTSIDE = 0.005, 0.2  # shares of the targets
 _DEVIATIONS = 3.0  # of normal targets, to which the range extends
 _NARROW = 1.0 / 3.0  # of the bounds: a range that is not narrower than that is no gain
-_REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TargetSearch:
     """A median of the targets and a radius around it, by bisection with noisy counts.
 
@@ -48,22 +46,28 @@ class TargetSearch:
 
     mu: float  # Gaussian-DP parameter of all counts together
     n_known: int | None  # number of records if it is public or guessed, otherwise it is estimated
+    keeps_low: bool = False  # whether the range begins at the low bound
+    name: ClassVar[str] = "a range of the targets"
 
     @classmethod
-    def plan(cls, n_known: int | None, mu: float) -> TargetSearch | None:
+    def plan(cls, mu: float, n_known: int | None, keeps_low: bool = False) -> TargetSearch | None:
         """Return a search with a small share of μ², or None if n·μ is known to be too small."""
         share = _SHARE if n_known is None else min(0.5, _SIGNAL / (n_known * mu))
-        search = cls(mu=math.sqrt(share) * mu, n_known=n_known)
+        search = cls(math.sqrt(share) * mu, n_known, keeps_low)
         return search if n_known is None or search.can_find(n_known) else None
 
     def can_find(self, n: float) -> bool:
         """Return whether the noise is small enough for `n` records."""
         return self._outside(n) <= _MOST_OUTSIDE
 
-    def rest(self, mu: float, delta: float) -> float:
-        """Return the remaining ε of a μ-Gaussian DP release, for the same δ."""
-        left = math.sqrt(mu * mu - self.mu * self.mu) * (1.0 - _REST_MARGIN)
-        return GaussianCurve(left).epsilon(delta)
+    def prepared(
+        self, records: LinearRecords[TargetRange], rng: np.random.Generator
+    ) -> LinearRecords[TargetRange]:
+        """Release a range; return the records with it as their task."""
+        bounds = records.facts.task
+        found = self.release(bounds, records, rng)
+        task = TargetRange(bounds.low, found.high) if self.keeps_low else found
+        return records.with_facts(replace(records.facts, task=task))
 
     def release(
         self, bounds: TargetRange, records: Records[Facts], rng: np.random.Generator
@@ -109,29 +113,6 @@ class TargetSearch:
 
         chosen = _last(_RADII, has_enough)
         return None if chosen == _RADII - 1 else float(radii[chosen]) + 0.5
-
-
-@dataclass(frozen=True)
-class SearchedPlan:
-    """The public plan of a search for the range of the targets, and of a fit to that range."""
-
-    search: TargetSearch
-    fit: LinearPlan
-
-    @property
-    def event(self) -> Event:
-        """The release."""
-        return composed((GDPEvent(self.search.mu), self.fit.event))
-
-    @property
-    def theorem(self) -> str:
-        """The statement that proves the event."""
-        return f"a range of the targets by noisy counts, then {self.fit.theorem}"
-
-    @property
-    def problem(self) -> Problem:
-        """The public facts about the fit."""
-        return self.fit.problem
 
 
 def counts_of(bounds: TargetRange, records: Records[Facts]) -> np.ndarray:
