@@ -76,7 +76,7 @@ class ExpandedDesign(MemoryDesign):
         """
         rows = feature_map.prepare(X)
         if _is_small(feature_map, len(rows)):
-            features = feature_map.whole(rows)
+            features = feature_map.whole(rows, _dtype(feature_map, len(rows)))
             return ClippedDesign.clip(features, data_norm, intercept_scaling, targets)
         factors = np.empty(len(rows))
         for where, features in feature_map.pieces(rows):
@@ -122,8 +122,9 @@ class ExpandedDesign(MemoryDesign):
 
     def cross_product(self) -> np.ndarray:
         total = np.zeros((self.n_features, self.n_features))
-        for _, block in self._made():
-            total += block.cross_product()
+        step = max(self.n_features, self.feature_map.rows_at_once)  # for fast matrix products
+        for start in range(0, self.n_samples, step):
+            total += self._of(slice(start, start + step)).in_memory().cross_product()
         return total
 
     def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
@@ -137,7 +138,7 @@ class ExpandedDesign(MemoryDesign):
         return taken.in_memory() if _is_small(self.feature_map, taken.n_samples) else taken
 
     def in_memory(self) -> ClippedDesign:
-        features = self.feature_map.whole(self.X)
+        features = self.feature_map.whole(self.X, _dtype(self.feature_map, self.n_samples))
         return ClippedDesign(features, self.factors, self.intercept_scaling, self.targets)
 
     def _of(self, rows: RowNumbers) -> ExpandedDesign:
@@ -196,7 +197,18 @@ def expanded_scores(
 
 
 def _is_small(feature_map: FeatureMap, n_rows: int) -> bool:
-    return 8 * n_rows * feature_map.n_entries <= _IN_MEMORY * feature_map.cost
+    """Return whether features are kept: in up to 64 MB, or 3 GB if they take long to compute.
+
+    The number of rows may be private. Features are the same numbers, kept or not, in either type.
+    """
+    size = np.dtype(_dtype(feature_map, n_rows)).itemsize
+    return size * n_rows * feature_map.n_entries <= _IN_MEMORY * feature_map.cost
+
+
+def _dtype(feature_map: FeatureMap, n_rows: int) -> type[np.floating[Any]]:
+    """Return the type of kept features. Both hold them exactly; double is faster for few rows."""
+    is_much = 8 * n_rows * feature_map.n_entries > _IN_MEMORY
+    return np.float32 if feature_map.is_single and is_much else np.float64
 
 
 def _rows(X: Any, rows: RowNumbers) -> Any:

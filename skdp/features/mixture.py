@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -66,7 +66,16 @@ class MixtureMap(FeatureMap):
 
     @property
     def cost(self) -> int:
-        return 8
+        return 48 if self.is_single else 8
+
+    @property
+    def is_single(self) -> bool:
+        return self.other.is_single
+
+    def for_fits(self) -> MixtureMap:
+        if isinstance(self.other, TreeMap):
+            return self
+        return replace(self, other=self.other.for_fits())
 
     def prepare(self, X: np.ndarray) -> _Rows:
         return _Rows(self.additive.prepare(X), self.other.prepare(X))
@@ -77,7 +86,9 @@ class MixtureMap(FeatureMap):
         second = second * math.sqrt(1.0 - self.additive_share)
         if self.is_sparse:
             return _side_by_side(first, second, self.other.n_entries)
-        return np.concatenate([first.T, second.T]).T
+        out = np.empty((self.n_features_out, len(first)), second.dtype)
+        out[: first.shape[1]], out[first.shape[1] :] = first.T, second.T
+        return out.T
 
     def names(self, columns: Sequence[Hashable]) -> list[str]:
         return self.additive.names(columns) + self.other.names(columns)

@@ -127,3 +127,29 @@ def test_little_more_memory_than_the_table_is_needed(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.5 * X.nbytes
+
+
+def test_waves_in_single_precision_are_the_same_numbers_kept_or_not(monkeypatch):
+    """Whether features are kept depends on the number of rows, which may be private."""
+    waves = FourierMap.of(FACTS, n_components=21).for_fits()
+    X, rng = table(), np.random.default_rng(0)
+    double = ExpandedDesign.clip(X, waves, 0.9, 0.3)
+    monkeypatch.setattr(expanded, "_IN_MEMORY", 8 * len(X) * 21 - 1)
+    single = ExpandedDesign.clip(X, waves, 0.9, 0.3)
+    monkeypatch.setattr(expanded, "_IN_MEMORY", 0)
+    anew = ExpandedDesign.clip(X, waves, 0.9, 0.3)
+    assert (double.X.dtype, single.X.dtype, type(anew)) == (float, np.float32, ExpandedDesign)
+    np.testing.assert_array_equal(double.X, single.X)
+    np.testing.assert_array_equal(double.X, anew.in_memory().X)
+    theta, r = rng.normal(size=22), rng.normal(size=len(X))
+    for design in (single, anew):
+        np.testing.assert_allclose(design.scores(theta), double.scores(theta), rtol=1e-12)
+        np.testing.assert_allclose(design.weighted_sum(r), double.weighted_sum(r), rtol=1e-11)
+        np.testing.assert_allclose(design.cross_product(), double.cross_product(), atol=1e-11)
+
+
+def test_rows_of_waves_in_single_precision_are_within_their_norm():
+    """Squares in extended precision: each feature may be rounded up, but the norm is clipped."""
+    design = ExpandedDesign.clip(table(), FourierMap.of(FACTS, n_components=21).for_fits(), 1.0)
+    rows = design.X.astype(np.longdouble) * design.factors.astype(np.longdouble)[:, None]
+    assert (rows**2).sum(axis=1).max() <= 1.0
