@@ -222,7 +222,7 @@ def test_few_rows_with_any_arguments(name, neighboring):
 
 
 def judged_models():
-    """Return a model of each kind that a search can judge, with a release that it can pay for."""
+    """Return a model of each kind that a search can score, with a release that it can cover."""
     kinds = {name: kind for name, kind in NAMES.items() if hasattr(kind, "predict")}
     left = {"DPKMeans", "DPCalibratedClassifier", "DPSGDClassifier", "DPSGDRegressor"}
     names = [name for name in kinds if name not in left and not name.endswith("SearchCV")]

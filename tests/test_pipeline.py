@@ -191,7 +191,7 @@ def test_steps_of_other_budgets_are_foreseen_each_by_its_own():
 
 
 class Foreign(BaseEstimator):
-    """A step of somebody else that spends."""
+    """A step of another library that spends."""
 
     def __init__(self, epsilon=1.0, delta=None, neighboring="replace_one", budget=None):
         self.epsilon, self.delta = epsilon, delta

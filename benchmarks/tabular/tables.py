@@ -1,4 +1,4 @@
-"""The tables of the benchmark: numbers with public bounds, texts with public categories.
+"""The tables of the benchmark: numbers with public bounds, strings with public categories.
 
 Bounds and categories are those of the other benchmarks (`data_sets.py`, `mixed_tables.py`), and
 for the rest stated in the tables' documentation or round numbers that a reader would have named.

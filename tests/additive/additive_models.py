@@ -10,7 +10,7 @@ FACTS = {"bounds": {"age": (0, 100), "income": (0, 1e6)}, "categories": {"job": 
 
 
 def people(n=400, seed=0):
-    """A table of numbers and text with missing values and a job that nobody knows."""
+    """A table with numbers, strings, missing values and an unknown category."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {

@@ -35,8 +35,8 @@ def with_right(kind, m, r, v):
     return audit
 
 
-def law_of_right_guesses(mu, m, r):
-    """The exact law of the right guesses among the r surest of m independent Gaussian scores.
+def distribution_of_right_guesses(mu, m, r):
+    """Exact distribution of the right guesses among the r surest of m independent Gaussian scores.
 
     By |score|, not by halves: the surest have the largest posteriors, which is the worst case. Of
     all r, conditional on the distance t of the (r + 1)-th, independent with a common probability.
@@ -52,7 +52,7 @@ def law_of_right_guesses(mu, m, r):
 @pytest.mark.parametrize(("mu", "m", "r"), [(MU, 60, 40), (0.27, 60, 20), (2.0, 30, 10)])
 @pytest.mark.parametrize("kind", [MultiRunAudit, OneRunAudit])
 def test_the_true_claim_is_refuted_at_most_at_the_level_by_the_exact_law(kind, mu, m, r):
-    law = law_of_right_guesses(mu, m, r)
+    law = distribution_of_right_guesses(mu, m, r)
     assert law.sum() == pytest.approx(1.0, abs=1e-6)
     values = np.array(
         [with_right(kind, m, r, v).p_value(claim(GDPEvent(mu))) for v in range(r + 1)]

@@ -33,7 +33,7 @@ def _has_psycopg():
 
 @pytest.fixture
 def address(server):
-    """Return the address of a ledger that nobody has made."""
+    """Return the address of a ledger that does not exist."""
     return server.address(f"of_{uuid4().hex}")
 
 

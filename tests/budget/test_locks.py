@@ -43,7 +43,7 @@ def test_a_folder_whose_lock_does_nothing_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("existing", [False, True])
 def test_a_database_whose_locks_do_nothing_is_refused(tmp_path, monkeypatch, existing):
-    """SQLite's own `unix-none` takes every lock and excludes nobody, as some file systems do."""
+    """SQLite's own `unix-none` grants every lock, as some file systems do."""
     if existing:
         PrivacyBudget(**TERMS, path=tmp_path / "study.db")._ledger.close()
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

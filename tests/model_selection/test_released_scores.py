@@ -53,7 +53,7 @@ def pure_epsilon(event):
     ("kind", "delta", "cost"), [(Gaussian, 1e-5, square_of_mu), (Laplace, 0.0, pure_epsilon)]
 )
 def test_all_fits_cost_the_whole_and_so_do_all_scores(kind, delta, cost, k, monkeypatch):
-    """A record is learned from or judges, and pays for the one or the other."""
+    """A record is used for fitting or for scoring, so it costs the larger of the two."""
     seen, release = [], kind.release
 
     def spy(self, *args):
