@@ -75,9 +75,10 @@ def test_the_chart_of_models_has_every_estimator():
 def test_readme_example_runs(capsys):
     block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     exec(block[1], {})
-    said = capsys.readouterr().out
-    assert said.startswith("(1, 1e-05)-DP: 0.268052-Gaussian DP")
-    assert "spent epsilon=1 " in said
+    score, guarantee, *spent = capsys.readouterr().out.splitlines()
+    assert float(score) > 0.9  # .975 to .985 in 20 runs
+    assert guarantee.startswith("(1, 1e-05)-DP: 0.268052-Gaussian DP")
+    assert "spent epsilon=1 " in spent[-1]
 
 
 def test_readme_says_what_brings_pandas_before_it_is_imported():
