@@ -76,7 +76,7 @@ def test_readme_example_runs(capsys):
     block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     exec(block[1], {})
     score, guarantee, *spent = capsys.readouterr().out.splitlines()
-    assert float(score) > 0.9  # .975 to .985 in 20 runs
+    assert float(score) > 0.9  # .967 to .988 in 20 runs
     assert guarantee.startswith("(1, 1e-05)-DP: 0.268052-Gaussian DP")
     assert "spent epsilon=1 " in spent[-1]
 
