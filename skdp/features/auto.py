@@ -22,7 +22,7 @@ __all__ = ["AutoFeatures", "AutoMap"]
 
 # Chosen by experiment (benchmarks/bench_tabular_rule.py); no guarantee rests on them.
 _FEWEST_FOR_CURVES = 20.0
-_FEWEST_FOR_INTERACTIONS = 80.0
+_FEWEST_FOR_INTERACTIONS = 100.0
 
 
 class AutoFeatures(BaseEstimator):
@@ -36,8 +36,8 @@ class AutoFeatures(BaseEstimator):
     x/p             features
     =============== ====================================================================
     below 20        `AdditiveFeatures` with straight lines only, ``linear_share=1``
-    20 to 80        `AdditiveFeatures`
-    80 and more     `FeatureMixture` with `RandomFourierFeatures`; with `RandomTreeFeatures`
+    20 to 100       `AdditiveFeatures`
+    100 and more    `FeatureMixture` with `RandomFourierFeatures`; with `RandomTreeFeatures`
                     if more than half of the columns are categorical
     =============== ====================================================================
 
