@@ -99,9 +99,22 @@ class Descent:
         return self.step_size * self.noise * math.sqrt(self.n_steps) / (1.0 - self.momentum)
 
     @property
-    def flow_time(self) -> float:
-        """For how long the run flows."""
-        return self.n_steps * self.step_size / (1.0 - self.momentum)
+    def drift(self) -> float:
+        """By how much the result moves under a constant force of 1: for how long the run flows."""
+        return float(self._responses.sum())
+
+    @property
+    def flat_noise(self) -> float:
+        """Standard deviation of the result in each direction where the data do not contract it."""
+        return self.noise * float(np.linalg.norm(self._responses))
+
+    @property
+    def _responses(self) -> np.ndarray:
+        """By how much the result moves for the force of each step, where nothing contracts it."""
+        ages, k = np.arange(1, self.n_steps + 1), self.n_averaged
+        responses = self.step_size * (1.0 - self.momentum**ages) / (1.0 - self.momentum)
+        sums = np.append(0.0, np.cumsum(responses))  # of the last iterate's, over ages
+        return np.asarray((sums[ages] - sums[np.maximum(ages - k, 0)]) / k)
 
     @property
     def n_averaged(self) -> int:

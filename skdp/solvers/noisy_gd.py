@@ -30,11 +30,19 @@ from skdp.support.validation import check_count, check_real, check_size, make_pl
 __all__ = ["NoisyGD", "NoisyGDPlan"]
 
 # No guarantee rests on these.
-_MOST_WORK = 1e6  # flow times in units of 1/curvature, without a metric: at most 2237 steps
 _LONGEST_STEP = 2.0  # in units of 1/curvature, by which steps are counted
-_FEWEST_STEPS = 100
+_FEWEST_STEPS = 100  # if a step size, a momentum or a number of steps is given
 _LEAST_MOMENTUM = 0.9
-_FOLDS = 10.0  # the momentum of the first step decays by so many factors e
+# Runs without a metric.
+_LONGEST_PLAIN_STEP = 3.0  # in units of 1/curvature; heavy-ball steps are stable up to 2 + 2β
+_FEWEST_PLAIN_STEPS = 32
+_FOLDS = 6.0  # the momentum of the first step decays by so many factors e
+# Noise in a flat direction over that of a run at full speed throughout: the root of the mean square
+# of 1 − e^(−x) over x from 0 to `_FOLDS`.
+_NOISE_SHARE = math.sqrt(1.0 + (2.0 * math.expm1(-_FOLDS) - 0.5 * math.expm1(-2 * _FOLDS)) / _FOLDS)
+_MOST_WORK = 1e6  # flow time in units of 1/curvature: at most 1521 steps
+_WIDE = 1024  # columns
+_MOST_WIDE_WORK = 1500.0  # for two classes: longer runs fit the noise of labels; at most 59 steps
 _METRIC_STEPS = 50
 _METRIC_MOMENTUM = 0.8
 _MOST_METRIC_MOMENTUM = 0.85  # if fewer steps would not be stable
@@ -76,14 +84,14 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
     Parameters
     ----------
     n_steps : int or None
-        *Public.* T; None: 50 with a metric and 100 without, or more if stability requires it.
+        *Public.* T; None: 50 with a metric and 32 without, or more if stability requires it.
     step_size : float or None
         *Public.* h, for the gradient of the *sum* over all rows. None: such that the final noise in
         a score reaches the loss's `noise_scale`.
     momentum : float in [0, 1) or None
         *Public.* Heavy-ball momentum β. With 0 the last iterate has a bound of its own. None: 0.8
-        to 0.85 with a metric, growing with the run's length; without a metric 0.9, or more for a
-        long run if neither `n_steps` nor `step_size` is given.
+        to 0.85 with a metric, growing with the run's length; without a metric 1 − 6/T, or 0.9
+        if `n_steps` or `step_size` is given.
     average : float in [0, 1] or None
         *Public.* Last share of the run, whose iterates are averaged; 0: the last iterate. None: 0.3
         with a metric and very many rows, else 0.
@@ -265,8 +273,8 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
             return None
         return Flow(
             n_samples=n,
-            time=descent.flow_time,
-            noise=descent.whole_noise,
+            time=descent.drift,
+            noise=descent.flat_noise,
             metric_noise=metric.noise if metric else math.inf,
             clip_share=share,
             ridge=descent.ridge,
@@ -313,15 +321,14 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         t = longer * problem.flow_time(None, noise)
         if plan.gram is not None:
             return self._metric_run(problem, t, plan.gram)
-        given = any(value is not None for value in (self.step_size, self.momentum, self.n_steps))
-        t = min(t, (SHORT_RUN if given else _MOST_WORK) / problem.worst_curvature(n))
-        folds = _FOLDS / math.sqrt(0.5 * _FOLDS * t * problem.worst_curvature(n))
-        momentum = _LEAST_MOMENTUM if given else max(_LEAST_MOMENTUM, 1.0 - folds)
-        return self._plain_run(problem, n, t, _given(self.momentum, momentum))
+        if any(value is not None for value in (self.step_size, self.momentum, self.n_steps)):
+            return self._given_run(problem, n, t)
+        return _plain_run(problem, n, t)
 
-    def _plain_run(self, problem: Problem, n: int, t: float, momentum: float) -> _Run:
-        """Return T, h and β of steps that are stable for the worst `n` rows."""
-        length = t * (1.0 - momentum)
+    def _given_run(self, problem: Problem, n: int, t: float) -> _Run:
+        """Return T, h and β, some of them given, stable for the worst `n` rows."""
+        momentum = _given(self.momentum, _LEAST_MOMENTUM)
+        length = min(t, SHORT_RUN / problem.worst_curvature(n)) * (1.0 - momentum)
         least = math.ceil(length * problem.worst_curvature(n) / _LONGEST_STEP)
         T = self.n_steps or max(_FEWEST_STEPS, least)
         h = self.step_size or min(length / T, longest_step(problem, n))
@@ -350,6 +357,17 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         last = self.momentum == 0.0 and not self.average and not self._clips(problem)
         public = problem.neighboring.count_is_public and problem.n_samples is not None
         return last and public and math.isfinite(problem.loss.smoothness)
+
+
+def _plain_run(problem: Problem, n: int, t: float) -> _Run:
+    """Return T, h and β of few steps without a metric, stable for the worst `n` rows."""
+    two_classes = GradientDirections.of(problem.loss).n_extremes == 1 and problem.rows_each == 1
+    wide, curvature = (problem.n_features or 0) > _WIDE, problem.worst_curvature(n)
+    t = min(t, (_MOST_WIDE_WORK if two_classes and wide else _MOST_WORK) / curvature)
+    steps = math.sqrt(_FOLDS * t * curvature / _NOISE_SHARE / _LONGEST_PLAIN_STEP)
+    T = max(_FEWEST_PLAIN_STEPS, math.ceil(steps))
+    longest = 1.0 / (curvature / _LONGEST_PLAIN_STEP + problem.ridge)
+    return _Run(T, min(t * _FOLDS / T**2 / _NOISE_SHARE, longest), 1.0 - _FOLDS / T)
 
 
 def _last_iterate(pull: float, curvature: float, n_steps: int) -> float:

@@ -72,6 +72,8 @@ def test_the_iterate_has_the_variance_of_its_recursion(momentum, average):
             weights[k, t] = h * sum(momentum**j for j in range(k - t + 1))
     tail = weights[-max(1, round(average * T)) :].mean(axis=0)
     sd = s * np.linalg.norm(tail)
+    assert descent.flat_noise == pytest.approx(sd)
+    assert descent.drift == pytest.approx(tail.sum())
     low, high = stats.chi2.ppf([5e-8, 1 - 5e-8], size)
     assert low < (theta**2).sum() / sd**2 < high
     assert abs(theta.mean()) < 5.5 * sd / math.sqrt(size)
