@@ -42,7 +42,9 @@ _FOLDS = 6.0  # the momentum of the first step decays by so many factors e
 _NOISE_SHARE = math.sqrt(1.0 + (2.0 * math.expm1(-_FOLDS) - 0.5 * math.expm1(-2 * _FOLDS)) / _FOLDS)
 _MOST_WORK = 1e6  # flow time in units of 1/curvature: at most 1521 steps
 _WIDE = 1024  # columns
-_MOST_WIDE_WORK = 1500.0  # for two classes: longer runs fit the noise of labels; at most 59 steps
+# For two classes below `_FULL_SIGNAL`, where longer runs fit the noise of labels; feature maps have
+# a ridge against that.
+_MOST_WIDE_WORK, _MOST_FEATURES_WORK = 1500.0, 4000.0
 _METRIC_STEPS = 50
 _METRIC_MOMENTUM = 0.8
 _MOST_METRIC_MOMENTUM = 0.85  # if fewer steps would not be stable
@@ -317,13 +319,13 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
     def _run(self, plan: NoisyGDPlan, n: int) -> _Run:
         """Return T, h and β for about `n` rows."""
         problem, noise = plan.problem, plan.problem.lipschitz_difference / plan.mu
-        longer = max(1.0, problem.signal(n, plan.mu) / _FULL_SIGNAL) ** 0.25
-        t = longer * problem.flow_time(None, noise)
+        strong = max(1.0, problem.signal(n, plan.mu) / _FULL_SIGNAL)
+        t = strong**0.25 * problem.flow_time(None, noise)
         if plan.gram is not None:
             return self._metric_run(problem, t, plan.gram)
         if any(value is not None for value in (self.step_size, self.momentum, self.n_steps)):
             return self._given_run(problem, n, t)
-        return _plain_run(problem, n, t)
+        return _plain_run(problem, n, t, strong)
 
     def _given_run(self, problem: Problem, n: int, t: float) -> _Run:
         """Return T, h and β, some of them given, stable for the worst `n` rows."""
@@ -359,11 +361,13 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         return last and public and math.isfinite(problem.loss.smoothness)
 
 
-def _plain_run(problem: Problem, n: int, t: float) -> _Run:
+def _plain_run(problem: Problem, n: int, t: float, strong: float) -> _Run:
     """Return T, h and β of few steps without a metric, stable for the worst `n` rows."""
     two_classes = GradientDirections.of(problem.loss).n_extremes == 1 and problem.rows_each == 1
     wide, curvature = (problem.n_features or 0) > _WIDE, problem.worst_curvature(n)
-    t = min(t, (_MOST_WIDE_WORK if two_classes and wide else _MOST_WORK) / curvature)
+    most = strong * (_MOST_FEATURES_WORK if problem.has_features else _MOST_WIDE_WORK)
+    most = most if two_classes and wide else math.inf
+    t = min(t, min(most, _MOST_WORK) / curvature)
     steps = math.sqrt(_FOLDS * t * curvature / _NOISE_SHARE / _LONGEST_PLAIN_STEP)
     T = max(_FEWEST_PLAIN_STEPS, math.ceil(steps))
     longest = 1.0 / (curvature / _LONGEST_PLAIN_STEP + problem.ridge)
