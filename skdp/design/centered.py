@@ -115,7 +115,8 @@ class CenteredMap(FeatureMap):
         return list(map(str, columns)) if self.inner is None else self.inner.names(columns)
 
     def for_fits(self) -> FeatureMap:
-        return self if self.inner is None else replace(self, inner=self.inner.for_fits())
+        inner = None if self.inner is None else self.inner.for_fits()
+        return self if inner is None or inner.is_sparse else replace(self, inner=inner)
 
     def clipped(self, X: MatrixLike) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield the rows of a coded table after both clips, in the units of `inner`.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from skdp.data.column_facts import by_column
 from skdp.data.columns import column_name
@@ -16,12 +18,20 @@ from skdp.features.base import FeatureMap
 from skdp.features.public_features import PublicFeatures
 from skdp.features.table import TableFacts
 from skdp.features.tabulated import TabulatedMap
-from skdp.support.types import Bounds, Categories, Transformation, VectorLike
+from skdp.support.types import Bounds, Categories, MatrixLike, Transformation, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real
 
 __all__ = ["AdditiveFeatures", "AdditiveMap"]
 
 _PAIR_TERMS = 3
+
+
+class _Part(NamedTuple):
+    """Entries of features that may differ from 0: their places and values, (entries, rows)."""
+
+    places: np.ndarray
+    values: np.ndarray
+    size: int  # number of features
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,6 +49,7 @@ class AdditiveMap(FeatureMap):
     from_low: np.ndarray
     pairs: tuple[tuple[int, int], ...] = ()
     shortened: bool = False
+    is_sparse: bool = False  # type: ignore[misc]
 
     @classmethod
     def of(
@@ -125,7 +136,24 @@ class AdditiveMap(FeatureMap):
         """Factor of all features."""
         return 1.0 / math.sqrt(self.most_square) if self.shortened else 1.0
 
-    def expand(self, rows: np.ndarray) -> np.ndarray:
+    @property
+    def n_entries(self) -> int:
+        return sum(map(self._n_entries, self.spans)) if self.is_sparse else self.n_features_out
+
+    def _n_entries(self, span: tuple[tuple[int, ...], slice]) -> int:
+        """Return how many features of a block are not 0, of a category or product with one."""
+        columns, where = span
+        return (where.stop - where.start) // math.prod(
+            self.facts.size(j) for j in columns if j in self.facts.categories
+        )
+
+    @property
+    def cost(self) -> int:
+        return 8 if self.is_sparse else 1
+
+    def expand(self, rows: np.ndarray) -> MatrixLike:
+        if self.is_sparse:
+            return self._expanded_sparse(rows)
         out = np.zeros((self.n_features_out, len(rows)))
         u = self.facts.unit_interval(rows)
         unknown = np.isnan(u)
@@ -177,7 +205,52 @@ class AdditiveMap(FeatureMap):
                     out=out[span].reshape(len(one), *other.shape),
                 )
 
+    def _expanded_sparse(self, rows: np.ndarray) -> sparse.csr_matrix:
+        """Return the same features without most zeros, as many in each row."""
+        alone = replace(self, pairs=(), is_sparse=False, shortened=False)
+        numbers = alone.expand(rows).T
+        waves = self._factors_of_numbers(rows)
+        places = {j: self._places(j, rows[:, j]) for j in self.facts.categories}
+        parts = []
+        for columns, span in self.spans:
+            if len(columns) == 1 and columns[0] not in places:
+                size = span.stop - span.start
+                part = _Part(np.arange(size)[:, None], numbers[span], size)
+            else:
+                part = _product([places[j] if j in places else waves[j] for j in columns])
+            scale = self.scale * (self.pair_scale if len(columns) == 2 else 1.0)
+            parts.append((span.start + part.places, scale * part.values))
+        n = len(rows)
+        indices, entries = (
+            np.concatenate([np.broadcast_to(part[k], part[1].shape) for part in parts]).T
+            for k in (0, 1)
+        )
+        starts = np.arange(0, entries.size + 1, entries.shape[1])
+        cells = entries.ravel(), indices.astype(np.int32).ravel(), starts
+        return sparse.csr_matrix(cells, shape=(n, self.n_features_out), copy=False)
+
+    def _factors_of_numbers(self, rows: np.ndarray) -> dict[int, _Part]:
+        """Return the factors of numbers in products, by column."""
+        u = self.facts.unit_interval(rows)
+        unknown = np.isnan(u)
+        u[unknown] = 0.0
+        waves = np.empty((len(u), _PAIR_TERMS, u.shape[1]))
+        _waves(u, self.from_low, waves)
+        waves *= _amplitudes(self.from_low, _PAIR_TERMS)[:, :, None]
+        waves.transpose(0, 2, 1)[unknown] = 0.0
+        terms = np.arange(_PAIR_TERMS)[:, None]
+        numbers = self.facts.numbers.tolist()
+        return {j: _Part(terms, own, _PAIR_TERMS) for j, own in zip(numbers, waves, strict=True)}
+
+    def _places(self, j: int, codes: np.ndarray) -> _Part:
+        """Return the place of a category, with 0 for an unknown one."""
+        places = np.where(np.isnan(codes), self.facts.categories[j].size, codes).astype(np.intp)
+        known = (places >= 0).astype(np.float64)
+        return _Part(np.maximum(places, 0)[None], known[None], self.facts.size(j))
+
     def for_fits(self) -> FeatureMap:
+        if any(j in self.facts.categories for pair in self.pairs for j in pair):
+            return replace(self, is_sparse=True)
         if self.pairs or not self._n_waves:
             return self
         low = self.from_low.tolist()
@@ -298,6 +371,21 @@ class AdditiveFeatures(PublicFeatures):
             interactions=self.interactions,
             norm=self.norm,
         )
+
+
+def _product(factors: Sequence[_Part]) -> _Part:
+    """Return the products of the entries of one or two parts, in the order of their places."""
+    if len(factors) == 1:
+        return factors[0]
+    one, other = factors
+    places = one.places[:, None] * other.size + other.places
+    values = one.values[:, None] * other.values
+    n_rows = values.shape[-1]
+    return _Part(
+        places.reshape(-1, places.shape[-1]),
+        values.reshape(-1, n_rows),
+        one.size * other.size,
+    )
 
 
 def _from_low(reference: VectorLike, facts: TableFacts, names: Sequence[Hashable]) -> np.ndarray:

@@ -21,6 +21,7 @@ from skdp.features.trees import TreeMap
 FACTS = TableFacts.of(4, (), bounds=(-1.0, 1.0), categories={3: [0.0, 1.0, 2.0]})
 MAPS = {
     "additive": AdditiveMap.of(FACTS, (), interactions="pairs", reference=[1]),
+    "sparse pairs": AdditiveMap.of(FACTS, (), interactions="pairs", norm="blocks").for_fits(),
     "tables": AdditiveMap.of(FACTS, (), reference=[1]).for_fits(),
     "waves": FourierMap.of(FACTS, n_components=20),
     "trees": TreeMap.of(FACTS, n_trees=7, depth=3),
@@ -153,3 +154,10 @@ def test_rows_of_waves_in_single_precision_are_within_their_norm():
     design = ExpandedDesign.clip(table(), FourierMap.of(FACTS, n_components=21).for_fits(), 1.0)
     rows = design.X.astype(np.longdouble) * design.factors.astype(np.longdouble)[:, None]
     assert (rows**2).sum(axis=1).max() <= 1.0
+
+
+def test_pairs_with_categories_are_the_same_features_without_their_zeros():
+    whole = AdditiveMap.of(FACTS, (), interactions="pairs", reference=[1])
+    few = whole.for_fits().whole(table())
+    np.testing.assert_allclose(few.toarray(), whole.whole(table()), atol=1e-15)
+    assert few.nnz == len(table()) * whole.for_fits().n_entries < 0.7 * few.toarray().size

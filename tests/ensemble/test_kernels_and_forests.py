@@ -76,7 +76,10 @@ def features_of(model, X):
 
 
 def linear_twin(model):
-    return DPLogisticRegression() if hasattr(model, "classes") else DPLinearRegression(**TARGET)
+    center = "auto" if model.additive_share == 1.0 else False  # no random features are shifted
+    if is_classifier(model):
+        return DPLogisticRegression(center=center)
+    return DPLinearRegression(center=center, **TARGET)
 
 
 def is_classifier(model):
