@@ -77,7 +77,10 @@ def empty_rows(X: MatrixLike) -> MatrixLike:
     _check_kind("X", X)
     if hasattr(type(X), "divisions"):
         return X._meta
-    return np.empty((0, *map(int, X.shape[1:])), dtype=X.dtype)
+    shape = (0, *map(int, X.shape[1:]))
+    if sparse.issparse(getattr(X, "_meta", None)):
+        return sparse.csr_matrix(shape, dtype=X.dtype)
+    return np.empty(shape, dtype=X.dtype)
 
 
 def added(answers: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:

@@ -224,6 +224,14 @@ def test_blocks_persons_and_weights_of_one_have_the_same_center(neighboring):
         np.testing.assert_allclose(weighted.center_, one.center_, rtol=1e-9, atol=1e-12)
 
 
+def test_sparse_blocks_stay_as_they_are():
+    da = pytest.importorskip("dask.array")
+    X, y = flags()
+    blocks = da.from_array(X, chunks=(100, 20)).map_blocks(sparse.csr_matrix)
+    model = DPLogisticRegression(classes=(0, 1), subsample=1.0)
+    assert model.fit(blocks, da.from_array(y, chunks=100)).center_ is None
+
+
 def test_rows_of_weight_zero_do_not_count():
     X, y = flags()
     model = DPLogisticRegression(
