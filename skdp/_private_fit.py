@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -14,19 +13,24 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdp.accounting import AccountedCurve, PLDAccountant
+from skdp.accounting import AccountedCurve, PLDAccountant, gdp_mu
 from skdp.budget import BudgetHandle
+from skdp.budget.budget import LARGE_DELTA
 from skdp.budget.unbudgeted import DEFAULT_DELTA, Unbudgeted
 from skdp.data.column import check_plain, received
+from skdp.exceptions import FewRowsWarning, WeakPrivacyWarning
 from skdp.privacy import (
     Composition,
     Event,
+    GaussianCurve,
     Neighboring,
     NoClosedCurveError,
     NonPrivateEvent,
     PrivacyGuarantee,
     Unit,
 )
+from skdp.support.callers import caller_outside
+from skdp.support.digits import at_least
 from skdp.support.public_words import public_words
 from skdp.support.random import hidden, noise_generator
 from skdp.support.types import Countable, MatrixLike, RandomState, VectorLike
@@ -44,7 +48,9 @@ __all__ = [
     "resolved_delta",
 ]
 
-_LARGE_DELTA = 1e-3
+_LARGE_EPSILON = 10.0
+_FEW = 100.0  # n·μ, below which noise may outweigh what a model learns
+_TYPICAL_DELTA = 1e-5  # for the number of rows where δ = 0
 _REFUSED = "Nothing was spent."
 _IN_DOUBT = (
     "The ledger may have recorded this release: count it as spent. Any earlier fit is dropped."
@@ -113,7 +119,7 @@ class ReleaseParameters:
             )
         return cls(
             epsilon=check_epsilon(epsilon),
-            delta=resolved_delta(delta, budget),
+            delta=_affordable(resolved_delta(delta, budget), budget),
             neighboring=Neighboring(check_choice("neighboring", neighboring, Neighboring)),
             budget=budget,
             name=name if budget is None or budget.release_name is None else budget.release_name,
@@ -164,7 +170,7 @@ class ReleaseParameters:
         if not self.is_private:
             return
         why = None
-        if self.delta > _LARGE_DELTA:
+        if self.delta > LARGE_DELTA:
             why = f"{100.0 * self.delta:.4g} % of the records could be published as they are"
         elif self.neighboring.count_is_public and self.delta * n_records >= 1.0:
             why = "one of the records, chosen at random, could be published"
@@ -172,8 +178,40 @@ class ReleaseParameters:
             warnings.warn(
                 f"delta={self.delta:g} is large: {why} under that guarantee. Take a delta well "
                 "below 1/n.",
-                stacklevel=_caller_outside(),
+                WeakPrivacyWarning,
+                stacklevel=caller_outside(),
             )
+
+    def warn_of_epsilon(self) -> None:
+        """Warn of an ε whose guarantee protects little."""
+        if self.is_private and self.epsilon > _LARGE_EPSILON:
+            warnings.warn(
+                f"epsilon={self.epsilon:g} protects records little: one record may change the "
+                f"probability of a result by a factor of e^{self.epsilon:g}. Take an epsilon of at "
+                f"most {_LARGE_EPSILON:g}, or epsilon=inf if no privacy is needed.",
+                WeakPrivacyWarning,
+                stacklevel=caller_outside(),
+            )
+
+    def warn_of_few(self, n_records: int) -> None:
+        """Warn of a public number of records that is too small for a model."""
+        if not (self.is_private and self.neighboring.count_is_public):
+            return
+        delta = self.delta or _TYPICAL_DELTA
+        mu = gdp_mu(self.epsilon, delta)
+        if n_records * mu >= _FEW:
+            return
+        records = "rows" if self.unit is Unit.RECORD else "persons"
+        enough = f"about {at_least(_FEW / mu, 2):.0f} {records}"
+        epsilon = GaussianCurve(_FEW / n_records).epsilon(delta)
+        if epsilon <= _LARGE_EPSILON:
+            enough += f" or epsilon={at_least(epsilon, 2):g}"
+        warnings.warn(
+            f"{n_records} {records} are few for epsilon={self.epsilon:g} and delta={self.delta:g}: "
+            f"noise may outweigh what the model learns. It needs {enough}.",
+            FewRowsWarning,
+            stacklevel=caller_outside(),
+        )
 
     def guarantee(self, plan: ReleasePlan) -> PrivacyGuarantee:
         """Return the guarantee of the release, by an accountant's curve if its event has none."""
@@ -219,11 +257,13 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     It is generic in the results of `_check_data`, `_plan` and `_read`. A subclass has the
     attributes epsilon, delta, neighboring, budget and random_state, and fills in the hooks that
     `_fit_privately` calls. `released_as` is the name of its releases, None for the class's;
-    `takes_infinite_epsilon` says whether it can be fitted without privacy.
+    `takes_infinite_epsilon` says whether it can be fitted without privacy; `is_model` whether it
+    learns little from few records.
     """
 
     released_as: ClassVar[str | None] = None
     takes_infinite_epsilon: ClassVar[bool] = True
+    is_model: ClassVar[bool] = False
 
     epsilon: float
     delta: float | None
@@ -249,7 +289,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
                 plan = self._plan(parameters, records)
                 guarantee = self._published_guarantee(parameters, plan, records)
                 if not parameters.is_rehearsal:
-                    parameters.warn_of_delta(records.n_records)
+                    self._warn(parameters, records.n_records)
                 parameters.spend(plan, entry.commit)
                 if parameters.is_rehearsal:
                     return self
@@ -306,6 +346,13 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         if not (parameters.is_private or self.takes_infinite_epsilon):
             raise ValueError(f"epsilon must be finite for {name}, got {self.epsilon!r}.")
         return parameters
+
+    def _warn(self, parameters: ReleaseParameters, n_records: int) -> None:
+        """Warn of weak privacy, and of few rows for a model, before the spend."""
+        parameters.warn_of_epsilon()
+        parameters.warn_of_delta(n_records)
+        if self.is_model:
+            parameters.warn_of_few(n_records)
 
     def _is_gaussian(self) -> bool:
         """Return whether a release at (ε, δ > 0) enters a Gaussian budget as Gaussian noise would.
@@ -383,19 +430,21 @@ def _add_sentence(error: BaseException, sentence: str) -> None:
         error.add_note(sentence)
 
 
-def _caller_outside() -> int:
-    """Return the stacklevel, for the calling function, of the first frame outside skdp."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("skdp."):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
 def resolved_delta(delta: float | None, budget: BudgetHandle | None) -> float:
     """Return δ: as given, or the budget's, or 1e-5."""
     if delta is not None:
         return check_delta(delta)
     return DEFAULT_DELTA if budget is None else budget.delta
+
+
+def _affordable(delta: float, budget: BudgetHandle | None) -> float:
+    """Return δ unless it is above the budget's."""
+    if budget is not None and not isinstance(budget, Unbudgeted) and delta > budget.delta:
+        raise ValueError(
+            f"delta={delta:g} is larger than the delta={budget.delta:g} of the budget. Leave out "
+            "delta to use that of the budget."
+        )
+    return delta
 
 
 def guarantee_of(

@@ -3,11 +3,13 @@
 __all__ = [
     "BudgetClosedError",
     "BudgetExceededError",
+    "FewRowsWarning",
     "IncompatibleSolverError",
     "OutOfRangeError",
     "PrivacyLeakError",
     "UncertifiedNoiseError",
     "UncertifiedSamplerWarning",
+    "WeakPrivacyWarning",
 ]
 
 
@@ -37,3 +39,11 @@ class UncertifiedNoiseError(RuntimeError):
 
 class UncertifiedSamplerWarning(UserWarning):
     """A sampler is used for which no privacy guarantee of a finite run is proved."""
+
+
+class FewRowsWarning(UserWarning):
+    """So few rows, for this ε and δ, that the noise of a fit outweighs them."""
+
+
+class WeakPrivacyWarning(UserWarning):
+    """An ε or δ so large that the guarantee protects records little."""

@@ -25,8 +25,8 @@ def entered(call):
         sys.setprofile(None)
     return sorted(found)
 
-X = np.linspace(-1.0, 1.0, 400).reshape(200, 2)
-y = np.arange(200) % 2
+X = np.linspace(-1.0, 1.0, 1000).reshape(500, 2)  # enough rows, so that nothing is warned of
+y = np.arange(500) % 2
 getattr(linear_model, "DPLogisticRegression"), getattr(statistics, "count")
 warnings.simplefilter("ignore")
 print(*entered(lambda: {call}), sep="\\n")

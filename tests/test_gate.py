@@ -312,7 +312,7 @@ def test_readers_of_numbers(reader, kinds):
 def test_readers_that_take_no_nulls(reader, kinds):
     held, read = PRESENT[reader]
     rng, seed = np.random.default_rng(), {"random_state": 0}
-    budget = PrivacyBudget(epsilon=1e4, delta=0.1)
+    budget = PrivacyBudget(epsilon=1e4, delta=1e-3)
     for name in (one for one in kinds if KINDS[one].holds in held):
         kind = KINDS[name]
         known = sorted(VALUES[kind.holds])[:2]

@@ -29,7 +29,7 @@ import pickle, sys, numpy as np, skdp
 from skdp.privacy.events import EVENTS
 from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS
 from skdp.solvers import SOLVERS
-X, y = np.linspace(-1.0, 1.0, 400).reshape(200, 2), np.arange(200) % 2
+X, y = np.linspace(-1.0, 1.0, 1000).reshape(500, 2), np.arange(500) % 2
 model = skdp.DPLogisticRegression(data_norm=1.0, classes=[0, 1], random_state=0).fit(X, y)
 assert pickle.loads(pickle.dumps(model)).solver_ in SOLVERS
 assert "localized" in SAMPLERS and "mala" in REFERENCE_SAMPLERS and len(list(EVENTS)) > 20

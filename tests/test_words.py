@@ -478,6 +478,7 @@ def test_errors_do_not_keep_those_that_they_replace():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:delta=0.5 of the budget is large")
 @pytest.mark.parametrize(("name", "column"), PAIRS)
 def test_words_of_releases_depend_on_public_facts(name, column):
     """All changes, with a budget that admits the releases that pass the checks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from json import loads
 from os import PathLike
@@ -10,14 +11,19 @@ from skdp.budget.filters import rule_of
 from skdp.budget.handle import BudgetHandle
 from skdp.budget.json_export import import_json
 from skdp.budget.share import BudgetShare
+from skdp.exceptions import WeakPrivacyWarning
 from skdp.ledger.files import TemporaryFolder, place_of, whole_or_absent
 from skdp.ledger.store import Ledger
 from skdp.privacy import GaussianCurve, Neighboring, Unit
 from skdp.privacy.risk import gaussian_mu_for
+from skdp.support.callers import caller_outside
 from skdp.support.rounding import ROOT, down
 from skdp.support.validation import check_choice, check_real
 
-__all__ = ["PrivacyBudget"]
+__all__ = ["LARGE_DELTA", "PrivacyBudget"]
+
+LARGE_DELTA = 1e-3
+"""The δ above which a budget or a release warns."""
 
 _BELOW = down(1.0, ROOT)  # lowers μ, so that converting it to ε and back does not raise it
 
@@ -104,6 +110,8 @@ class PrivacyBudget(BudgetHandle):
         strict: bool = False,
     ) -> None:
         rule = rule_of(composition, epsilon, delta, slack=slack, tv=tv, strict=strict)
+        if not strict:  # its guarantee is one of Gaussian DP, at every δ
+            _warn_of_delta(rule.delta)
         self._neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
         self._unit = Unit(check_choice("unit", unit, Unit))
         self._folder: TemporaryFolder | None = None
@@ -232,3 +240,13 @@ class PrivacyBudget(BudgetHandle):
         budget = cls(**export.rule.terms | relation, path=path)
         budget._folder = folder
         return budget
+
+
+def _warn_of_delta(delta: float) -> None:
+    if delta > LARGE_DELTA:
+        warnings.warn(
+            f"delta={delta:g} of the budget is large: {100.0 * delta:.4g} % of the records could "
+            "be published as they are under that guarantee. Take a delta well below 1/n.",
+            WeakPrivacyWarning,
+            stacklevel=caller_outside(),
+        )

@@ -118,6 +118,8 @@ class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
     3
     """
 
+    is_model = True
+
     def __init__(
         self,
         *,

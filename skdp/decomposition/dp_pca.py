@@ -143,6 +143,8 @@ class DPPCA(BoundedRowsTransformer[Components | PCA]):
     (2000, 1)
     """
 
+    is_model = True
+
     def __init__(
         self,
         *,

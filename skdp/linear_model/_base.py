@@ -81,6 +81,8 @@ class Learned(NamedTuple):
 class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned]):
     """A linear model with a public *task*: the array of classes, or the range of the targets."""
 
+    is_model = True
+
     features: BaseEstimator | None
     center: bool | Literal["auto"]
     subsample: float | Literal["auto"] | None

@@ -75,6 +75,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
     """The transaction of a search; a subclass names its candidates."""
 
     takes_infinite_epsilon = False
+    is_model = True
 
     estimator: BaseEstimator
     method: str

@@ -51,6 +51,8 @@ class PrivateNaiveBayes(
     A subclass names the features of its columns and publishes what they learned.
     """
 
+    is_model = True
+
     _advice = ""
     """End of the error for a column of strings, formatted with the name of the column."""
 

@@ -241,6 +241,7 @@ def test_spending_total_variation_leaves_a_finite_meter():
     assert GDPEvent(0.1).curve("replace_one").epsilon(1e-5) <= budget.spent.epsilon < 0.4
 
 
+@pytest.mark.filterwarnings("ignore:delta=0.9 of the budget is large")
 def test_a_negative_epsilon_is_not_taken_from_the_caller():
     budget = PrivacyBudget(epsilon=1.0, delta=0.9, composition="basic")
     guarantee = PrivacyGuarantee(PureDPEvent(0.01), "replace_one", "a test")

@@ -33,7 +33,7 @@ INPUTS = [
 )
 def test_a_grid_over_everything_loses_no_fit(convert, n_jobs):
     budget = PrivacyBudget(
-        epsilon=1e3, delta=1e-2, composition="basic", neighboring="add_remove_one"
+        epsilon=1e3, delta=1e-3, composition="basic", neighboring="add_remove_one"
     )
     model = DPLogisticRegression(delta=1e-5, neighboring="add_remove_one", budget=budget)
     grid = [

@@ -129,7 +129,7 @@ def test_it_says_that_nothing_is_guaranteed(Model):
 
 
 def test_no_budget_spends_on_it():
-    budget = PrivacyBudget(epsilon=1e6, delta=0.5)
+    budget = PrivacyBudget(epsilon=1e6, delta=1e-3)
     with pytest.raises(BudgetExceededError):
         DPLogisticRegression(epsilon=INF, budget=budget).fit(*TWO)
     assert budget.history() == []

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from skdp import PrivacyBudget
-from skdp.exceptions import BudgetExceededError
+from skdp.exceptions import BudgetExceededError, FewRowsWarning
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
 
@@ -364,4 +364,5 @@ def test_a_huge_weight_is_clipped_without_a_warning():
     model = DPGaussianNB(bounds=BOUNDS, max_weight=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", FewRowsWarning)
         assert model.fit(IRIS, SPECIES, weights).class_count_.sum() < 1.0
