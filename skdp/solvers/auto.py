@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.design import Design
-from skdp.losses import Minorant
+from skdp.losses import GradientDirections, Loss, Minorant
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress, Sampler
 from skdp.solvers.base import (
@@ -22,14 +23,17 @@ from skdp.solvers.base import (
     require_delta,
 )
 from skdp.solvers.noisy_gd import NoisyGD
-from skdp.solvers.regularized_exponential import RegularizedExponential
+from skdp.solvers.regularized_exponential import LONG_RUN, RegularizedExponential
 
 __all__ = ["AutoPlan", "AutoSolver"]
 
 # Above these, sampling takes longer than noisy steps and is no better; no guarantee rests on them.
-_MOST_COLUMNS = 1024
-_MOST_STEPS = 128
-_MOST_STEPS_OF_SCORES = 64  # for several scores per record
+_MOST_COLUMNS = 256
+_MOST_STEPS = 32  # the fewest of a sample
+# Regressions, where noisy steps lost up to .01 of R².
+_MOST_STEPS_OF_TARGETS = 128
+_MOST_STEPS_OF_SCORES = 64
+_WIDE = 1024  # columns; above, `NoisyGD` takes no metric
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,19 +47,18 @@ class AutoPlan(Plan):
 
 @dataclass(frozen=True)
 class AutoSolver(Solver[AutoPlan]):
-    """Regularized exponential mechanism for short runs, noisy gradient descent for others.
+    """Regularized exponential mechanism for few rows, noisy gradient descent for others.
 
     Let x = n·μ/k, with n rows and neighbors that differ in k of them. The exponential mechanism
-    takes a number of steps proportional to x, about x/9 for the logistic loss of two classes. It is
-    used if all of these hold:
+    takes a number of steps proportional to x, at least 32. It is used if all of these hold:
 
-    - at most 128 steps, or 64 for several scores per record;
-    - at most 1024 columns;
+    - classes: at most 256 columns and 32 steps, which is x up to about 280 for two classes;
+    - regression: at most 128 steps, or 64 for several scores per record, and 1024 columns;
     - a smooth or nearly smooth loss;
     - one row per record.
 
-    Otherwise `NoisyGD` is used. In its metric the number of steps does not grow with x, and it
-    clips the gradients of a person's rows together.
+    Otherwise `NoisyGD` is used, which clips the gradients of a person's rows together. Its steps
+    are in a metric if the sample would take more than 171: their number does not grow with x there.
 
     Notes
     -----
@@ -112,19 +115,32 @@ class AutoSolver(Solver[AutoPlan]):
         PlannedSolver
             `RegularizedExponential` or `NoisyGD` with default parameters.
         """
-        many, persons = (problem.n_features or 0) > _MOST_COLUMNS, problem.rows_each != 1
-        if many or persons or Minorant.of(problem.loss).gap:
-            return _steps(problem, mu)
+        d, persons = problem.n_features or 0, problem.rows_each != 1
+        if d > _WIDE or persons or Minorant.of(problem.loss).gap:
+            return _planned(NoisyGD(), problem, mu)
         sampling = RegularizedExponential()
         plan = sampling.plan_at(problem, mu)
-        most = _MOST_STEPS if problem.loss.n_scores == 1 else _MOST_STEPS_OF_SCORES
-        if plan.schedule is not None and plan.schedule.sampler_plan.n_steps <= most:
+        steps = math.inf if plan.schedule is None else plan.schedule.sampler_plan.n_steps
+        if steps <= _most_steps(problem):
             return PlannedSolver(sampling, plan)
-        return _steps(problem, mu)
+        plain = steps <= LONG_RUN and _has_classes(problem.loss)
+        return _planned(NoisyGD(precondition=not plain), problem, mu)
 
 
-def _steps(problem: Problem, mu: float) -> PlannedSolver:
-    solver = NoisyGD()
+def _most_steps(problem: Problem) -> int:
+    """Return the most steps of a sample that is taken."""
+    loss = problem.loss
+    if not _has_classes(loss):
+        return _MOST_STEPS_OF_TARGETS if loss.n_scores == 1 else _MOST_STEPS_OF_SCORES
+    return _MOST_STEPS if (problem.n_features or 0) <= _MOST_COLUMNS else 0
+
+
+def _has_classes(loss: Loss) -> bool:
+    """Whether gradients have few directions: one of a margin, or one for each rival class."""
+    return GradientDirections.of(loss).n_extremes != (2 if loss.n_scores == 1 else 0)
+
+
+def _planned(solver: NoisyGD, problem: Problem, mu: float) -> PlannedSolver:
     return PlannedSolver(solver, solver.plan_at(problem, mu))
 
 

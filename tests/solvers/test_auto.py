@@ -1,6 +1,7 @@
 """What public facts choose: the loss, the solver, and the probabilities that scores stand for."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from skdp.losses import (
     ClassWeightedLoss,
     ClippedLogisticLoss,
     CompetitorLoss,
+    HuberLoss,
     LogisticLoss,
     MultinomialLoss,
     SmoothedHingeLoss,
@@ -94,9 +96,14 @@ def test_probabilities_sum_to_one_and_follow_the_scores():
 @pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 def test_short_runs_are_samples_and_long_ones_are_steps(neighboring):
     solver, mu = AutoSolver(), 0.27
-    short, long = (problem(n, neighboring=neighboring) for n in (2000, 200_000))
-    assert isinstance(solver.choice(short, mu).solver, RegularizedExponential)
-    assert isinstance(solver.choice(long, mu).solver, NoisyGD)
+    few, more, many = (problem(n, neighboring=neighboring) for n in (500, 3000, 200_000))
+    assert isinstance(solver.choice(few, mu).solver, RegularizedExponential)
+    assert solver.choice(more, mu).solver == NoisyGD(precondition=False)
+    assert solver.choice(many, mu).solver == NoisyGD()
+    targets = replace(more, loss=WeightedLoss(HuberLoss(), 2.0), n_samples=1000)
+    assert isinstance(solver.choice(targets, mu).solver, RegularizedExponential)
+    assert solver.choice(replace(few, n_features=257), mu).solver == NoisyGD(precondition=False)
+    assert solver.choice(replace(few, rows_each=3), mu).solver == NoisyGD()
     assert isinstance(solver.choice(problem(200, d=1025), mu).solver, NoisyGD)
     sharp = SmoothedHingeLoss(0.04)  # whose minorants leave a gap, which samples pay for
     assert isinstance(solver.choice(problem(200, loss=sharp), mu).solver, NoisyGD)
@@ -114,7 +121,7 @@ def test_the_plan_is_gaussian_and_spends_what_was_asked_for(n):
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_fit_says_what_it_took(neighboring, classes):
-    few, many = data(80, classes=classes), data(60_000, classes=classes)
+    few, many = data(30, classes=classes), data(60_000, classes=classes)
     model = DPLogisticRegression(epsilon=8.0, neighboring=neighboring)
     assert model.fit(*few).solver_ == "regularized_exponential"
     assert model.fit(*many).solver_ == "noisy_gd"
