@@ -89,7 +89,7 @@ class PrivacyBudget(BudgetHandle):
     --------
     >>> from skdp import DPLogisticRegression, PrivacyBudget
     >>> from sklearn.datasets import make_classification
-    >>> X, y = make_classification(random_state=0)
+    >>> X, y = make_classification(500, random_state=0)
     >>> budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     >>> _ = DPLogisticRegression(epsilon=1.0, delta=1e-5, budget=budget).fit(X, y)
     >>> round(budget.spent.epsilon, 3), round(budget.remaining.epsilon, 3)

@@ -118,10 +118,11 @@ class BudgetHandle(LedgerReader):
         --------
         >>> from skdp import DPLogisticRegression
         >>> from skdp.budget import PrivacyBudget
+        >>> X, y = [[0.1], [0.2]] * 200, [0, 1] * 200
         >>> budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
         >>> for region in ("north", "south"):
         ...     own = budget.at(name=f"model of {region}", partition=region)
-        ...     fit = DPLogisticRegression(epsilon=1.0, budget=own).fit([[0.1], [0.2]], [0, 1])
+        ...     fit = DPLogisticRegression(epsilon=1.0, budget=own).fit(X, y)
         >>> round(budget.spent.epsilon, 3)
         1.0
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import TypeAlias
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import BaseCrossValidator, cross_val_score
 
+from skdp.exceptions import FewRowsWarning, WeakPrivacyWarning
 from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = [
@@ -56,9 +58,12 @@ def scores_of(
     copy = clone(estimator)
     model = last_step(copy).set_params(budget=None, **params)
     rows = []
-    for seed in seeds:
-        model.set_params(random_state=int(seed))
-        rows.append(cross_val_score(copy, X, y, cv=cv, scoring=scoring, error_score="raise"))
+    with warnings.catch_warnings():  # a display shows what large and small ε do
+        warnings.simplefilter("ignore", FewRowsWarning)
+        warnings.simplefilter("ignore", WeakPrivacyWarning)
+        for seed in seeds:
+            model.set_params(random_state=int(seed))
+            rows.append(cross_val_score(copy, X, y, cv=cv, scoring=scoring, error_score="raise"))
     return np.array(rows)
 
 
