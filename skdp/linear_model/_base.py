@@ -175,6 +175,9 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     ) -> NonPrivatePlan | LinearPlan:
         if self._is_reference:
             return NonPrivatePlan()
+        weights = None if records.blocks is not None else records.weights
+        if weights is not None and not weights.any():
+            raise ValueError("Sample weights must contain at least one non-zero number.")
         problem = self._problem(records, parameters)
         return MinimumPlan(problem.adapted(records.n_records, math.inf))
 
