@@ -69,7 +69,13 @@ class StagedPlan(Generic[FirstT]):
 
 
 def rest_of(parameters: ReleaseParameters, spent: float) -> ReleaseParameters:
-    """Return the parameters of a fit after a release with the parameter μ `spent`, for one δ."""
+    """Return the parameters of a fit after a release with the parameter μ `spent`.
+
+    δ stays. If it alone covers the rest of μ, ε would be 0; then ε stays and δ is less.
+    """
     mu = gdp_mu(parameters.epsilon, parameters.delta)
-    left = math.sqrt(mu * mu - spent * spent) * (1.0 - _REST_MARGIN)
-    return replace(parameters, epsilon=GaussianCurve(left).epsilon(parameters.delta))
+    left = GaussianCurve(math.sqrt(mu * mu - spent * spent) * (1.0 - _REST_MARGIN))
+    epsilon = left.epsilon(parameters.delta)
+    if epsilon > 0.0:
+        return replace(parameters, epsilon=epsilon)
+    return replace(parameters, delta=left.delta(parameters.epsilon))
