@@ -121,18 +121,18 @@ class AutoSolver(Solver[AutoPlan]):
         sampling = RegularizedExponential()
         plan = sampling.plan_at(problem, mu)
         steps = math.inf if plan.schedule is None else plan.schedule.sampler_plan.n_steps
-        if steps <= _most_steps(problem):
+        few = steps <= _MOST_STEPS and d <= _MOST_COLUMNS
+        if few or steps <= _most_steps_of_targets(problem.loss):
             return PlannedSolver(sampling, plan)
         plain = steps <= LONG_RUN and _has_classes(problem.loss)
         return _planned(NoisyGD(precondition=not plain), problem, mu)
 
 
-def _most_steps(problem: Problem) -> int:
-    """Return the most steps of a sample that is taken."""
-    loss = problem.loss
-    if not _has_classes(loss):
-        return _MOST_STEPS_OF_TARGETS if loss.n_scores == 1 else _MOST_STEPS_OF_SCORES
-    return _MOST_STEPS if (problem.n_features or 0) <= _MOST_COLUMNS else 0
+def _most_steps_of_targets(loss: Loss) -> int:
+    """Return the most steps of a sample in a regression, 0 for classes."""
+    if _has_classes(loss):
+        return 0
+    return _MOST_STEPS_OF_TARGETS if loss.n_scores == 1 else _MOST_STEPS_OF_SCORES
 
 
 def _has_classes(loss: Loss) -> bool:

@@ -26,7 +26,8 @@ INF = float("inf")
 TARGET = {"target_bounds": (0.0, 1.0)}
 PAIRS = [
     (DPAdditiveClassifier(**FACTS), DPLogisticRegression()),
-    (DPAdditiveRegressor(**FACTS, **TARGET), DPLinearRegression(**TARGET)),
+    # A regressor learns no center for curves that it knows to be curves.
+    (DPAdditiveRegressor(**FACTS, **TARGET), DPLinearRegression(**TARGET, center=False)),
 ]
 every_model = pytest.mark.parametrize(("model", "linear"), PAIRS, ids=["classes", "number"])
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])

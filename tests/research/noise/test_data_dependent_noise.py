@@ -286,6 +286,7 @@ def test_a_lower_bound_is_not_claimed_for_uneven_parts():
         NOISES[1].bracket  # noqa: B018
 
 
+@pytest.mark.filterwarnings("ignore:delta=0.4 of the budget:UserWarning")
 def test_a_ledger_with_such_a_release_opens_in_a_new_process(tmp_path):
     """There nothing of research was imported: the event's name is all that the ledger keeps."""
     path = tmp_path / "ledger"
