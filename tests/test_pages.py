@@ -173,6 +173,14 @@ def test_a_result_is_bold_where_it_is_beyond_the_spread():
     assert leader(pd.DataFrame({"a": [0.2, 0.1, 0.3], "b": other}), "log-loss") == "a"
 
 
+def test_mean_ranks_have_intervals_over_data_sets():
+    pd = pytest.importorskip("pandas")
+    cells = pd.MultiIndex.from_product([["t", "u"], [0.1, 1.0]], names=["table", "epsilon"])
+    losses = {"a": [0.1, 0.1, 0.1, 0.1], "b": [0.2, 0.2, 0.3, 0.3], "c": [0.3, 0.3, 0.2, 0.2]}
+    found = program("ranks.py")["mean_ranks"](pd.DataFrame(losses, index=cells), True)
+    assert found == {"a": (1, 1, 1), "b": (2.5, 2, 3), "c": (2.5, 2, 3)}
+
+
 def test_page_of_the_benchmark_names_every_file_and_every_program():
     page = (DOCS / "tabular.md").read_text()
     folder = ROOT / "benchmarks" / "tabular"
