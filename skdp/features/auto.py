@@ -15,30 +15,28 @@ from skdp.features.fourier import RandomFourierFeatures
 from skdp.features.mixture import FeatureMixture
 from skdp.features.public_features import PublicFeatures
 from skdp.features.table import TableFacts
-from skdp.features.trees import RandomTreeFeatures
 from skdp.support.types import Bounds, Categories, MatrixLike, Transformation
 
 __all__ = ["AutoFeatures", "AutoMap"]
 
 # Chosen by experiment (benchmarks/bench_tabular_rule.py); no guarantee rests on them.
 _FEWEST_FOR_CURVES = 20.0
-_FEWEST_FOR_INTERACTIONS = 100.0
+_FEWEST_FOR_INTERACTIONS = 300.0
 
 
 class AutoFeatures(BaseEstimator):
     r"""Features of a table, chosen by the linear model that they are given to.
 
-    The choice depends on the number of columns p, on the share of categorical columns, and on
-    x = n·μ/k: n records, μ the Gaussian-DP parameter of the fit, and k the number of records in
-    which neighbors differ. It never depends on values.
+    The choice depends on the number of columns p and on x = n·μ/k: n records, μ the Gaussian-DP
+    parameter of the fit, and k the number of records in which neighbors differ. It never depends on
+    values.
 
     =============== ====================================================================
     x/p             features
     =============== ====================================================================
     below 20        `AdditiveFeatures` with straight lines only, ``linear_share=1``
-    20 to 100       `AdditiveFeatures`
-    100 and more    `FeatureMixture` with `RandomFourierFeatures`; with `RandomTreeFeatures`
-                    if more than half of the columns are categorical
+    20 to 300       `AdditiveFeatures`
+    300 and more    `FeatureMixture` with `RandomFourierFeatures`
     =============== ====================================================================
 
     If n is private and there is no `n_samples_hint`, the model estimates n with 1 % of μ² first.
@@ -86,7 +84,7 @@ class AutoFeatures(BaseEstimator):
         self.missing = missing
         self.transformation = transformation
 
-    def choice(self, *, signal: float, n_columns: int, n_categorical: int = 0) -> PublicFeatures:
+    def choice(self, *, signal: float, n_columns: int) -> AdditiveFeatures | FeatureMixture:
         """Return the features for a number of records and an amount of noise.
 
         Parameters
@@ -95,23 +93,19 @@ class AutoFeatures(BaseEstimator):
             *Public or released.* x; infinite without privacy.
         n_columns : int
             *Public.* Number of columns of the table.
-        n_categorical : int, default 0
-            *Public.* Number of categorical columns.
 
         Returns
         -------
         AdditiveFeatures or FeatureMixture
             With the parameters of this object.
         """
-        given = self.get_params()
-        per_column, curves = signal / n_columns, AdditiveFeatures(**given)
+        given, per_column = self.get_params(), signal / n_columns
         if per_column < _FEWEST_FOR_CURVES:
             return AdditiveFeatures(linear_share=1.0, **given)
+        curves = AdditiveFeatures(**given)
         if per_column < _FEWEST_FOR_INTERACTIONS:
             return curves
-        is_categorical = 2 * n_categorical > n_columns
-        random = RandomTreeFeatures if is_categorical else RandomFourierFeatures
-        return FeatureMixture(additive=curves, random=random(**given))
+        return FeatureMixture(additive=curves, random=RandomFourierFeatures(**given))
 
     def auto_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> AutoMap:
         """Return the table's facts with all choices, after checks of the parameters.
@@ -164,8 +158,6 @@ class AutoMap:
 
     def choice(self, signal: float) -> tuple[PublicFeatures, FeatureMap]:
         """Return the features for a signal, as a transformer and as a lazy map."""
-        n_columns, n_categorical = self.facts.n_columns, len(self.facts.categories)
-        chosen = self.features.choice(
-            signal=signal, n_columns=n_columns, n_categorical=n_categorical
-        )
+        n_columns = self.facts.n_columns
+        chosen = self.features.choice(signal=signal, n_columns=n_columns)
         return chosen, chosen.feature_map(n_columns, self.facts.names)

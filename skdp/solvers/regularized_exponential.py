@@ -43,9 +43,9 @@ from skdp.solvers.base import (
 )
 from skdp.support.validation import check_choice, make_plain
 
-__all__ = ["LONG_RUN", "RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
+__all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
-LONG_RUN = 171
+_LONG_RUN = 171
 """Number of steps above which a metric helps; no guarantee rests on it."""
 
 _TV_SHARE = 0.01  # of δ; no guarantee rests on its size
@@ -364,7 +364,7 @@ class RegularizedExponential(Solver[RegularizedExponentialPlan]):
         d = problem.n_features
         if own or d is None or d > _MOST_METRIC_COLUMNS:
             return None
-        if schedule.sampler_plan.n_steps <= LONG_RUN:
+        if schedule.sampler_plan.n_steps <= _LONG_RUN:
             return None
         gram = GramRelease.plan(problem, mu)
         if gram is None:

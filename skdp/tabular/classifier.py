@@ -110,7 +110,7 @@ class DPTabularClassifier(DPLogisticRegression):
     >>> model.fit(table, ill).score(table, ill) > 0.9
     True
     >>> type(model.features_).__name__
-    'FeatureMixture'
+    'AdditiveFeatures'
     """
 
     def __init__(

@@ -76,10 +76,9 @@ def features_of(model, X):
 
 
 def linear_twin(model):
-    center = "auto" if model.additive_share == 1.0 else False  # no random features are shifted
-    if is_classifier(model):
-        return DPLogisticRegression(center=center)
-    return DPLinearRegression(center=center, **TARGET)
+    if is_classifier(model):  # no random features are shifted
+        return DPLogisticRegression(center="auto" if model.additive_share == 1.0 else False)
+    return DPLinearRegression(center=False, **TARGET)  # nor curves
 
 
 def is_classifier(model):

@@ -98,11 +98,11 @@ def test_short_runs_are_samples_and_long_ones_are_steps(neighboring):
     solver, mu = AutoSolver(), 0.27
     few, more, many = (problem(n, neighboring=neighboring) for n in (500, 3000, 200_000))
     assert isinstance(solver.choice(few, mu).solver, RegularizedExponential)
-    assert solver.choice(more, mu).solver == NoisyGD(precondition=False)
+    assert solver.choice(more, mu).solver == NoisyGD()
     assert solver.choice(many, mu).solver == NoisyGD()
     targets = replace(more, loss=WeightedLoss(HuberLoss(), 2.0), n_samples=1000)
     assert isinstance(solver.choice(targets, mu).solver, RegularizedExponential)
-    assert solver.choice(replace(few, n_features=257), mu).solver == NoisyGD(precondition=False)
+    assert solver.choice(replace(few, n_features=257), mu).solver == NoisyGD()
     assert solver.choice(replace(few, rows_each=3), mu).solver == NoisyGD()
     assert isinstance(solver.choice(problem(200, d=1025), mu).solver, NoisyGD)
     sharp = SmoothedHingeLoss(0.04)  # whose minorants leave a gap, which samples pay for

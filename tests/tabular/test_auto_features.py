@@ -1,7 +1,6 @@
 """Features chosen by public facts, or by a released count: what is chosen and what it costs."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from skdp import (
@@ -13,7 +12,7 @@ from skdp import (
 )
 from skdp.accounting import gdp_mu
 from skdp.exceptions import IncompatibleSolverError
-from skdp.features import AdditiveFeatures, AutoFeatures, FeatureMixture, RandomTreeFeatures
+from skdp.features import AdditiveFeatures, AutoFeatures, FeatureMixture
 
 BOX = {"bounds": (-1.0, 1.0)}
 MU = gdp_mu(1.0, 1e-5)
@@ -35,26 +34,16 @@ def kind(model):
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize(
     ("signal_per_column", "wanted"),
-    [(10.0, "lines"), (40.0, "curves"), (150.0, "RandomFourierFeatures")],
+    [(10.0, "lines"), (40.0, "curves"), (450.0, "RandomFourierFeatures")],
 )
 def test_more_signal_means_richer_features(signal_per_column, wanted, neighboring):
-    """The count has a standard deviation of 10/μ = 37; the limits are 12 of them away or more."""
+    """The count has a standard deviation of 10/μ = 37; the limits are 6 of them away or more."""
     changed = 2 if neighboring == "replace_one" else 1
-    X, y = table(round(signal_per_column * changed / MU * 12), d=12)
+    X, y = table(round(signal_per_column * changed / MU * 6), d=6)
     model = DPTabularClassifier(neighboring=neighboring, solver="noisy_gd", **BOX).fit(X, y)
     assert kind(model) == wanted
     assert model.feature_map_.n_features_out == model.coef_.shape[1]
     assert model.predict_proba(X[:5]).shape == (5, 2)
-
-
-def test_trees_are_chosen_for_categories():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({name: rng.choice(["a", "b"], size=3000) for name in "xyz"})
-    frame["age"] = rng.uniform(0, 100, size=3000)
-    categories = {name: ["a", "b"] for name in "xyz"}
-    model = DPTabularClassifier(epsilon=3.0, bounds={"age": (0, 100)}, categories=categories)
-    model.fit(frame, frame["x"] == frame["y"])
-    assert isinstance(model.features_.random, RandomTreeFeatures)
 
 
 def test_public_choices_never_depend_on_values():
@@ -111,10 +100,13 @@ def test_without_a_count_a_hint_is_needed(settings):
 def test_every_linear_model_takes_them():
     X, y = table(3000)
     features = AutoFeatures(**BOX)
-    huber = DPHuberRegressor(features=features, target_bounds=(0, 1), random_state=0).fit(X, y)
+    huber = DPHuberRegressor(epsilon=3.0, features=features, target_bounds=(0, 1), random_state=0)
+    huber.fit(X, y)
     assert huber.score(X, y) > 0.5
     assert isinstance(huber.features_, FeatureMixture)
-    searched = DPLogisticRegression(features=features).set_params(features__missing="error")
+    searched = DPLogisticRegression(epsilon=3.0, features=features).set_params(
+        features__missing="error"
+    )
     assert searched.fit(X, y).features_.random.missing == "error"
 
 
