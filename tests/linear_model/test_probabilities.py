@@ -78,7 +78,7 @@ def test_ranks_of_two_classes_are_those_of_the_linear_score(n):
 
 def test_probabilities_are_post_processing():
     """Nothing but released and public numbers is read, in a fit or afterwards."""
-    model, X, _ = fitted()
+    model, X, _ = fitted(solver="regularized_exponential")
     before = dict(vars(model))
     found = model.predict_proba(X)
     assert vars(model).keys() == before.keys()
@@ -174,7 +174,8 @@ def test_the_forward_model_says_where_runs_end(tau):
         X /= np.linalg.norm(X, axis=1, keepdims=True)
         u = X[:, 0] * np.sqrt(d)
         y = (rng.random(n) < expit(beta + tau * u)).astype(int)
-        model = DPLogisticRegression(epsilon=1.0, random_state=seed).fit(X, y)
+        model = DPLogisticRegression(solver="regularized_exponential", random_state=seed)
+        model.fit(X, y)
         rest = (model.coef_[0, 1:] ** 2).sum() / d
         ends.append((model.intercept_[0], model.coef_[0, 0] / np.sqrt(d), rest))
     facts = model._probabilities_.facts

@@ -104,9 +104,8 @@ def test_every_linear_model_takes_them():
     huber.fit(X, y)
     assert huber.score(X, y) > 0.5
     assert isinstance(huber.features_, FeatureMixture)
-    searched = DPLogisticRegression(epsilon=3.0, features=features).set_params(
-        features__missing="error"
-    )
+    searched = DPLogisticRegression(epsilon=3.0, features=features)
+    searched.set_params(features__missing="error")
     assert searched.fit(X, y).features_.random.missing == "error"
 
 
