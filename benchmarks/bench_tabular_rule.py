@@ -85,12 +85,14 @@ def fitted(table, features, epsilon, neighboring, seed, rows):
 def lines(table, seeds, sizes, epsilons):
     """Yield a line for each fit."""
     columns = {"bounds": table.bounds or None, "categories": table.categories or None}
-    p = table.X.shape[1]
+    p, n_categorical = table.X.shape[1], len(table.categories)
     for seed, rows, test in splits(table, seeds, sizes):
         for epsilon, neighboring in cells(epsilons):
             changed = 2 if neighboring == "replace_one" else 1
             signal = len(rows) * gdp_mu(epsilon, DELTA) / changed
-            choice = AutoFeatures(**columns).choice(signal=signal, n_columns=p)
+            choice = AutoFeatures(**columns).choice(
+                signal=signal, n_columns=p, n_categorical=n_categorical
+            )
             cell = (table.name, len(rows), epsilon, neighboring)
             for name, features in kinds(columns).items():
                 model = fitted(table, features, epsilon, neighboring, seed, rows)

@@ -27,16 +27,17 @@ _FEWEST_FOR_INTERACTIONS = 300.0
 class AutoFeatures(BaseEstimator):
     r"""Features of a table, chosen by the linear model that they are given to.
 
-    The choice depends on the number of columns p and on x = n·μ/k: n records, μ the Gaussian-DP
-    parameter of the fit, and k the number of records in which neighbors differ. It never depends on
-    values.
+    The choice depends on the number of columns p, on the share of categorical columns, and on
+    x = n·μ/k: n records, μ the Gaussian-DP parameter of the fit, and k the number of records in
+    which neighbors differ. It never depends on values.
 
     =============== ====================================================================
     x/p             features
     =============== ====================================================================
     below 20        `AdditiveFeatures` with straight lines only, ``linear_share=1``
     20 to 300       `AdditiveFeatures`
-    300 and more    `FeatureMixture` with `RandomFourierFeatures`
+    300 and more    `FeatureMixture` with `RandomFourierFeatures`, unless more than a third
+                    of the columns are categorical
     =============== ====================================================================
 
     If n is private and there is no `n_samples_hint`, the model estimates n with 1 % of μ² first.
@@ -84,7 +85,9 @@ class AutoFeatures(BaseEstimator):
         self.missing = missing
         self.transformation = transformation
 
-    def choice(self, *, signal: float, n_columns: int) -> AdditiveFeatures | FeatureMixture:
+    def choice(
+        self, *, signal: float, n_columns: int, n_categorical: int = 0
+    ) -> AdditiveFeatures | FeatureMixture:
         """Return the features for a number of records and an amount of noise.
 
         Parameters
@@ -93,6 +96,8 @@ class AutoFeatures(BaseEstimator):
             *Public or released.* x; infinite without privacy.
         n_columns : int
             *Public.* Number of columns of the table.
+        n_categorical : int, default 0
+            *Public.* Number of categorical columns.
 
         Returns
         -------
@@ -103,7 +108,7 @@ class AutoFeatures(BaseEstimator):
         if per_column < _FEWEST_FOR_CURVES:
             return AdditiveFeatures(linear_share=1.0, **given)
         curves = AdditiveFeatures(**given)
-        if per_column < _FEWEST_FOR_INTERACTIONS:
+        if per_column < _FEWEST_FOR_INTERACTIONS or 3 * n_categorical > n_columns:
             return curves
         return FeatureMixture(additive=curves, random=RandomFourierFeatures(**given))
 
@@ -158,6 +163,8 @@ class AutoMap:
 
     def choice(self, signal: float) -> tuple[PublicFeatures, FeatureMap]:
         """Return the features for a signal, as a transformer and as a lazy map."""
-        n_columns = self.facts.n_columns
-        chosen = self.features.choice(signal=signal, n_columns=n_columns)
+        n_columns, n_categorical = self.facts.n_columns, len(self.facts.categories)
+        chosen = self.features.choice(
+            signal=signal, n_columns=n_columns, n_categorical=n_categorical
+        )
         return chosen, chosen.feature_map(n_columns, self.facts.names)

@@ -46,6 +46,13 @@ def test_more_signal_means_richer_features(signal_per_column, wanted, neighborin
     assert model.predict_proba(X[:5]).shape == (5, 2)
 
 
+def test_tables_of_categories_get_no_interactions():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(3000, 3))
+    model = DPTabularClassifier(epsilon=3.0, bounds={0: (0, 1)}, categories={1: [0, 1], 2: [0, 1]})
+    assert kind(model.fit(X, X[:, 0])) == "curves"
+
+
 def test_public_choices_never_depend_on_values():
     X, y = table(2000)
     models = [DPTabularClassifier(**BOX).fit(rows, y) for rows in (X, np.zeros_like(X))]
