@@ -80,7 +80,9 @@ def fitted_audit(solver, epsilon, n, seed):
     other = np.r_[1 - y[0], y[1:]]
 
     def release(labels, noise):
-        model = DPLogisticRegression(epsilon=epsilon, solver=solver, random_state=noise)
+        model = DPLogisticRegression(
+            epsilon=epsilon, center=False, solver=solver, random_state=noise
+        )
         return model.fit(X, labels).decision_function(X[:1])[0]
 
     return MultiRunAudit.run(release, other, y, n, seed)

@@ -100,7 +100,7 @@ MOVED = np.r_[1.0, np.zeros(ROWS - 1)], np.zeros(ROWS)
 def logistic(solver):
     """Return a function that makes a logistic regression with a solver."""
     return lambda epsilon, delta: DPLogisticRegression(
-        epsilon=epsilon, delta=delta, solver=solver, classes=[0, 1]
+        epsilon=epsilon, delta=delta, center=False, solver=solver, classes=[0, 1]
     )
 
 
@@ -138,7 +138,7 @@ TARGETS = {
     "logistic regression, output_perturbation": Fits(logistic("output_perturbation"), *TURNED),
     "linear regression": Fits(
         lambda epsilon, delta: DPLinearRegression(
-            epsilon=epsilon, delta=delta, target_bounds=(-1, 1)
+            epsilon=epsilon, delta=delta, center=False, target_bounds=(-1, 1)
         ),
         *NUMBERS,
     ),
