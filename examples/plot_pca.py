@@ -10,13 +10,17 @@ At ε = 1 the strokes are visible. The curve below shows the share of the varian
 components capture.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from skdp import DPPCA
+from skdp.exceptions import FewRowsWarning
 
+warnings.simplefilter("ignore", FewRowsWarning)  # ε = 0.1 is too small here, as the figure shows
 digits = load_digits().data
 bounds = (0, 16)  # public: so many shades of gray there are
 exact = PCA(n_components=10).fit(digits)

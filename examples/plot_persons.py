@@ -10,12 +10,16 @@ patient with ten visits. Right: the accuracy on new patients. Dots are six fits 
 are their means.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 
 from skdp import DPLogisticRegression
+from skdp.exceptions import FewRowsWarning
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
+warnings.simplefilter("ignore", FewRowsWarning)  # the figure shows what too small an ε does
 rng = np.random.default_rng(0)
 VISITS = 10
 
