@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -203,7 +204,7 @@ class ReleaseParameters:
             return
         records = "rows" if self.unit is Unit.RECORD else "persons"
         enough = f"about {at_least(_FEW / mu, 2):.0f} {records}"
-        epsilon = GaussianCurve(_FEW / n_records).epsilon(delta)
+        epsilon = _least_epsilon(n_records, delta)
         if epsilon <= _LARGE_EPSILON:
             enough += f" or epsilon={at_least(epsilon, 2):g}"
         warnings.warn(
@@ -235,6 +236,12 @@ class ReleaseParameters:
                 epsilon=self.epsilon if self.is_private else None,
                 before_commit=before_commit,
             )
+
+
+@lru_cache(maxsize=64)
+def _least_epsilon(n_records: int, delta: float) -> float:
+    """Return the ε at which so many records are enough; all of it is public."""
+    return GaussianCurve(_FEW / n_records).epsilon(delta)
 
 
 class _LedgerEntry:

@@ -397,7 +397,8 @@ class ScoredDesign(Wrapper, MemoryDesign):
         return self.inner.targets
 
     def scores(self, theta: np.ndarray) -> np.ndarray:
-        return self.known if np.array_equal(theta, self.theta) else self.inner.scores(theta)
+        is_known = theta is self.theta or bool((theta == self.theta).all())
+        return self.known if is_known else self.inner.scores(theta)
 
     def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
         return self.inner.weighted_sum(residual)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -339,18 +339,26 @@ class ClippedDesign(MemoryDesign):
 
     def take(self, rows: RowNumbers) -> ClippedDesign:
         targets = None if self.targets is None else self.targets[rows]
-        return replace(
-            self, X=_float_rows(self.X, rows), factors=self.factors[rows], targets=targets
-        )
+        X = _float_rows(self.X, rows)
+        return ClippedDesign(X, self.factors[rows], self.intercept_scaling, targets)
 
     def in_memory(self) -> ClippedDesign:
         return self
 
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, ClippedDesign]]:
-        if most_rows is None and sparse.issparse(self.X) and self.X.dtype == np.float64:
-            yield slice(None), self
-            return
-        step = most_rows or _block_rows(self.X, self.n_features)
+        if most_rows is None and self.X.dtype == np.float64:
+            yield from self._views
+        else:
+            yield from self._cut(most_rows or _block_rows(self.X, self.n_features))
+
+    @cached_property
+    def _views(self) -> list[tuple[slice, ClippedDesign]]:
+        """Blocks that are views of X, kept because descents read them in each step."""
+        if sparse.issparse(self.X):
+            return [(slice(None), self)]
+        return list(self._cut(_block_rows(self.X, self.n_features)))
+
+    def _cut(self, step: int) -> Iterator[tuple[slice, ClippedDesign]]:
         for start in range(0, max(1, self.n_samples), step):
             rows = slice(start, start + step)
             yield rows, self.take(rows)

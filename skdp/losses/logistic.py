@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -44,6 +45,9 @@ class LogisticLoss(MarginLoss, ProbabilityLoss):
 
     def probabilities(self, z: np.ndarray) -> np.ndarray:
         return np.column_stack([expit(-z), expit(z)])
+
+
+_PLAIN = LogisticLoss()
 
 
 @dataclass(frozen=True)
@@ -105,22 +109,21 @@ class ClippedLogisticLoss(MarginLoss, LossFamily, ProbabilityLoss):
     def noise_scale(self) -> float:
         return max(self.knee, 0.0) + self.lipschitz / self.smoothness
 
-    @property
+    @cached_property
     def knee(self) -> float:
         """The margin b at which the loss turns linear."""
         return math.log(1.0 / self.clip - 1.0)
 
     def value_at(self, x: np.ndarray) -> np.ndarray:
-        return LogisticLoss().value_at(np.maximum(x, self.knee)) - self.clip * np.minimum(
-            x - self.knee, 0.0
-        )
+        knee = self.knee
+        return _PLAIN.value_at(np.maximum(x, knee)) - self.clip * np.minimum(x - knee, 0.0)
 
     def derivative(self, x: np.ndarray) -> np.ndarray:
         odds = np.exp(-np.maximum(x, self.knee))
         return odds / (-1.0 - odds)
 
     def second_derivative(self, x: np.ndarray) -> np.ndarray:
-        return np.where(x >= self.knee, LogisticLoss().second_derivative(x), 0.0)
+        return np.where(x >= self.knee, _PLAIN.second_derivative(x), 0.0)
 
 
 @dataclass(frozen=True)

@@ -93,21 +93,22 @@ class TangentSearch:
         frozen, extra = tangent.preconditioner, tangent.extra_gradients
         least = damping = tangent.least_damping
         residual, n_evaluations = self._residual(center, point, step), 0
+        size = float(np.vdot(residual, residual))
         for earlier in range(_MOST_STEPS):
-            if np.vdot(residual, residual) <= self._tolerance:
+            if size <= self._tolerance:
                 break
             point = self._moved(point, frozen, center - step - point, damping)
             rows, step = self._linearized(point)
             n_evaluations += rows.n_samples
-            before, residual = residual, self._residual(center, point, step)
-            if np.vdot(residual, residual) > 0.5 * np.vdot(before, before):
+            residual, before = self._residual(center, point, step), size
+            size = float(np.vdot(residual, residual))
+            if size > 0.5 * before:
                 damping = min(2.0 * damping, _HARDEST_DAMPING)
             extra += earlier > 0
             if extra > _PATIENCE:
                 frozen, extra = self._preconditioner(rows, point), 0
                 damping = least = min(2.0 * least, _HARDEST_DAMPING)
-        found = np.vdot(residual, residual) <= self._tolerance
-        least = 1.0 if found else _HARDEST_DAMPING  # an unfinished search continues with care
+        least = 1.0 if size <= self._tolerance else _HARDEST_DAMPING  # an unfinished search continues with care
         return TangentPoint(point, rows, step, frozen, extra, least, n_evaluations)
 
     def curvatures(self, tangent: TangentPoint) -> np.ndarray:
@@ -185,6 +186,7 @@ class TangentStep:
         self._sd = math.sqrt(variance)
         self._stream = RowStream(target.design.n_samples, rng)
         self._likely = self._announced = 0
+        self._announces = hasattr(target.design, "prefetch")
         self._search = TangentSearch(target, variance, rng)
         self._tangent = self._search.start()
         self.effort = Effort(n_evaluations=self._tangent.n_evaluations)
@@ -215,7 +217,9 @@ class TangentStep:
         return found
 
     def _announce(self) -> None:
-        """Announce the rows that proposals will probably read."""
+        """Announce the rows that proposals will probably read, unless they are in memory."""
+        if not self._announces:
+            return
         count = math.ceil(_SPARE * self._likely)
         prefetch(self._target.design, self._stream.ahead(count))
         self._announced = self._stream.n_taken + count

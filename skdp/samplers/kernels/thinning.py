@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from skdp.support.random import child_generator
 __all__ = ["Acceptance", "RowStream", "excess_is_below"]
 
 _CHUNK = 1024
+_ROWS_DRAWN = 512  # row numbers, or more: a call takes longer than they do
 _FEW = 0.25  # share of random rows that costs as much as one pass; no guarantee rests on it
 # A norm of a difference of two vectors and its product with R are each exact to a relative
 # (d + 3)·2⁻⁵³, below 1e-9 for d < 10⁶. An excess beyond the bound would be accepted too often.
@@ -36,7 +38,7 @@ class RowStream:
         """Return the next numbers without taking them."""
         missing = count - self._waiting.size
         if missing > 0:
-            fresh = self._rng.integers(self._n_rows, size=missing)
+            fresh = self._rng.integers(self._n_rows, size=max(missing, _ROWS_DRAWN))
             self._waiting = np.concatenate([self._waiting, fresh])
         return self._waiting[:count]
 
@@ -93,7 +95,7 @@ class Acceptance:
             size = min(_CHUNK, count - start)
             n_evaluations += size
             rows = self.rows.take(self.stream.take(size))
-            excess = _Excess(self.target.minorant, theta, self.origin)(rows)
+            excess = _excess(self.target.minorant, theta, self.origin, rows)
             if (rng.random(size) * bound < excess).any():
                 return False, n_evaluations
         return True, n_evaluations
@@ -107,7 +109,7 @@ def excess_is_below(
     `rows` are scored at `origin`. Reading ends as soon as the answer is known.
     """
     n_evaluations = 0
-    for size, excess in rows.parts(_SummedExcess(_Excess(target.minorant, theta, origin))):
+    for size, excess in rows.parts(partial(_summed_excess, target.minorant, theta, origin)):
         n_evaluations += size
         limit -= target.temperature * excess
         if limit < 0.0:
@@ -115,24 +117,15 @@ def excess_is_below(
     return True, n_evaluations
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Excess:
-    """D_i for the records of a block."""
-
-    minorant: Minorant
-    theta: np.ndarray
-    origin: np.ndarray
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        origin_scores = block.scores(self.origin)
-        return self.minorant.excess(block.targets, block.scores(self.theta), origin_scores)
+def _excess(
+    minorant: Minorant, theta: np.ndarray, origin: np.ndarray, block: MemoryDesign
+) -> np.ndarray:
+    """Return D_i for the records of a block."""
+    return minorant.excess(block.targets, block.scores(theta), block.scores(origin))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _SummedExcess:
-    """The number of records of a block, and the sum of their D_i."""
-
-    excess: _Excess
-
-    def __call__(self, block: MemoryDesign) -> tuple[int, float]:
-        return block.n_samples, float(self.excess(block).sum())
+def _summed_excess(
+    minorant: Minorant, theta: np.ndarray, origin: np.ndarray, block: MemoryDesign
+) -> tuple[int, float]:
+    """Return the number of records of a block, and the sum of their D_i."""
+    return block.n_samples, float(_excess(minorant, theta, origin, block).sum())
