@@ -4,6 +4,7 @@ from skdp.design.base import Design, LossSum, MemoryDesign, SlopeSum, in_memory,
 from skdp.design.centered import Center
 from skdp.design.dask import DaskDesign
 from skdp.design.expanded import ExpandedDesign, expanded_scores
+from skdp.design.forest import ForestDesign, design_kind
 from skdp.design.memory import ClippedDesign, clip_factors
 from skdp.design.shared import SharedDesign
 from skdp.design.tabulated import TabulatedDesign
@@ -15,6 +16,7 @@ __all__ = [
     "DaskDesign",
     "Design",
     "ExpandedDesign",
+    "ForestDesign",
     "LossSum",
     "MemoryDesign",
     "SharedDesign",
@@ -22,6 +24,7 @@ __all__ = [
     "TabulatedDesign",
     "TransformedDesign",
     "clip_factors",
+    "design_kind",
     "expanded_scores",
     "in_memory",
     "prefetch",

@@ -75,13 +75,24 @@ class ExpandedDesign(MemoryDesign):
             *Private.* The former if all features take little memory.
         """
         rows = feature_map.prepare(X)
-        if _is_small(feature_map, len(rows)):
+        if cls._keeps(feature_map, len(rows)):
             features = feature_map.whole(rows, _dtype(feature_map, len(rows)))
             return ClippedDesign.clip(features, data_norm, intercept_scaling, targets)
+        factors = cls._factors(rows, feature_map, data_norm)
+        return cls(rows, feature_map, factors, intercept_scaling, targets)
+
+    @classmethod
+    def _keeps(cls, feature_map: FeatureMap, n_rows: int) -> bool:
+        """Return whether the features of all rows are made once and kept."""
+        return _is_small(feature_map, n_rows)
+
+    @classmethod
+    def _factors(cls, rows: Any, feature_map: FeatureMap, norm: float) -> np.ndarray:
+        """Return the factors of prepared rows whose features are not kept."""
         factors = np.empty(len(rows))
         for where, features in feature_map.pieces(rows):
-            factors[where] = clip_factors(features, data_norm)
-        return cls(rows, feature_map, factors, intercept_scaling, targets)
+            factors[where] = clip_factors(features, norm)
+        return factors
 
     @property
     def n_samples(self) -> int:

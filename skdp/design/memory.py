@@ -15,7 +15,7 @@ from sklearn.utils.extmath import row_norms
 from skdp.design.base import MemoryDesign, RowNumbers
 from skdp.support.types import MatrixLike
 
-__all__ = ["ClippedDesign", "clip_factors", "longest_reach"]
+__all__ = ["ClippedDesign", "clip_factors", "factors_of", "longest_reach"]
 
 _LEAST_MARGIN = 1e-12
 _UNIT = 2.0**-53
@@ -50,9 +50,28 @@ def clip_factors(X: MatrixLike, norm: float) -> np.ndarray:
     ndarray of shape (n_samples,)
         *Private.* In (0, 1]; 1, to within 1e-12 or so, for rows that are short enough.
     """
-    norms = _row_norms(_without_duplicates(X))
+    return factors_of(_row_norms(_without_duplicates(X)), X.shape[1], norm)
+
+
+def factors_of(norms: np.ndarray, n_columns: int, norm: float) -> np.ndarray:
+    """Return s with s_i·norms_i ≤ `norm` for norms computed from so many squares each.
+
+    Parameters
+    ----------
+    norms : ndarray of shape (n_samples,)
+        *Private.* They are overwritten.
+    n_columns : int
+        *Public.*
+    norm : float
+        *Public.* See `clip_factors`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        *Private.*
+    """
     np.maximum(norms, norm, out=norms)
-    return np.divide(norm * (1.0 - _norm_margin(X.shape[1])), norms, out=norms)
+    return np.divide(norm * (1.0 - _norm_margin(n_columns)), norms, out=norms)
 
 
 def _row_norms(X: MatrixLike) -> np.ndarray:

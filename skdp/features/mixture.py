@@ -14,6 +14,7 @@ from skdp.features.base import FeatureMap
 from skdp.features.fourier import FourierMap, RandomFourierFeatures
 from skdp.features.public_features import PublicFeatures
 from skdp.features.table import TableFacts
+from skdp.features.tabulated import TabulatedMap
 from skdp.features.trees import RandomTreeFeatures, TreeMap
 from skdp.support.types import MatrixLike
 from skdp.support.validation import check_real
@@ -44,7 +45,7 @@ class MixtureMap(FeatureMap):
     `additive_share` is s, strictly between 0 and 1. Both maps read the same table.
     """
 
-    additive: AdditiveMap
+    additive: AdditiveMap | TabulatedMap
     other: FourierMap | TreeMap
     additive_share: float
 
@@ -74,7 +75,8 @@ class MixtureMap(FeatureMap):
 
     def for_fits(self) -> MixtureMap:
         if isinstance(self.other, TreeMap):
-            return self
+            near = self.additive.for_fits()
+            return replace(self, additive=near) if isinstance(near, TabulatedMap) else self
         return replace(self, other=self.other.for_fits())
 
     def prepare(self, X: np.ndarray) -> _Rows:

@@ -69,6 +69,14 @@ class TabulatedMap(FeatureMap):
         rows[:, j] = np.append(levels, [np.nan] * self.facts.has_missing)
         return np.ascontiguousarray(self.feature_map.expand(rows)[:, span])
 
+    def squares(self, rows: np.ndarray) -> np.ndarray:
+        """Return the squared lengths of the features of prepared rows."""
+        found = np.zeros(len(rows))
+        for k, table in enumerate(self.tables):
+            cells = table.multiply(table) if sparse.issparse(table) else table * table
+            found += np.asarray(cells.sum(axis=1)).ravel().take(rows[:, k])
+        return found
+
     def prepare(self, X: np.ndarray) -> np.ndarray:
         """Return the place of each row in each table; the last places are for NaN and unknown."""
         sizes = [table.shape[0] for table in self.tables]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,10 +17,11 @@ from skdp.features.table import TableFacts
 from skdp.support.types import Bounds, Categories, Transformation
 from skdp.support.validation import check_count
 
-__all__ = ["RandomTreeFeatures", "TreeMap"]
+__all__ = ["Packed", "RandomTreeFeatures", "TreeMap"]
 
 _DEEPEST = 16  # leaves of 100 trees are then 6 million features
 _ROWS = 2048  # whose ways through the trees are followed at a time
+_BITS = 12  # of the leaves of several trees in one number, whose table a cache should hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,17 @@ class _Forest:
     column: np.ndarray
     threshold: np.ndarray
     to_the_right: np.ndarray
+
+
+class Packed(NamedTuple):
+    """Trees whose leaves share one number: the places of their features, first tree foremost."""
+
+    spans: tuple[slice, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of leaves of each tree."""
+        return tuple(span.stop - span.start for span in self.spans)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,30 +106,58 @@ class TreeMap(FeatureMap):
         threshold = _thresholds(column, p, self.depths[1], rng)
         return _Forest(column, threshold, rng.random((*shape, places)) < 0.5)
 
-    def prepare(self, X: np.ndarray) -> np.ndarray:
-        """Return the number of the leaf of each row in each tree, as small integers."""
-        leaves = np.empty((len(X), self.n_trees), np.uint8 if self.depths[1] <= 8 else np.uint32)
-        for start in range(0, len(X), _ROWS):
-            leaves[start : start + _ROWS] = self._leaves(X[start : start + _ROWS])
-        return leaves
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        """For each tree, the number that its leaf is part of, and by how many bits it is shifted.
 
-    def _leaves(self, rows: np.ndarray) -> np.ndarray:
+        Bytes, unless larger numbers are fewer.
+        """
+        small, large = _places(self._depth, 8), _places(self._depth, _BITS)
+        return small if max(small)[0] <= max(large)[0] else large
+
+    @cached_property
+    def packed(self) -> list[Packed]:
+        """The trees of each number that `prepare` returns for a row."""
+        stops = (1 << self._depth).cumsum().tolist()
+        parts: list[list[slice]] = [[] for _ in range(1 + max(self._places)[0])]
+        for tree in sorted(range(self.n_trees), key=lambda tree: -self._places[tree][1]):
+            size = 1 << int(self._depth[tree])
+            parts[self._places[tree][0]].append(slice(stops[tree] - size, stops[tree]))
+        return [Packed(tuple(spans)) for spans in parts]
+
+    def prepare(self, X: np.ndarray) -> np.ndarray:
+        """Return the leaves of each row, those of several trees in one small integer."""
+        is_small = max(math.prod(trees.shape) for trees in self.packed) <= 1 << 8
+        dtype = np.uint8 if is_small else np.uint16
+        numbers = np.empty((len(self.packed), len(X)), dtype)
+        for start in range(0, len(X), _ROWS):
+            rows = X[start : start + _ROWS]
+            found = np.zeros((len(numbers), len(rows)), dtype)
+            for leaf, (number, shift) in zip(self._leaves(rows), self._places, strict=True):
+                found[number] |= (leaf << shift).astype(dtype)
+            numbers[:, start : start + _ROWS] = found
+        return numbers.T
+
+    def _leaves(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the number of the leaf of each row, tree by tree."""
         forest = self._forest
         u, codes = self._questions(rows)
-        of_row = np.arange(len(rows))
-        leaves = np.empty((len(rows), self.n_trees), dtype=np.intp)
+        of_row, n = np.arange(len(rows)), len(rows)
         for tree, depth in enumerate(self._depth):
             node = np.zeros(len(rows), dtype=np.intp)
-            column, threshold = forest.column[tree], forest.threshold[tree]
+            # u and codes as one long row: taking by one number is several times as fast as by two
+            start, threshold = forest.column[tree] * n, forest.threshold[tree]
             for _ in range(depth):
-                asked = column[node]
-                right = u[asked, of_row] > threshold[node]
+                asked = start.take(node)
+                asked += of_row
+                right = u.take(asked) > threshold.take(node)
                 if codes is not None:
-                    code = codes[asked, of_row]
+                    code = codes.take(asked)
                     right |= (code >= 0) & forest.to_the_right[tree][node, code]
-                node = 2 * node + 1 + right
-            leaves[:, tree] = node - ((1 << depth) - 1)
-        return leaves
+                node += node
+                node += 1
+                node += right
+            yield node - ((1 << depth) - 1)
 
     def _questions(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return u, −inf where there is none, and codes of categories and missing values, or −1."""
@@ -134,13 +175,17 @@ class TreeMap(FeatureMap):
         return u, codes
 
     def expand(self, rows: np.ndarray) -> sparse.csr_matrix:
-        n, T = rows.shape
-        leaves = 1 << self._depth
-        columns = (rows + (leaves.cumsum() - leaves)).astype(np.int32)
+        n, T, leaves = len(rows), self.n_trees, 1 << self._depth
+        number, shift = np.transpose(self._places)
+        columns = rows[:, number].astype(np.int32) >> shift.astype(np.int32)
+        columns &= (leaves - 1).astype(np.int32)
+        columns += (leaves.cumsum() - leaves).astype(np.int32)
         entries = np.full(n * T, 1.0 / math.sqrt(T))
         starts = np.arange(0, n * T + 1, T)
         return sparse.csr_matrix(
-            (entries, columns.ravel(), starts), shape=(n, self.n_features_out), copy=False
+            (entries, columns.ravel(), starts),
+            shape=(n, self.n_features_out),
+            copy=False,
         )
 
     def names(self, columns: Sequence[Hashable]) -> list[str]:
@@ -245,6 +290,20 @@ def _depths(depth: int | tuple[int, int]) -> tuple[int, int]:
             f"got {depth!r}."
         )
     return least, most
+
+
+def _places(depths: np.ndarray, most_bits: int) -> list[tuple[int, int]]:
+    """Return a number and a shift for each tree: the deepest first, where there is space for it."""
+    used: list[int] = []
+    found = [(0, 0)] * len(depths)
+    for tree in np.argsort(-depths, kind="stable").tolist():
+        depth = int(depths[tree])
+        number = next((k for k, bits in enumerate(used) if bits + depth <= most_bits), len(used))
+        if number == len(used):
+            used.append(0)
+        found[tree] = number, used[number]
+        used[number] += depth
+    return found
 
 
 def _thresholds(column: np.ndarray, p: int, depth: int, rng: np.random.Generator) -> np.ndarray:

@@ -26,10 +26,9 @@ from skdp.design import (
     ClippedDesign,
     DaskDesign,
     Design,
-    ExpandedDesign,
     MemoryDesign,
     SharedDesign,
-    TabulatedDesign,
+    design_kind,
     expanded_scores,
 )
 from skdp.design.centered import CenteredMap
@@ -38,7 +37,6 @@ from skdp.features.auto import AutoMap
 from skdp.features.base import FeatureMap
 from skdp.features.public_features import PublicFeatures
 from skdp.features.row_wise import RowWiseMap, feature_map_of
-from skdp.features.tabulated import TabulatedMap
 from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
 from skdp.solvers import Problem, Solver
 from skdp.support.types import Label, MatrixLike, VectorLike
@@ -283,8 +281,7 @@ def _clipped(
     if expanded is None:
         return ClippedDesign.clip(records.X, data_norm, intercept_scaling, targets)
     read = expanded.for_fits()
-    kind = TabulatedDesign if isinstance(read, TabulatedMap) else ExpandedDesign
-    return kind.clip(records.X, read, data_norm, intercept_scaling, targets)
+    return design_kind(read).clip(records.X, read, data_norm, intercept_scaling, targets)
 
 
 def _expanded(feature_map: AnyMap) -> FeatureMap | None:

@@ -8,13 +8,17 @@ import pytest
 from skdp.design import (
     ClippedDesign,
     ExpandedDesign,
+    ForestDesign,
     TabulatedDesign,
+    design_kind,
     expanded,
     expanded_scores,
+    forest,
     tabulated,
 )
 from skdp.features.additive import AdditiveMap
 from skdp.features.fourier import FourierMap
+from skdp.features.mixture import MixtureMap
 from skdp.features.table import TableFacts
 from skdp.features.trees import TreeMap
 
@@ -26,6 +30,17 @@ MAPS = {
     "waves": FourierMap.of(FACTS, n_components=20),
     "trees": TreeMap.of(FACTS, n_trees=7, depth=3),
 }
+KINDS = {"tables": TabulatedDesign}
+for name, trees in (
+    ("forest", {"depth": (1, 5), "n_trees": 12}),
+    ("deep forest", {"depth": 13, "n_trees": 2}),
+):
+    MAPS[name] = MixtureMap(
+        additive=AdditiveMap.of(FACTS, (), reference=[1]),
+        other=TreeMap.of(FACTS, **trees),
+        additive_share=0.3,
+    ).for_fits()
+    KINDS[name] = ForestDesign
 every_map = pytest.mark.parametrize("feature_map", MAPS.values(), ids=MAPS)
 
 
@@ -40,9 +55,12 @@ def pair(feature_map, monkeypatch, b0=0.3, n=700):
     """Return an expanded design of several blocks, and the clipped matrix of its features."""
     features = feature_map.whole(feature_map.prepare(table(n)))
     monkeypatch.setattr(expanded, "_IN_MEMORY", 8 * 70 * feature_map.n_entries)
-    monkeypatch.setattr(tabulated, "_FEWEST_ROWS", 200)
-    monkeypatch.setattr(tabulated, "_BLOCK_ROWS", 300)
-    kind = TabulatedDesign if feature_map is MAPS["tables"] else ExpandedDesign
+    for module in (tabulated, forest):
+        monkeypatch.setattr(module, "_FEWEST_ROWS", 200)
+        monkeypatch.setattr(module, "_BLOCK_ROWS", 300)
+    name = next(name for name, one in MAPS.items() if one is feature_map)
+    kind = design_kind(feature_map)
+    assert kind is KINDS.get(name, ExpandedDesign)
     design = kind.clip(table(n), feature_map, 0.8, b0)
     assert type(design) is kind
     return design, ClippedDesign.clip(features, 0.8, b0)

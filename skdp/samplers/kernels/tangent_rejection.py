@@ -108,7 +108,8 @@ class TangentSearch:
             if extra > _PATIENCE:
                 frozen, extra = self._preconditioner(rows, point), 0
                 damping = least = min(2.0 * least, _HARDEST_DAMPING)
-        least = 1.0 if size <= self._tolerance else _HARDEST_DAMPING  # an unfinished search continues with care
+        # an unfinished search continues with care
+        least = 1.0 if size <= self._tolerance else _HARDEST_DAMPING
         return TangentPoint(point, rows, step, frozen, extra, least, n_evaluations)
 
     def curvatures(self, tangent: TangentPoint) -> np.ndarray:
