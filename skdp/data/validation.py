@@ -179,6 +179,7 @@ def validated(
     y: VectorLike = "no_validation",
     *,
     finite: bool = True,
+    reads_values: bool = True,
     most: float = math.inf,
     advice: str = "",
     **options: Any,
@@ -187,7 +188,8 @@ def validated(
 
     The errors neither quote values nor advise to impute or to drop rows. `finite` requires
     finite floats, up to `most` in size. Otherwise a value may be missing, and `options` say
-    what X becomes. `advice` is added to the error for strings.
+    what X becomes. Without `reads_values` the caller has to `refuse_missing`. `advice` is added to
+    the error for strings.
     """
     refuse_collections(estimator, X, y)
     X, y = _received(X), y if y is None or isinstance(y, str) else present("y", y)
@@ -201,7 +203,7 @@ def validated(
             checked = validate_data(estimator, X, y, **options)
     except (TypeError, ValueError) as error:
         raise _without_values(error, X, y, finite, advice) from None
-    if finite:
+    if finite and reads_values:
         matrix = checked[0] if isinstance(checked, tuple) else checked
         refuse_missing(matrix, frame_names(X), most)
     return checked

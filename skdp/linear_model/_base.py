@@ -28,6 +28,7 @@ from skdp.linear_model._records import (
     LinearFacts,
     LinearRecords,
     TaskT,
+    clipped_scores,
     design_of,
     learned_center,
     learned_map,
@@ -408,6 +409,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         coef = self.coef_ if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_)
         coef = coef if math.isinf(self.data_norm_) else dense(coef)
         feature_map, center = learned_map(self), learned_center(self)
+        if feature_map is None and center is None and not math.isinf(self.data_norm_):
+            return clipped_scores(self, X, coef.T) + self.intercept_
         scores = scores_of(feature_map, rows_of(self, X), coef.T, self.data_norm_, center)
         return scores + self.intercept_
 

@@ -46,6 +46,7 @@ __all__ = [
     "LinearFacts",
     "LinearRecords",
     "TaskT",
+    "clipped_scores",
     "design_of",
     "learned_center",
     "learned_map",
@@ -180,10 +181,11 @@ def _checked(
     y: VectorLike = "no_validation",
     *,
     reset: bool,
+    reads_values: bool = True,
 ) -> Any:
     """Return X, and y if it is given, after checks; no error quotes a value.
 
-    A table keeps its values; other data become finite numbers.
+    A table keeps its values; other data become finite numbers, with `reads_values`.
     """
     if is_table:
         found = validated_table(model, X, y, reset=reset)
@@ -192,6 +194,7 @@ def _checked(
         return found
     most = math.inf if isinstance(y, str) else _LARGEST_VALUE
     options: dict[str, Any] = {"accept_sparse": "csr", "reset": reset, "dtype": _STORED}
+    options["reads_values"] = reads_values
     return validated(model, X, y, most=most, advice=_OF_TEXT, **options)
 
 
@@ -220,6 +223,19 @@ def scores_of(
     if math.isinf(data_norm):
         return np.asarray(safe_sparse_dot(rows, coef, dense_output=True))
     return ClippedDesign.clip(rows, data_norm).scores(coef)
+
+
+def clipped_scores(model: BaseEstimator, X: MatrixLike, coef: np.ndarray) -> np.ndarray:
+    """Return products of clipped rows, without features or a center, and coefficients.
+
+    The norms of the rows show whether a value is not finite, so no read of X looks for it.
+    """
+    X = _checked(False, model, X, reset=False, reads_values=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = ClippedDesign.clip(X, model.data_norm_)
+    if not rows.factors.min(initial=1.0) > 0.0:  # nan, or 0 for an infinite norm
+        refuse_missing(X, column_names(model))
+    return rows.scores(coef)
 
 
 def weighted(loss: Loss, records: LinearRecords[TaskT]) -> Loss:

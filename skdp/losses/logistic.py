@@ -44,7 +44,10 @@ class LogisticLoss(MarginLoss, ProbabilityLoss):
         return np.column_stack([log_expit(-z), log_expit(z)])
 
     def probabilities(self, z: np.ndarray) -> np.ndarray:
-        return np.column_stack([expit(-z), expit(z)])
+        out = np.empty((len(z), 2))
+        expit(-z, out=out[:, 0])
+        expit(z, out=out[:, 1])
+        return out
 
 
 _PLAIN = LogisticLoss()
@@ -90,8 +93,10 @@ class ClippedLogisticLoss(MarginLoss, LossFamily, ProbabilityLoss):
         odds = np.exp(np.clip(z, -_LARGEST_SCORE, _LARGEST_SCORE))
         most = self._link * (1.0 + odds)  # σ(z) and σ(−z), and the clip, times 1 + odds
         first, second = np.minimum(1.0, most), np.minimum(odds, most)
-        total = first + second
-        return np.column_stack([first / total, second / total])
+        total, out = first + second, np.empty((len(z), 2))
+        np.divide(first, total, out=out[:, 0])
+        np.divide(second, total, out=out[:, 1])
+        return out
 
     @property
     def _link(self) -> float:
