@@ -7,7 +7,7 @@ public and released numbers, so it costs no privacy. No guarantee rests on any c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -133,6 +133,12 @@ def _geometries(facts: Facts) -> list[_Geometry]:
 
 
 def _run(facts: Facts, rows: _Geometry) -> _End:
+    """Return the end of the run, which is the same for all coefficients: once for many folds."""
+    return _followed(facts._replace(square=0.0, intercept=(), signal=0.0, mean_shares=()), rows)
+
+
+@lru_cache(maxsize=16)
+def _followed(facts: Facts, rows: _Geometry) -> _End:
     """Follow the expected gradient for the time of the run, at each β ≥ 0 and τ of the grid.
 
     Exponential Euler steps for the mean score m, the signal w, and four errors: the privacy noise
