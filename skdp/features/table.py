@@ -194,6 +194,15 @@ class TableFacts:
         t = low + u * (high - low)
         return np.copysign(unit * np.expm1(np.abs(t)), t)
 
+    def even_rows(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+        """Return coded rows, numbers uniform on their scales and categories equally frequent."""
+        rows = np.empty((n_rows, self.n_columns))
+        for j in self.numbers.tolist():
+            rows[:, j] = self.values_at(j, rng.random(n_rows))
+        for j, values in self.categories.items():
+            rows[:, j] = rng.integers(max(values.size, 1), size=n_rows)
+        return rows
+
     def one_hot(self, j: int, codes: np.ndarray, out: np.ndarray) -> None:
         """Write 1 at each category or missing value into `out`: zeros of shape (size, n_rows)."""
         places = np.where(np.isnan(codes), self.categories[j].size, codes).astype(np.intp)

@@ -32,10 +32,10 @@ _MEAN_ERROR = 0.1  # relative, of the mean score
 _LEAST_ERROR = 0.05  # of the mean score
 _NORM_ERROR = 0.15  # of log|θ|²
 
-# Below the first power, |θ|² says little about the signal, and a quarter of the link is that of the
-# prior. With n·μ/k from 30 to 300 this gained 0.01 to 0.03 in log-loss on weak signals and lost
-# 0.01 to 0.02 on pairs of digits; half of it gained and lost twice as much.
-_LEAST_TRUST = 0.25
+# Below the first power, |θ|² says little about the signal. The weight of the link is then a quarter
+# below the first n·μ/k and all of it above the second. More of it for fewer rows gained up to 0.03
+# in log-loss on weak signals, but lost up to 0.1 on pairs of digits.
+_LEAST_TRUST, _FEW_FOR_TRUST, _ENOUGH_FOR_TRUST = 0.25, 60.0, 300.0
 _LEAST_POWER, _FULL_POWER = 0.4, 1.0
 _TYPICAL_TAU = 1.5
 # Between these n·μ/k the link goes over to that of the loss, which tends to the true one.
@@ -53,14 +53,15 @@ class Facts(NamedTuple):
     """Public and released numbers of a fit.
 
     `square` is |θ|² without the intercept, centered over classes; `signal` is n·μ/k; `mean_shares`
-    are shares of a row's squared norm in the mean row, equally likely.
+    are shares of a row's squared norm in the mean row, equally likely. Rows vary evenly in
+    `n_columns` directions.
     """
 
     flow: Flow
     loss: Loss
     data_norm: float
     intercept_scaling: float
-    n_columns: int
+    n_columns: float
     square: float
     intercept: tuple[float, ...]
     signal: float
@@ -241,6 +242,31 @@ def _power(norm: _Norm) -> float:
     return float(abs(rise) / np.sqrt(norm.log_variance[middle, 0]))
 
 
+def _excess(facts: Facts, null_weight: np.ndarray, norm: _Norm) -> float:
+    """Return by how far log|θ|² exceeds that of the likeliest β without a signal."""
+    best = int(np.argmax(null_weight))
+    excess = np.log(facts.square + 1e-12) - np.log(norm.mean[best, 0])
+    return float(excess / np.sqrt(norm.log_variance[best, 0]))
+
+
+def _followed(facts: Facts) -> tuple[Posterior, float, float]:
+    """Return the posterior; power and excess for rows with the first of the mean shares."""
+    parts, seen = [], []
+    for rows in _geometries(facts):
+        end = _run(facts, rows)
+        norm = _norm(facts, rows, end)
+        likelihood, part = _weigh(facts, rows, end, norm)
+        log_weight = likelihood + _log_prior()
+        parts.append(part._replace(weight=log_weight.ravel()))
+        seen.append((_power(norm), _excess(facts, log_weight[:, 0], norm)))
+    return _normalized(parts), *seen[0]
+
+
+def _way(value: float, low: float, high: float) -> float:
+    """Return how much of the way from `low` to `high` a value is, on a logarithmic scale."""
+    return float(np.clip(np.log(max(value, 1e-9) / low) / np.log(high / low), 0.0, 1.0))
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """Evidence of a signal in a released fit of two classes, computed on first use.
@@ -249,16 +275,21 @@ class Evidence:
     ----------
     facts : Facts
         *Public or released.*
+    others : tuple of Facts
+        *Public or released.* The same for other guesses of how rows vary, equally likely. |θ|² does
+        not tell them apart.
     """
 
     facts: Facts
+    others: tuple[Facts, ...] = ()
 
     @cached_property
     def trust(self) -> float:
         """Weight of the link in [0, 1]; the rest is that of the loss's own link."""
-        of_power = np.log(max(self.power, 1e-9) / _LEAST_POWER) / np.log(_FULL_POWER / _LEAST_POWER)
-        few = np.log(_MANY / self._signal) / np.log(_MANY / _FEW)
-        return float(np.clip(of_power, _LEAST_TRUST, 1.0) * np.clip(few, 0.0, 1.0))
+        of_power = _way(self.power, _LEAST_POWER, _FULL_POWER)
+        of_rows = _way(self._signal, _FEW_FOR_TRUST, _ENOUGH_FOR_TRUST)
+        least = _LEAST_TRUST + (1.0 - _LEAST_TRUST) * of_rows
+        return max(of_power, least) * (1.0 - _way(self._signal, _FEW, _MANY))
 
     @property
     def _signal(self) -> float:
@@ -276,21 +307,10 @@ class Evidence:
 
     @cached_property
     def _found(self) -> tuple[Posterior, float, float]:
-        parts, seen = [], []
-        for rows in _geometries(self.facts):
-            end = _run(self.facts, rows)
-            norm = _norm(self.facts, rows, end)
-            likelihood, part = _weigh(self.facts, rows, end, norm)
-            log_weight = likelihood + _log_prior()
-            parts.append(part._replace(weight=log_weight.ravel()))
-            seen.append((_power(norm), self._excess(log_weight[:, 0], norm)))
-        return _normalized(parts), *seen[0]  # both of centered rows
-
-    def _excess(self, null_weight: np.ndarray, norm: _Norm) -> float:
-        """Return the excess of log|θ|² over that of the likeliest β without a signal."""
-        best = int(np.argmax(null_weight))
-        excess = np.log(self.facts.square + 1e-12) - np.log(norm.mean[best, 0])
-        return float(excess / np.sqrt(norm.log_variance[best, 0]))
+        found, power, excess = _followed(self.facts)
+        every = [found, *(_followed(facts)[0] for facts in self.others)]
+        pooled = Posterior(*(np.concatenate(columns) for columns in zip(*every, strict=True)))
+        return pooled._replace(weight=pooled.weight / len(every)), power, excess
 
     def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return logarithms of probabilities, of shape (n, 2)."""

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import log_expit, log_softmax, softmax
 
 from skdp.linear_model._evidence import Evidence, Facts, expected_decay
+from skdp.linear_model._public_rows import PublicSpread
 from skdp.losses import ClassWeightedLoss, ClippedLogisticLoss, Loss, SharedLoss, WeightedLoss
 from skdp.losses.base import ProbabilityLoss
 from skdp.solvers import Problem
@@ -203,6 +204,8 @@ class Probabilities:
         *Public.* The others.
     is_centered : bool
         *Public or released.* Whether the rows of the fit were shifted by their mean.
+    spread : PublicSpread or None
+        *Released.* How scores spread over public rows; None for features without bounds.
     """
 
     loss: Loss
@@ -212,6 +215,7 @@ class Probabilities:
     last: tuple[float, ...] = ()
     n_columns: int = 0
     is_centered: bool = False
+    spread: PublicSpread | None = None
 
     @property
     def follows_evidence(self) -> bool:
@@ -255,7 +259,16 @@ class Probabilities:
         facts = self.facts
         if facts is None:
             return None
-        return Evidence(facts) if len(facts.intercept) == 1 else EvidenceOfClasses(facts)
+        if len(facts.intercept) > 1:
+            return EvidenceOfClasses(facts)
+        return Evidence(facts, () if self.spread is None else (self._of_public_rows(facts),))
+
+    def _of_public_rows(self, facts: Facts) -> Facts:
+        """Return the facts if rows vary as public rows do."""
+        assert self.spread is not None, "checked by the caller"
+        rank, square, mean_share = self.spread
+        shares = (0.0,) if self.is_centered else (mean_share, _MEAN_SHARES[-1])
+        return facts._replace(n_columns=rank, square=square, mean_shares=shares)
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return probabilities for scores of shape (n,) or (n, K)."""

@@ -17,7 +17,8 @@ from skdp.data.lazy import lazy_on_blocks
 from skdp.linear_model._base import Learned, is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.linear_model._probabilities import Probabilities
-from skdp.linear_model._records import LinearRecords
+from skdp.linear_model._public_rows import PublicSpread
+from skdp.linear_model._records import AnyMap, LinearRecords
 from skdp.linear_model._sample import FitPlan
 from skdp.losses import (
     AdaptiveCompetitorLoss,
@@ -30,7 +31,7 @@ from skdp.losses import (
 )
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import Sampler
-from skdp.solvers import Solver
+from skdp.solvers import Problem, Solution, Solver
 from skdp.support.types import Label, MatrixLike, RandomState
 
 __all__ = ["DPLogisticRegression"]
@@ -297,7 +298,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         guarantee: PrivacyGuarantee,
     ) -> Self:
         super()._publish(plan, records, released, guarantee)
-        solution, _, fit = released
+        solution, facts, fit = released
         if not isinstance(fit, NonPrivatePlan):
             theta = solution.theta.reshape(len(solution.theta), -1)
             theta = theta - theta.mean(axis=1, keepdims=True) if theta.shape[1] > 1 else theta
@@ -309,6 +310,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
                 last=tuple(theta[-1].tolist()),
                 n_columns=len(theta) - 1,
                 is_centered=self.center_ is not None,
+                spread=_spread(solution, fit.problem, facts.feature_map),
             )
         return self
 
@@ -335,3 +337,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
             tol=self.tol,
             max_iter=10_000,
         )
+
+
+def _spread(solution: Solution, problem: Problem, feature_map: AnyMap) -> PublicSpread | None:
+    """Return how scores of two classes spread over public rows, if the evidence may need it."""
+    if solution.flow is None or solution.theta.ndim > 1 or problem.intercept_scaling == 0.0:
+        return None
+    return PublicSpread.of(feature_map, solution.theta[:-1], problem.data_norm)
