@@ -14,10 +14,26 @@ from data_sets import calibration_error
 from scipy.special import expit, softmax
 from sklearn.metrics import log_loss
 
-from skdp import DPAdditiveClassifier, DPLogisticRegression
+from skdp import (
+    DPAdditiveClassifier,
+    DPKernelClassifier,
+    DPLogisticRegression,
+    DPTabularClassifier,
+)
 
 TEST_ROWS = 4000
-STEEPNESS = {0.6: 0.37, 0.7: 0.82, 0.8: 1.42, 0.9: 2.7}  # of the log-odds, by area under the curve
+STEEPNESS = {
+    0.55: 0.18,
+    0.6: 0.37,
+    0.7: 0.82,
+    0.8: 1.42,
+    0.9: 2.7,
+}  # of the log-odds, by area under the curve
+FEATURES = {
+    "additive": DPAdditiveClassifier,
+    "kernel": DPKernelClassifier,
+    "tabular": DPTabularClassifier,
+}
 RELATIONS = ("replace_one", "add_remove_one")
 
 
@@ -36,20 +52,20 @@ def table(kind, n, d, area, share, n_classes, rng):
     return np.clip(X, -1, 1), codes.clip(0, n_classes - 1)
 
 
-def cell(kind, n, d, area, share, K, epsilon, relation, per_person, additive, seed):
+def cell(kind, n, d, area, share, K, epsilon, relation, per_person, features, seed):
     """Return the figures of one fit."""
     rng = np.random.default_rng(seed)
     X, y = table(kind, n + TEST_ROWS, d, area, share, K, rng)
     public = {"epsilon": epsilon, "neighboring": relation, "classes": range(K)}
-    if additive:
-        model = DPAdditiveClassifier(bounds=(-1, 1), **public, random_state=seed)
+    if features in FEATURES:
+        model = FEATURES[features](bounds=(-1, 1), **public, random_state=seed)
     else:
         model, X = DPLogisticRegression(**public, random_state=seed), X / np.sqrt(d)
     groups = np.arange(n) // per_person if per_person > 1 else None
     model.fit(X[:n], y[:n], groups=groups)
     X, labels, y = X[n:], y[:n], y[n:]
     shares = (np.bincount(labels, minlength=K) + 0.5) / (n + 0.5 * K)
-    scores = X @ model.coef_.T + model.intercept_ if not additive else model._scores(X)
+    scores = model._scores(X)
     plain = np.exp(model.loss_.log_probabilities(scores.ravel() if K == 2 else scores))
     found = model.predict_proba(X)
     losses = [log_loss(y, p, labels=range(K)) for p in (np.tile(shares, (y.size, 1)), plain, found)]
@@ -63,18 +79,20 @@ def cells():
     """Return settings: weak and strong signals, both relations, persons, several classes."""
     for relation in RELATIONS:
         for n, epsilon in ((300, 1.0), (1000, 1.0), (1000, 3.0), (10_000, 1.0)):
-            for area in (0.6, 0.7, 0.9):
-                yield "normal", n, 15, area, 0.7, 2, epsilon, relation, 1, False
-    for kind, d, share, K, per_person, additive in (
-        ("binary", 30, 0.9, 2, 1, False),
-        ("normal", 5, 0.5, 2, 1, True),
-        ("normal", 30, 0.7, 2, 1, True),
-        ("normal", 15, 0.7, 2, 4, False),
-        ("normal", 15, 0.5, 3, 1, False),
-        ("normal", 15, 0.1, 10, 1, False),
+            for area in (0.55, 0.6, 0.7, 0.9):
+                yield "normal", n, 15, area, 0.7, 2, epsilon, relation, 1, "linear"
+    for kind, d, share, K, per_person, features in (
+        ("binary", 30, 0.9, 2, 1, "linear"),
+        ("normal", 5, 0.5, 2, 1, "additive"),
+        ("normal", 30, 0.7, 2, 1, "additive"),
+        ("normal", 10, 0.7, 2, 1, "kernel"),
+        ("normal", 10, 0.7, 2, 1, "tabular"),
+        ("normal", 15, 0.7, 2, 4, "linear"),
+        ("normal", 15, 0.5, 3, 1, "linear"),
+        ("normal", 15, 0.1, 10, 1, "linear"),
     ):
-        for area in (0.6, 0.9):
-            yield kind, 3000, d, area, share, K, 1.0, "replace_one", per_person, additive
+        for area in (0.55, 0.6, 0.9):
+            yield kind, 3000, d, area, share, K, 1.0, "replace_one", per_person, features
 
 
 def main():
@@ -83,7 +101,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--smallest", action="store_true")
     asked = parser.parse_args()
-    print("kind   n d area share K eps relation rows_each additive: constant, loss's link, now;")
+    print("kind   n d area share K eps relation rows_each features: constant, loss's link, now;")
     print("    calibration error, weight, signal_")
     for setting in list(cells())[: 2 if asked.smallest else None]:
         runs = [cell(*setting, seed) for seed in range(1 if asked.smallest else asked.runs)]

@@ -35,7 +35,10 @@ _NORM_ERROR = 0.15  # of log|θ|²
 # Below the first power, |θ|² says little about the signal. The weight of the link is then a quarter
 # below the first n·μ/k and all of it above the second. More of it for fewer rows gained up to 0.03
 # in log-loss on weak signals, but lost up to 0.1 on pairs of digits.
-_LEAST_TRUST, _FEW_FOR_TRUST, _ENOUGH_FOR_TRUST = 0.25, 60.0, 300.0
+_LEAST_TRUST = 0.25
+_TRUSTED_ROWS = (60.0, 300.0)
+# Runs that a ridge ends have little noise for their few rows. Separable tables then lose most.
+_LEAST_RIDGE, _TRUSTED_ROWS_OF_RIDGES = 0.3, (300.0, 1500.0)  # of ridge·time; of n·μ/k
 _LEAST_POWER, _FULL_POWER = 0.4, 1.0
 _TYPICAL_TAU = 1.5
 # Between these n·μ/k the link goes over to that of the loss, which tends to the true one.
@@ -150,6 +153,7 @@ def _followed(facts: Facts, rows: _Geometry) -> _End:
     base, others = rows.mean + facts.intercept_scaling**2, max(facts.n_columns - 1, 1)
     spread, mean = (L * flow.gain(n * L) for L in (rows.spread, base))
     pace, mean_pace = n * flow.time * spread, n * flow.time * mean
+    pull, mean_pull = (flow.ridge * flow.time * flow.gain(n * L) for L in (rows.spread, base))
     beta, tau = np.meshgrid(_BETAS, _TAUS, indexing="ij")
     p = expit(beta[..., None] + tau[..., None] * _U)
     m, w, v, b, a, c = (np.zeros_like(beta) for _ in range(6))
@@ -157,9 +161,10 @@ def _followed(facts: Facts, rows: _Geometry) -> _End:
         z = (m[..., None] + w[..., None] * _U)[..., None] + np.sqrt(v + a * a)[..., None, None] * _V
         force, square, curvature = _expectations(loss, p, z)
         h0, hu = curvature @ _U_WEIGHTS, (curvature * _U**2) @ _U_WEIGHTS
-        h, along, h_mean = pace * h0 * ds, pace * np.maximum(hu, 0.3 * h0) * ds, mean_pace * h0 * ds
-        w = w + pace * ((force * _U) @ _U_WEIGHTS) * ds * expected_decay(along)
-        m = m + mean_pace * (force @ _U_WEIGHTS) * ds * expected_decay(h_mean)
+        h, along = ((pace * bend + pull) * ds for bend in (h0, np.maximum(hu, 0.3 * h0)))
+        h_mean = (mean_pace * h0 + mean_pull) * ds
+        w = w + (pace * ((force * _U) @ _U_WEIGHTS) - pull * w) * ds * expected_decay(along)
+        m = m + (mean_pace * (force @ _U_WEIGHTS) - mean_pull * m) * ds * expected_decay(h_mean)
         v = v * np.exp(-2 * h) + others * spread * s2 * ds * expected_decay(2 * h)
         b = b * np.exp(-2 * h_mean) + mean * s2 * ds * expected_decay(2 * h_mean)
         error = np.sqrt(square / n) * ds
@@ -267,6 +272,11 @@ def _way(value: float, low: float, high: float) -> float:
     return float(np.clip(np.log(max(value, 1e-9) / low) / np.log(high / low), 0.0, 1.0))
 
 
+def _of_rows(signal: float, few: float, enough: float) -> float:
+    """Return the weight of a link for n·μ/k."""
+    return _LEAST_TRUST + (1.0 - _LEAST_TRUST) * _way(signal, few, enough)
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """Evidence of a signal in a released fit of two classes, computed on first use.
@@ -286,10 +296,11 @@ class Evidence:
     @cached_property
     def trust(self) -> float:
         """Weight of the link in [0, 1]; the rest is that of the loss's own link."""
-        of_power = _way(self.power, _LEAST_POWER, _FULL_POWER)
-        of_rows = _way(self._signal, _FEW_FOR_TRUST, _ENOUGH_FOR_TRUST)
-        least = _LEAST_TRUST + (1.0 - _LEAST_TRUST) * of_rows
-        return max(of_power, least) * (1.0 - _way(self._signal, _FEW, _MANY))
+        x, flow = self._signal, self.facts.flow
+        trust = max(_way(self.power, _LEAST_POWER, _FULL_POWER), _of_rows(x, *_TRUSTED_ROWS))
+        if flow.ridge * flow.time > _LEAST_RIDGE:
+            trust *= _of_rows(x, *_TRUSTED_ROWS_OF_RIDGES)
+        return trust * (1.0 - _way(x, _FEW, _MANY))
 
     @property
     def _signal(self) -> float:

@@ -34,7 +34,7 @@ _ROUNDS = 3  # in which β is found for which the run ends at the released inter
 _MOST_DRAWS = 400.0  # over the number of classes, half of them mirrored
 _FEWEST_DRAWS = 40  # fewer are so coarse that ten strong classes are spoilt
 _LARGEST_BETA = 6.0
-_MOST_RIDGE = 0.3  # of ridge·time; the model of the run has no ridge
+_MOST_RIDGE = 0.3  # of ridge·time; the model of the run of several classes has no ridge
 # Below the first, |θ|² says too little about the signal, and the link of the loss stays.
 _LEAST_POWER, _FULL_POWER = 0.5, 1.5
 # Ten classes with a strong signal lost up to 0.07 in log-loss, weak ones gained nothing.
@@ -227,14 +227,14 @@ class Probabilities:
         """The numbers from which the evidence is computed.
 
         None if the model of a run does not apply: with other solvers, without an intercept, with a
-        number for C, with weights of rows or classes, or if the ridge and not its length ended it.
+        number for C, with weights of rows or classes, or if a ridge ended a run of several classes.
         """
         flow, problem, inner = self.flow, self.problem, _of_one_row(self.loss)
         if flow is None or problem is None or inner is None:
             return None
         if problem.intercept_scaling == 0.0 or not isinstance(problem.C, str):
             return None
-        if flow.ridge * flow.time > _MOST_RIDGE:
+        if len(self.last) > 1 and flow.ridge * flow.time > _MOST_RIDGE:
             return None
         share = flow.clip_share
         if share < 1.0 and isinstance(inner, ClippedLogisticLoss):

@@ -1,6 +1,7 @@
 """Probabilities of private classifiers: the forward model, the link, and what it must not do."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -163,15 +164,26 @@ def noise_with_kernels(n, seed=0):
 def test_wide_features_are_not_far_below_the_constant(seed):
     """The loss's own link is worse than a constant by 0.1 to 0.25 here."""
     model, X, y = noise_with_kernels(3000, seed)
-    evidence = model._probabilities_.evidence
-    assert evidence.power < 0.5
-    assert evidence.trust == 1.0
+    assert model._probabilities_.evidence.trust == 1.0
     assert log_loss(y, model.predict_proba(X)) < np.log(2.0) + 0.06
 
 
 @pytest.mark.parametrize(("n", "low", "high"), [(300, 0.25, 0.25), (1000, 0.4, 0.9), (3000, 1, 1)])
 def test_the_weight_of_the_link_grows_with_rows(n, low, high):
     assert low <= noise_with_kernels(n)[0]._probabilities_.evidence.trust <= high
+
+
+def test_a_ridge_is_part_of_the_model_of_a_run():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(600, 8)), np.arange(600) % 2
+    model = DPAdditiveClassifier(bounds=(0, 1), epsilon=10.0, random_state=0).fit(X, y)
+    facts = model._probabilities_.facts
+    assert facts.flow.ridge * facts.flow.time > 0.3
+    without = facts._replace(flow=replace(facts.flow, ridge=0.0))
+    pulled, free = (_run(some, _geometries(some)[0]) for some in (facts, without))
+    assert (pulled.signal[:, 1:] < free.signal[:, 1:]).all()
+    assert (pulled.noise < free.noise).all()
+    assert model._probabilities_.evidence.trust < 1.0
 
 
 def test_public_rows_are_read_and_no_others():
