@@ -1,4 +1,4 @@
-"""The link of a fitted classifier, and the evidence of three or more classes.
+"""The link of a fitted classifier, the evidence of several classes, and the spread of public rows.
 
 Two classes: `Evidence`. More classes use the same model with the loss's own gradient on fixed
 public draws. Rows are taken to be centered and to fill `data_norm`; the true scores of a row are
@@ -12,16 +12,18 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.special import log_expit, log_softmax, softmax
 
+from skdp.design.memory import clip_factors
+from skdp.features.base import FeatureMap
 from skdp.linear_model._evidence import Evidence, Facts, expected_decay
-from skdp.linear_model._public_rows import PublicSpread
 from skdp.losses import ClassWeightedLoss, ClippedLogisticLoss, Loss, SharedLoss, WeightedLoss
 from skdp.losses.base import ProbabilityLoss
 from skdp.solvers import Problem
 from skdp.solvers._flow import Flow
 
-__all__ = ["EvidenceOfClasses", "Probabilities"]
+__all__ = ["EvidenceOfClasses", "Probabilities", "PublicSpread"]
 
 _MEAN_SHARES = (0.0, 0.7)  # rows that are not centered may be, or have most of it in their mean
 _TAUS = np.array([0.05, 0.15, 0.3, 0.5, 0.8, 1.2, 1.8, 2.7, 4.0, 6.0])
@@ -41,6 +43,8 @@ _LEAST_POWER, _FULL_POWER = 0.5, 1.5
 _MOST_CLASSES = 5
 # For strong signals |θ|² hardly grows with τ; the mean of both links then lost least.
 _WEAK_TAU, _STRONG_TAU, _STRONG_SHARE = 1.5, 3.0, 0.5
+_PUBLIC_ROWS = 400  # the error of a variance is then 7 %, half of what the model of a run is off by
+_FEWEST_DIRECTIONS = 2.0
 _ROWS = 8192  # of which probabilities are computed at a time, so that arrays stay in the cache
 
 
@@ -181,6 +185,45 @@ class EvidenceOfClasses:
             factor = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * tau**2 * v / spread)
             total = total + weight * softmax(factor * (beta + tau * w / spread * z), axis=1)
         return np.asarray(log_softmax(np.log(total + 1e-300), axis=1))
+
+
+class PublicSpread(NamedTuple):
+    """The spread of features and scores over rows drawn evenly from the bounds of a table.
+
+    With the covariance Λ of their features, `rank` is (tr Λ)²/tr Λ²: about as many directions have
+    most of the variance. `square` is rank·θᵀΛθ/tr Λ, which is |θ|² if these directions are equal
+    and the only ones. `mean_share` is the share of the mean in the squared norm of features.
+    """
+
+    rank: float
+    square: float
+    mean_share: float
+
+    @classmethod
+    def of(cls, feature_map: FeatureMap, coef: np.ndarray, data_norm: float) -> PublicSpread:
+        """Return the spread of scores of *released* coefficients."""
+        rng = np.random.default_rng(0)  # public: no secret is drawn from it
+        rows = feature_map.facts.even_rows(_PUBLIC_ROWS, rng)
+        features = feature_map.whole(feature_map.prepare(rows))
+        factors = clip_factors(features, data_norm)
+        products = features @ features.T
+        products = products.toarray() if sparse.issparse(products) else products
+        products = factors[:, None] * np.asarray(products, float) * factors
+        return cls._of_products(products, factors * np.asarray(features @ coef), coef.size)
+
+    @classmethod
+    def _of_products(cls, products: np.ndarray, scores: np.ndarray, most: int) -> PublicSpread:
+        """Return the spread for products of rows, whose square has the mean tr Λ² for two rows."""
+        n, square = len(products), float(products.trace()) / len(products)
+        means = products.mean(axis=0)
+        centered = products - means - means[:, None] + means.mean()
+        trace = float(centered.trace()) / (n - 1)
+        if trace <= 0.0:
+            return cls(_FEWEST_DIRECTIONS, 0.0, 0.0)
+        others = float((centered**2).sum() - (centered.diagonal() ** 2).sum())
+        rank = trace**2 * n * (n - 1) / max(others, np.finfo(float).tiny)
+        rank = min(max(rank, _FEWEST_DIRECTIONS), most)
+        return cls(rank, rank * float(scores.var()) / trace, max(0.0, 1.0 - trace / square))
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._private_fit import NonPrivatePlan
 from skdp.budget import BudgetHandle
 from skdp.data.lazy import lazy_on_blocks
+from skdp.features.base import FeatureMap
 from skdp.linear_model._base import Learned, is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
-from skdp.linear_model._probabilities import Probabilities
-from skdp.linear_model._public_rows import PublicSpread
+from skdp.linear_model._probabilities import Probabilities, PublicSpread
 from skdp.linear_model._records import AnyMap, LinearRecords
 from skdp.linear_model._sample import FitPlan
 from skdp.losses import (
@@ -341,6 +341,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
 
 def _spread(solution: Solution, problem: Problem, feature_map: AnyMap) -> PublicSpread | None:
     """Return how scores of two classes spread over public rows, if the evidence may need it."""
-    if solution.flow is None or solution.theta.ndim > 1 or problem.intercept_scaling == 0.0:
+    if not isinstance(feature_map, FeatureMap) or solution.theta.ndim > 1:
+        return None
+    if solution.flow is None or problem.intercept_scaling == 0.0:
         return None
     return PublicSpread.of(feature_map, solution.theta[:-1], problem.data_norm)

@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 from skdp import DPAdditiveClassifier, DPKernelClassifier, DPLogisticRegression
 from skdp.features import AdditiveFeatures
 from skdp.linear_model._evidence import _BETAS, _FINE_BETAS, _FINE_TAUS, _geometries, _run
-from skdp.linear_model._public_rows import PublicSpread
+from skdp.linear_model._probabilities import PublicSpread
 from skdp.solvers import NoisyGD
 
 
@@ -206,10 +206,6 @@ def test_the_rank_of_independent_columns_is_their_number(n_columns):
     coef = np.random.default_rng(0).normal(size=features.n_features_out)
     spread = PublicSpread.of(features, coef, 1.0)
     assert spread.rank == pytest.approx(n_columns, rel=0.2)
-
-
-def test_features_without_bounds_have_no_public_rows():
-    assert PublicSpread.of(None, np.ones(3), 1.0) is None
 
 
 def test_several_classes_keep_the_link_of_the_loss_where_the_norm_says_nothing():
