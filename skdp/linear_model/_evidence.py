@@ -254,7 +254,7 @@ def _excess(facts: Facts, null_weight: np.ndarray, norm: _Norm) -> float:
     return float(excess / np.sqrt(norm.log_variance[best, 0]))
 
 
-def _followed(facts: Facts) -> tuple[Posterior, float, float]:
+def _found(facts: Facts) -> tuple[Posterior, float, float]:
     """Return the posterior; power and excess for rows with the first of the mean shares."""
     parts, seen = [], []
     for rows in _geometries(facts):
@@ -318,8 +318,8 @@ class Evidence:
 
     @cached_property
     def _found(self) -> tuple[Posterior, float, float]:
-        found, power, excess = _followed(self.facts)
-        every = [found, *(_followed(facts)[0] for facts in self.others)]
+        found, power, excess = _found(self.facts)
+        every = [found, *(_found(facts)[0] for facts in self.others)]
         pooled = Posterior(*(np.concatenate(columns) for columns in zip(*every, strict=True)))
         return pooled._replace(weight=pooled.weight / len(every)), power, excess
 
