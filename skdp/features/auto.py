@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,6 +23,7 @@ __all__ = ["AutoFeatures", "AutoMap"]
 # Chosen by experiment (benchmarks/bench_tabular_rule.py); no guarantee rests on them.
 _FEWEST_FOR_CURVES = 20.0
 _FEWEST_FOR_INTERACTIONS = 300.0
+_FEWEST_FOR_PRODUCTS, _MOST_PRODUCTS = 1.5, 1000  # n·μ/k for each product of two categories
 
 
 class AutoFeatures(BaseEstimator):
@@ -39,6 +41,9 @@ class AutoFeatures(BaseEstimator):
     300 and more    `FeatureMixture` with `RandomFourierFeatures`, unless more than a third
                     of the columns are categorical
     =============== ====================================================================
+
+    If all columns are categorical, the products of their categories are features as well, if there
+    are at most x/1.5 and at most 1000: `AdditiveFeatures` with ``interactions="pairs"``.
 
     If n is private and there is no `n_samples_hint`, the model estimates n with 1 % of μ² first.
 
@@ -86,7 +91,7 @@ class AutoFeatures(BaseEstimator):
         self.transformation = transformation
 
     def choice(
-        self, *, signal: float, n_columns: int, n_categorical: int = 0
+        self, *, signal: float, n_columns: int, n_categorical: int = 0, n_products: int = 0
     ) -> AdditiveFeatures | FeatureMixture:
         """Return the features for a number of records and an amount of noise.
 
@@ -98,6 +103,9 @@ class AutoFeatures(BaseEstimator):
             *Public.* Number of columns of the table.
         n_categorical : int, default 0
             *Public.* Number of categorical columns.
+        n_products : int, default 0
+            *Public.* Number of products of a category of one column and one of another, if all
+            columns are categorical; otherwise 0.
 
         Returns
         -------
@@ -105,6 +113,8 @@ class AutoFeatures(BaseEstimator):
             With the parameters of this object.
         """
         given, per_column = self.get_params(), signal / n_columns
+        if 0 < n_products <= min(_MOST_PRODUCTS, signal / _FEWEST_FOR_PRODUCTS):
+            return AdditiveFeatures(interactions="pairs", **given)
         if per_column < _FEWEST_FOR_CURVES:
             return AdditiveFeatures(linear_share=1.0, **given)
         curves = AdditiveFeatures(**given)
@@ -155,7 +165,17 @@ class AutoMap:
     def limits(self) -> tuple[float, ...]:
         """The signals from which on the next choice is made."""
         n_columns = self.facts.n_columns
-        return _FEWEST_FOR_CURVES * n_columns, _FEWEST_FOR_INTERACTIONS * n_columns
+        of_columns = _FEWEST_FOR_CURVES * n_columns, _FEWEST_FOR_INTERACTIONS * n_columns
+        of_products = (_FEWEST_FOR_PRODUCTS * self._n_products,) if self._n_products else ()
+        return tuple(sorted(of_columns + of_products))
+
+    @property
+    def _n_products(self) -> int:
+        """Products of categories, 0 if there are numbers."""
+        if self.facts.numbers.size:
+            return 0
+        sizes = (values.size for values in self.facts.categories.values())
+        return sum(one * other for one, other in combinations(sizes, 2))
 
     def coded(self, X: MatrixLike, names: Sequence[Hashable] = ()) -> np.ndarray:
         """Return the table as numbers, row by row; see `TableFacts.coded`."""
@@ -165,6 +185,9 @@ class AutoMap:
         """Return the features for a signal, as a transformer and as a lazy map."""
         n_columns, n_categorical = self.facts.n_columns, len(self.facts.categories)
         chosen = self.features.choice(
-            signal=signal, n_columns=n_columns, n_categorical=n_categorical
+            signal=signal,
+            n_columns=n_columns,
+            n_categorical=n_categorical,
+            n_products=self._n_products,
         )
         return chosen, chosen.feature_map(n_columns, self.facts.names)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.losses.base import ResidualLoss
+from skdp.losses.base import LossFamily, ResidualLoss
 from skdp.support.validation import check_size, make_plain
 
 __all__ = ["HuberLoss", "SquaredLoss"]
 
-_NOISE_SCALE = 0.16  # of targets in [−1, 1]; found on public data
+# Found on public data.
+_NOISE_SCALE = 0.16  # of targets in [−1, 1]
+_LEAST_SHARE = 0.5  # of it, between these signals
+_NO_SIGNAL, _FULL_SIGNAL = 7.0, 40.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class HuberLoss(ResidualLoss):
 
 
 @dataclass(frozen=True)
-class SquaredLoss(HuberLoss):
+class SquaredLoss(HuberLoss, LossFamily):
     """Half the squared residual, for targets that a solver may clip to [−1, 1].
 
     The square has no Lipschitz constant. Gradient-based solvers clip its derivative to ±h, which
@@ -59,6 +62,15 @@ class SquaredLoss(HuberLoss):
     ----------
     threshold : float
         *Public.* h > 0.
+    noise_scale : float
+        *Public.* Noise in a score at the end of a run, until it is adapted: less for a low
+        signal, where a long run learns more noise than signal. For an even lower one, a short run
+        would not even reach the mean.
     """
 
     threshold: float = 0.25
+    noise_scale: float = _NOISE_SCALE
+
+    def adapted(self, signal: float) -> SquaredLoss:
+        share = max(min(1.0, signal / _FULL_SIGNAL), _NO_SIGNAL / max(signal, _NO_SIGNAL))
+        return replace(self, noise_scale=max(_LEAST_SHARE, share) * _NOISE_SCALE)

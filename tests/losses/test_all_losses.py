@@ -27,6 +27,7 @@ from skdp.losses import (
     SmoothedHingeLoss,
     SquaredLoss,
     WeightedLoss,
+    adapted,
     weighted_targets,
 )
 
@@ -350,3 +351,12 @@ def test_the_least_curvature_is_that_of_the_worse_end():
     assert HuberLoss(2.0).least_curvature(y, z, radius) == 1.0
     assert SmoothedHingeLoss(4.0).least_curvature(y, -z, radius) == 0.25
     assert SmoothedHingeLoss(0.01).least_curvature(y, y, 0.0 * radius) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("signal", "wanted"), [(0.0, 0.16), (16.0, 0.08), (30.0, 0.12), (1e9, 0.16)]
+)
+def test_runs_on_targets_are_short_for_a_low_signal(signal, wanted):
+    once = adapted(SquaredLoss(), signal)
+    assert once.noise_scale == pytest.approx(wanted)
+    assert adapted(once, signal) == once

@@ -53,6 +53,25 @@ def test_tables_of_categories_get_no_interactions():
     assert kind(model.fit(X, X[:, 0])) == "curves"
 
 
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_tables_of_few_categories_get_products(neighboring):
+    """24 products need 36 of n·μ/k; the count has a standard deviation of 10/μ = 14 rows."""
+    X = np.random.default_rng(0).integers(0, 2, size=(4000, 4))
+    y = X[:, 0] ^ X[:, 1]
+    terms = {"epsilon": 3.0, "neighboring": neighboring, "categories": [0, 1]}
+    model = DPTabularClassifier(**terms).fit(X, y)
+    assert model.features_.interactions == "pairs"
+    assert model.score(X, y) > 0.9
+    few = 20 if neighboring == "replace_one" else 10
+    assert kind(DPTabularClassifier(**terms, n_samples_hint=few).fit(X[:few], y[:few])) == "lines"
+
+
+def test_many_products_are_no_features():
+    features = AutoFeatures(categories=[0, 1])
+    choice = features.choice(signal=np.inf, n_columns=30, n_categorical=30, n_products=1740)
+    assert choice.interactions is None
+
+
 def test_public_choices_never_depend_on_values():
     X, y = table(2000)
     models = [DPTabularClassifier(**BOX).fit(rows, y) for rows in (X, np.zeros_like(X))]
