@@ -14,7 +14,7 @@ __all__ = ["HuberLoss", "SquaredLoss"]
 # Found on public data.
 _NOISE_SCALE = 0.16  # of targets in [−1, 1]
 _LEAST_SHARE = 0.5  # of it, between these signals
-_NO_SIGNAL, _FULL_SIGNAL = 7.0, 40.0
+_NO_SIGNAL, _FULL_SIGNAL = 7.0, 30.0
 
 
 @dataclass(frozen=True)

@@ -354,7 +354,7 @@ def test_the_least_curvature_is_that_of_the_worse_end():
 
 
 @pytest.mark.parametrize(
-    ("signal", "wanted"), [(0.0, 0.16), (16.0, 0.08), (30.0, 0.12), (1e9, 0.16)]
+    ("signal", "wanted"), [(0.0, 0.16), (14.5, 0.08), (22.5, 0.12), (30.0, 0.16), (1e9, 0.16)]
 )
 def test_runs_on_targets_are_short_for_a_low_signal(signal, wanted):
     once = adapted(SquaredLoss(), signal)
