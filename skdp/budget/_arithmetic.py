@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from skdp.budget.recorded_event import recorded_event
 from skdp.ledger.release import Release
-from skdp.privacy import event_from_dict
 
 __all__ = ["NOT_STATED", "arithmetic_of"]
 
@@ -58,10 +58,8 @@ def arithmetic_of(release: Release) -> str:
 
 def _is_approximate(release: Release) -> bool:
     """Return whether the event is of a sampler with an approximate distribution."""
-    try:
-        return event_from_dict(release.event).ideal()[1] > 0.0
-    except ValueError:  # the event is of another library or version
-        return False
+    event = recorded_event(release.event)
+    return event is not None and event.ideal()[1] > 0.0
 
 
 def _names(parts: tuple[str, ...], theorem: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from itertools import islice
 
 from skdp.budget.filters import FILTERS, Amount, Filter
 from skdp.ledger.fractions import Amounts, decimal, minus
@@ -13,9 +12,11 @@ from skdp.ledger.totals import Totals
 from skdp.privacy import Composition, Neighboring, NonPrivateEvent, event_from_dict
 from skdp.support.digits import at_most
 
-__all__ = ["shortfall"]
+__all__ = ["MOST_ROWS", "shortfall"]
 
-_MOST_ROWS = 5_000  # a longer ledger is not added up again for a message
+MOST_ROWS = 500
+"""A longer ledger is not read again for a message."""
+
 _MUCH_MORE, _MOST_NAMED = 1.25, 3
 _COMPARABLE = ("gdp", "basic", "zcdp")
 
@@ -25,11 +26,12 @@ def shortfall(
     account: str,
     wanted: Release,
     before: Totals,
-    earlier: Iterable[Release],
+    rows: list[Release],
 ) -> str:
     """Return the cost and the rest, and a composition that would admit the release.
 
-    The release is quoted at its own δ, and as the budget counts it.
+    The release is quoted at its own δ, and as the budget counts it. `rows` are the earlier
+    releases, none if there are too many.
     """
     owner = f"the share {account!r}" if account else "the budget"
     if rule.parts_differ(before, wanted.part):
@@ -39,13 +41,14 @@ def shortfall(
     own = f"epsilon={wanted.epsilon:.6g} at delta={wanted.delta:.6g}"
     counted = f"epsilon={asked.epsilon:.6g} at delta={asked.delta:.6g}"
     here = "" if counted == own else f" counted here as {counted},"
-    rows = [*islice(earlier, _MOST_ROWS)]
+    known = bool(rows) or not any(sums)
+    hint = _hint(rule, [*rows, wanted]) if known else ""
     return (
         f"{wanted.label} costs {own},{here} but {owner} of "
         f"epsilon={rule.epsilon:g}, delta={rule.delta:g} has only "
         f"epsilon={at_most(left.epsilon):g} at delta={at_most(left.delta):g} left for one more "
         f"release ({_sides(rule, wanted, sums)})."
-        f"{_counted_at_more(rule, sums, rows)}{_hint(rule, [*rows, wanted])}"
+        f"{_counted_at_more(rule, sums, rows)}{hint}"
     )
 
 
@@ -93,7 +96,7 @@ def _sides(rule: Filter, wanted: Release, before: Amounts) -> str:
 
 
 def _hint(rule: Filter, releases: list[Release]) -> str:
-    if rule.delta == 0.0 or len(releases) > _MOST_ROWS:
+    if rule.delta == 0.0:
         return ""
     ideal, tv = event_from_dict(releases[-1].event).ideal()
     if any(isinstance(leaf, NonPrivateEvent) for leaf, _ in ideal.leaves()):

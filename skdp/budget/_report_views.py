@@ -10,8 +10,8 @@ from html import escape
 from typing import Any
 from unicodedata import category
 
+from skdp.budget.recorded_event import recorded_event
 from skdp.ledger.release import number
-from skdp.privacy import event_from_dict
 from skdp.support.digits import at_least
 
 __all__ = ["FORMATS"]
@@ -84,7 +84,7 @@ td {{ overflow-wrap: break-word; }}
 def _sections(data: dict[str, Any]) -> Iterator[Section]:
     yield _protected(data["protected"])
     yield _ceiling(data["ceiling"], data["meter"])
-    yield _releases(data["releases"], data.get("head"))
+    yield _releases(data["releases"], data["notices"], data.get("head"))
     yield Section("What is not protected", [*data["not_protected"], *_findings(data["checked"])])
     hazards = [[row["hazard"], row["skdp"], row["you"]] for row in data["hazards"]]
     head = ["hazard (NIST SP 800-226)", "provided by skdp", "left to you"]
@@ -146,12 +146,12 @@ def _of_meter(meter: dict[str, Any]) -> str:
     )
 
 
-def _releases(rows: list[dict[str, Any]], head: str | None) -> Section:
+def _releases(rows: list[dict[str, Any]], notices: list[str], head: str | None) -> Section:
     names = [name for name in _COLUMNS if any(name in row for row in rows)]
     table = [[_COLUMNS[name] for name in names]]
     table += [[_cell(name, row[name]) for name in names] for row in rows]
     covers = "Head of the ledger, which covers its terms and every release"
-    lines = [] if head is None else [f"{covers}: {head}"]
+    lines = [*notices, *([] if head is None else [f"{covers}: {head}"])]
     if not rows:
         return Section("Releases", ["None so far.", *lines])
     return Section("Releases", lines, table)
@@ -159,7 +159,9 @@ def _releases(rows: list[dict[str, Any]], head: str | None) -> Section:
 
 _COLUMNS = {
     "number": "no.",
+    "releases": "releases",
     "time": "time (UTC)",
+    "last_time": "last",
     "label": "label",
     "account": "share",
     "part": "part",
@@ -172,6 +174,7 @@ _COLUMNS = {
     "version": "skdp",
     "tag": "tag",
     "process": "process",
+    "role": "role",
 }
 
 
@@ -181,16 +184,15 @@ def _cell(name: str, value: Any) -> str:
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     if name == "part" and value is None:
         return "all"
-    if name == "time":
+    if name in ("time", "last_time"):
         return str(value)[:19].replace("T", " ")
     return _number(value)
 
 
 def _event_text(data: dict[str, Any]) -> str:
-    try:
-        leaves = [*event_from_dict(data).leaves()]
-    except ValueError:  # an event of another library or version
+    if (event := recorded_event(data)) is None:
         return str(data)
+    leaves = [*event.leaves()]
     texts = (f"{count} × {leaf!r}" if count > 1 else repr(leaf) for leaf, count in leaves)
     return _DECIMALS.sub(lambda found: f"{float(found[0]):.4g}", " + ".join(texts))
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from json import loads
 from os import PathLike
 
+from skdp.budget.cost import priced_release
+from skdp.budget.existing_ledger import ledger_at, terms_at
 from skdp.budget.filters import rule_of
 from skdp.budget.handle import BudgetHandle
 from skdp.budget.json_export import import_json
 from skdp.budget.share import BudgetShare
-from skdp.exceptions import WeakPrivacyWarning
+from skdp.exceptions import BudgetClosedError, WeakPrivacyWarning
 from skdp.ledger.files import TemporaryFolder, place_of, whole_or_absent
+from skdp.ledger.storage import TIMEOUT
 from skdp.ledger.store import Ledger
-from skdp.privacy import GaussianCurve, Neighboring, Unit
+from skdp.privacy import GaussianCurve, Neighboring, PrivacyGuarantee, Unit
 from skdp.privacy.risk import gaussian_mu_for
 from skdp.support.callers import caller_outside
 from skdp.support.rounding import ROOT, down
-from skdp.support.validation import check_choice, check_real
+from skdp.support.validation import check_choice, check_count, check_real
 
 __all__ = ["LARGE_DELTA", "PrivacyBudget"]
 
@@ -68,14 +69,19 @@ class PrivacyBudget(BudgetHandle):
         *Public.* With ``"gdp"`` and no reserves, whether the Gaussian limit also holds for the
         first release. The guarantee is then the trade-off function of one Gaussian release, as in
         `from_risk`.
+    timeout : float
+        *Public.* Seconds that a spend may wait for other spenders, for a server that is full, or
+        for one that does not answer.
+    at_least : str or None
+        *Public.* An earlier `head` that the ledger must extend.
 
     Raises
     ------
     ValueError
         If a parameter is out of range, or `path` holds a ledger made with other parameters.
     BudgetClosedError
-        If `path` holds another file or a damaged ledger, or file locks have no effect there.
-        Nothing is written.
+        If `path` holds another file, a damaged ledger, a copy of a ledger, or a ledger that does
+        not extend `at_least`; or if file locks have no effect there. Nothing is written.
 
     Notes
     -----
@@ -108,6 +114,8 @@ class PrivacyBudget(BudgetHandle):
         slack: float | None = None,
         tv: float = 0.0,
         strict: bool = False,
+        timeout: float = TIMEOUT,
+        at_least: str | None = None,
     ) -> None:
         rule = rule_of(composition, epsilon, delta, slack=slack, tv=tv, strict=strict)
         if not strict:  # its guarantee is one of Gaussian DP, at every δ
@@ -118,17 +126,137 @@ class PrivacyBudget(BudgetHandle):
         if path is None:
             self._folder = TemporaryFolder()  # lives as long as self
             path = self._folder.ledger
-        terms = rule.stored_terms(self._neighboring, self._unit)
-        is_temporary = self._folder is not None
-        costs = rule.costs, rule.nothing
-        self._ledger = Ledger(place_of(path), terms, *costs, is_temporary=is_temporary)
+        self._ledger = Ledger(
+            place_of(path),
+            rule.stored_terms(self._neighboring, self._unit),
+            rule,
+            is_temporary=self._folder is not None,
+            timeout=check_real("timeout", timeout, low=0.0),
+        )
         self._ledger.create()
-        self._filter = replace(rule, orders=tuple(loads(str(self._ledger.terms["orders"]))))
+        self._filter = self._ledger.rules
+        if at_least is not None and not self._ledger.has_passed(at_least):
+            raise BudgetClosedError(
+                f"The ledger {self._ledger.path} does not contain everything that the head "
+                f"{at_least!r} covers, so it is another ledger or an older copy."
+            )
 
     def share(
         self, *, epsilon: float, delta: float | None = None, name: str = "share"
     ) -> BudgetShare:
         return BudgetShare(self, epsilon=epsilon, delta=delta, name=name)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | PathLike[str],
+        *,
+        timeout: float = TIMEOUT,
+        at_least: str | None = None,
+    ) -> PrivacyBudget:
+        """Open an existing ledger with its own terms, for example to check or show it.
+
+        A ledger of an older format is migrated: its entries and heads stay the same.
+
+        Parameters
+        ----------
+        path : path-like or str
+            *Public.* The ledger, as in `PrivacyBudget`.
+        timeout : float
+            *Public.* As in `PrivacyBudget`.
+        at_least : str or None
+            *Public.* As in `PrivacyBudget`.
+
+        Returns
+        -------
+        PrivacyBudget
+            A handle on the ledger.
+
+        Raises
+        ------
+        BudgetClosedError
+            As in `PrivacyBudget`, or if there is no ledger.
+        """
+        terms = terms_at(place_of(path))
+        return cls(**terms, path=path, timeout=timeout, at_least=at_least)
+
+    @classmethod
+    def adopt(cls, path: str | PathLike[str], *, reason: str) -> PrivacyBudget:
+        """Let a copy of a ledger take its place: a copied file, a restored backup or dump.
+
+        Otherwise a copy is not opened, because two copies are two budgets for the same data. The
+        other copy is closed if it is still at its place and this user may write to it. If it is
+        not reachable, you promise that nobody spends from it. The ledger records the adoption,
+        and reports show it with the `reason`.
+
+        Parameters
+        ----------
+        path : path-like or str
+            *Public.* The copy. On a server only its owner can adopt it.
+        reason : str
+            *Public.* Why, for example "restored from the backup of 3 May".
+
+        Returns
+        -------
+        PrivacyBudget
+            A handle on the ledger. Earlier handles on the path must be made again.
+
+        Raises
+        ------
+        ValueError
+            If the ledger is not a copy, or the reason is empty.
+        BudgetClosedError
+            As in `PrivacyBudget`.
+        """
+        ledger = ledger_at(place_of(path))
+        ledger.adopt(_stated(reason))
+        return cls.open(path)
+
+    @classmethod
+    def quarantine(
+        cls,
+        path: str | PathLike[str],
+        number: int,
+        *,
+        reason: str,
+        guarantee: PrivacyGuarantee | None = None,
+        delta: float = 0.0,
+    ) -> PrivacyBudget:
+        """Go on with a ledger in which one entry cannot be read.
+
+        Parameters
+        ----------
+        path : path-like or str
+            *Public.* The ledger. On a server only its owner can do this.
+        number : int
+            *Public.* Number of the entry, as the error of `PrivacyBudget` says.
+        reason : str
+            *Public.* Why, for the report.
+        guarantee : PrivacyGuarantee or None
+            *Public.* What the entry counts as. ``None``: all that its account, or the whole budget
+            if no account is known, could still spend when it was appended.
+        delta : float
+            *Public.* The δ at which basic composition quotes `guarantee`.
+
+        Returns
+        -------
+        PrivacyBudget
+            A handle on the ledger.
+
+        Raises
+        ------
+        ValueError
+            If the entry can be read or does not exist, or the reason is empty.
+        BudgetClosedError
+            As in `PrivacyBudget`.
+        """
+        ledger = ledger_at(place_of(path))
+        cost = None
+        if guarantee is not None:
+            facts = ledger.rules.facts(guarantee.event, guarantee.neighboring, lambda: 0.0)
+            cost = ledger.rules.costs(priced_release(guarantee, delta, "quarantine", **facts))
+        ledger.quarantine(check_count("number", number), _stated(reason), cost)
+        return cls.open(path)
 
     @classmethod
     def from_risk(
@@ -234,12 +362,18 @@ class PrivacyBudget(BudgetHandle):
             path = folder.ledger
         with whole_or_absent(path) as draft:
             terms = export.rule.stored_terms(export.neighboring, export.unit)
-            ledger = Ledger(draft, terms, export.rule.costs, export.rule.nothing)
-            ledger.create_from(export.releases, export.shares)
+            ledger = Ledger(draft, terms, export.rule)
+            ledger.create_from(export.entries, export.shares, place_of(path))
         relation = {"neighboring": export.neighboring, "unit": export.unit}
         budget = cls(**export.rule.terms | relation, path=path)
         budget._folder = folder
         return budget
+
+
+def _stated(reason: str) -> str:
+    if not (isinstance(reason, str) and reason.strip()):
+        raise ValueError(f"reason must be a sentence for the report, got {reason!r}.")
+    return reason
 
 
 def _warn_of_delta(delta: float) -> None:

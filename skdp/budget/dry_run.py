@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
-from skdp.ledger.chain import Head, head_of
-from skdp.ledger.release import Release
+from skdp.ledger.chain import Entry, Head, first_head, next_hash
+from skdp.ledger.costs import Account
+from skdp.ledger.fractions import Amounts
+from skdp.ledger.release import Release, content_of
 from skdp.ledger.store import Ledger, SpendRequest
-from skdp.ledger.totals import Totals, accounts_of, all_totals
+from skdp.ledger.tables import Group
+from skdp.ledger.totals import EVERY, PEAK, Totals, accounts_of, scope_of
 from skdp.privacy import Neighboring
 
 __all__ = ["DryRun", "Spender", "StandIns"]
@@ -35,27 +38,23 @@ Handle = TypeVar("Handle", bound=Spender)
 class DryRun(Ledger):
     """A ledger that checks and remembers releases, but writes nothing.
 
-    It copies the terms of `like`, and its releases if they have `begun`. It has no connection to
-    that ledger, so no copy ever spends from there. If it `reads`, a fit goes on after its spend and
-    reads its rows, which must be synthetic.
+    It copies the terms of `like`, and goes on from its sums if they have `begun`. It only reads
+    from that ledger. If it `reads`, a fit goes on after its spend and reads its rows, which must be
+    synthetic.
     """
 
     def __init__(self, like: Ledger, *, reads: bool = False, begun: bool = True) -> None:
-        self.terms, self.cost, self.nothing = dict(like.terms), like.cost, like.nothing
+        self.terms, self.rules = dict(like.terms), like.rules
         self.identity, self.reads = like.identity, reads
-        self._releases: list[Release] = like.releases() if begun else []
-        self._n_before = len(self._releases)
-        self._sums = all_totals(self._releases, self.cost)
+        self.planned: list[Release] = []
+        """The releases that would have been spent."""
+        self._like = like if begun else None
+        self._sums: dict[str, Totals] = {}
         self._is_over = False
 
     def end(self) -> None:
         """Reject further spends: a kept handle would release without spending."""
         self._is_over = True
-
-    @property
-    def planned(self) -> list[Release]:
-        """The releases that would have been spent."""
-        return self._releases[self._n_before :]
 
     def handle(self, budget: Handle, **changed: object) -> Handle:
         """Return a copy of a budget or a share that spends from this ledger."""
@@ -73,26 +72,52 @@ class DryRun(Ledger):
         """Check a release and remember it; nothing is committed."""
         if self._is_over:
             raise ValueError("The dry run is over. Pass the budget itself to spend from it.")
-        before = {name: self.totals(name) for name in accounts_of(release.account)}
-        check(SpendRequest(release, before, len(self._releases)))
-        self._releases.append(release)
-        for account in before:
-            self._sums.setdefault(account, Totals()).add(release.part, self.cost(release))
+        accounts = [*accounts_of(release.account)]
+        before = {name: self.totals(name, release.part) for name in accounts}
+        check(SpendRequest(release, before, self.head().number))
+        self.remember(release)
+
+    def remember(self, release: Release) -> None:
+        """Remember a release without a check."""
+        self.planned.append(release)
+        for account in accounts_of(release.account):
+            self.totals(account, release.part).add(release.part, self.cost(release))
 
     def releases(self, collect: Callable[[Iterator[Release]], Any] = list) -> Any:
-        return collect(iter(self._releases))
+        earlier = [] if self._like is None else self._like.releases()
+        return collect(iter([*earlier, *self.planned]))
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
-        return self._sums.get(account, Totals())
+        """Return the sums of an account; those before the dry run are read once."""
+        known = self._sums.setdefault(account, Totals())
+        wanted = {EVERY, PEAK, scope_of(part)}
+        if self._like is not None and not wanted <= known.scopes.keys():
+            scopes = self._like.totals(account, part).scopes
+            known.scopes = dict.fromkeys(wanted, self.nothing) | scopes | known.scopes
+        return known
 
     def scopes(self, account: str = "") -> set[str]:
-        return {*self.totals(account).scopes}
+        earlier = set() if self._like is None else self._like.scopes(account)
+        own = self._sums.get(account, Totals()).scopes
+        return earlier | {scope for scope, sums in own.items() if any(sums)}
+
+    def groups(self, *, of_releases: bool) -> list[Group]:
+        earlier = [] if self._like is None else self._like.groups(of_releases=of_releases)
+        planned = self.planned if of_releases else []
+        return earlier + [Group(_entry(one), one.time, 1) for one in planned]
 
     def head(self) -> Head:
-        return head_of(self.terms, self._releases)
+        number, last = first_head(self.terms) if self._like is None else self._like.head()
+        for release in self.planned:
+            number, last = number + 1, next_hash(last, *_entry(release)[1:4])
+        return Head(number, last)
 
-    def open_account(self, name: str, epsilon: float, delta: float) -> None:
+    def open_account(self, account: Account, limits: Amounts) -> None:
         """Accept every share."""
+
+
+def _entry(release: Release) -> Entry:
+    return Entry(0, release.time, content_of(release), "{}")
 
 
 class StandIns(dict[int, object]):

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 from skdp.accounting import gdp_mu
-from skdp.budget._messages import shortfall
+from skdp.budget._messages import MOST_ROWS, shortfall
 from skdp.budget.cost import priced_release
 from skdp.budget.dry_run import DryRun
 from skdp.budget.filters import Amount, rule_of
@@ -49,11 +49,13 @@ class _RefusedError(BudgetExceededError):
         self.handle, self.request = handle, request
 
     def message(self) -> str:
+        if self.request.number > MOST_ROWS:
+            return self._message_after(())
         return str(self.handle._ledger.releases(self._message_after))
 
     def _message_after(self, releases: Iterable[Release]) -> str:
         handle, wanted = self.handle, self.request.release
-        earlier = filter(handle._owns, islice(releases, self.request.number))
+        earlier = [*filter(handle._owns, islice(releases, self.request.number))]
         before = self.request.before[handle._account]
         return shortfall(handle._filter, handle._account, wanted, before, earlier)
 
@@ -181,6 +183,8 @@ class BudgetHandle(LedgerReader):
             If a parameter is out of range, or the release has another neighboring relation or unit
             than the budget. Nothing is recorded.
         """
+        if epsilon is not None:
+            epsilon = check_real("epsilon", epsilon, low=0.0, closed="[]")
         name = name or self._release_name or "release"
         self._check_relation(guarantee, name)
         part = self._partition if partition is None else check_partition(partition)

@@ -55,7 +55,7 @@ class Price(DryRun):
                 super().append(release, check)
             except BudgetExceededError:
                 self.admitted = False
-                self._releases.append(release)
+                self.remember(release)
 
     def __getstate__(self) -> NoReturn:
         raise ValueError(_OTHER_PROCESS)

@@ -13,8 +13,7 @@ from skdp.budget._repr import as_html, as_text, show
 from skdp.budget.dry_run import StandIns
 from skdp.budget.filters import Amount, Filter
 from skdp.budget.json_export import export_json
-from skdp.budget.report import report_data
-from skdp.ledger.chain import head_of
+from skdp.budget.report import readable, report_data
 from skdp.ledger.release import Release
 from skdp.ledger.store import Ledger
 from skdp.privacy import Neighboring, PrivacyCurve, Unit
@@ -134,11 +133,8 @@ class LedgerReader(ABC):
         bool
             False if a release or the terms were changed or removed.
         """
-        releases = self._ledger.releases()
-        number = head.partition("-")[0]
-        if not number.isdecimal() or int(number) > len(releases):
-            return False
-        return head == str(head_of(self._ledger.terms, releases[: int(number)]))
+        self._ledger.verify()
+        return self._ledger.has_passed(head)
 
     def report(
         self,
@@ -180,15 +176,18 @@ class LedgerReader(ABC):
             If the ledger is gone, replaced or damaged.
         """
         check_choice("format", format, FORMATS)
-        releases = self._ledger.releases()
+        notices = [one.first for one in self._ledger.groups(of_releases=False)]
+        groups = readable(self._ledger.groups(of_releases=True), notices)
         data = report_data(
             self._filter,
             self._neighboring,
             self._unit,
             owner=self._account,
             outer=None if self._parent is None else self._chain()[-1]._filter,
-            releases=filter(self._owns, releases),
-            head=str(head_of(self._ledger.terms, releases)),
+            groups=[one for one in groups if self._owns(one.release)],
+            totals=self._ledger.totals(self._account),
+            notices=notices,
+            head=self.head,
             audience=audience,
             about=about,
             checked=checked,
@@ -203,11 +202,38 @@ class LedgerReader(ABC):
         str
             Format number, terms, shares, releases and head.
         """
-        ledger, releases = (
-            self._ledger,
-            self._ledger.releases(),
-        )  # before accounts(): then no release has an unknown share
-        return export_json(ledger.terms, ledger.accounts(), releases)
+        ledger = self._ledger
+        entries = ledger.entries()  # before accounts(): then no release has an unknown share
+        return export_json(ledger.terms, ledger.accounts(), entries)
+
+    def verify(self) -> str:
+        """Check every entry of the ledger: hashes, sums, groups, terms.
+
+        Opening checks all entries the first time that a process opens the ledger, and every
+        hundredth time, otherwise only those since.
+
+        Returns
+        -------
+        str
+            The `head`.
+
+        Raises
+        ------
+        BudgetClosedError
+            If an entry was changed or removed, or sums do not match; with the number of the first.
+        """
+        return str(self._ledger.verify())
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return all entries of the ledger, oldest first: releases, adoptions, quarantines.
+
+        Returns
+        -------
+        list of dict
+            The number, hash and time of each entry, who made it (`role`), what it is (`entry`), and
+            its other fields.
+        """
+        return [entry.as_row() for entry in self._ledger.entries()]
 
     def _totals(self, part: str | None = None) -> Any:
         return self._ledger.totals(self._account, part).worst(self._filter.nothing, part)

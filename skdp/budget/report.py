@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from skdp.budget._arithmetic import NOT_STATED, arithmetic_of
 from skdp.budget.filters import Amount, Filter
+from skdp.budget.recorded_event import recorded_event
+from skdp.ledger.chain import Entry
 from skdp.ledger.release import VERSION, Release, finite
+from skdp.ledger.tables import Group
 from skdp.ledger.totals import Totals
 from skdp.privacy import (
     AttackRisk,
@@ -18,15 +22,16 @@ from skdp.privacy import (
     NonPrivateEvent,
     PrivacyCurve,
     Unit,
-    event_from_dict,
 )
 from skdp.privacy.events.pure import ApproxDPCurve
 from skdp.support.validation import check_choice
 
-__all__ = ["AUDIENCES", "report_data"]
+__all__ = ["AUDIENCES", "EqualReleases", "readable", "report_data"]
 
 AUDIENCES = ("public", "internal")
-_INTERNAL = ("tag", "account", "process")  # fields of a release that the public does not see
+_OF_ENTRY = ("tag", "process", "role")  # fields that equal releases need not share
+_INTERNAL = (*_OF_ENTRY, "account")  # fields of a release that the public does not see
+_SEVERAL = "several"
 _ABOUT = {
     "deployment": "name of the deployment",
     "curator": "data curator",
@@ -103,6 +108,39 @@ _HAZARDS = (
 )
 
 
+class EqualReleases(NamedTuple):
+    """Releases that differ in their times at most: one of them, and how many there are.
+
+    `first` is the number of the first entry.
+    """
+
+    release: Release
+    first: int
+    last_time: str
+    number: int
+
+
+def readable(groups: Iterable[Group], notices: Iterable[Entry]) -> list[EqualReleases]:
+    """Return the groups but quarantined entries."""
+    others = [json.loads(one.content) for one in notices]
+    skipped = {one["number"] for one in others if one["entry"] == "quarantine"}
+    return [
+        EqualReleases(one.first.release, one.first.number, one.last_time, one.number)
+        for one in groups
+        if one.first.number not in skipped
+    ]
+
+
+def _notice(entry: Entry) -> str:
+    data, what = json.loads(entry.content), f"Entry {entry.number}"
+    if data["entry"] == "quarantine":
+        counted = f"counted as all that was left, or as stated: {data['reason']}"
+        return f"{what}: release {data['number']} cannot be read and is {counted}."
+    if data["entry"] == "adoption":
+        return f"{what}: copy adopted, the other copy is {data['other']}: {data['reason']}."
+    return f"{what}: closed, because a copy was adopted: {data['reason']}."
+
+
 def report_data(
     rule: Filter,
     neighboring: Neighboring,
@@ -110,7 +148,9 @@ def report_data(
     *,
     owner: str,
     outer: Filter | None,
-    releases: Iterable[Release],
+    groups: Sequence[EqualReleases],
+    totals: Totals,
+    notices: Iterable[Entry],
     head: str,
     audience: str,
     about: Mapping[str, object] | None,
@@ -118,17 +158,17 @@ def report_data(
 ) -> dict[str, Any]:
     """Return the report as plain data; each number is a function of the ledger."""
     check_choice("audience", audience, AUDIENCES)
-    releases = list(releases)
-    rows = [_row(k, one, audience) for k, one in enumerate(releases, 1)]
-    totals = rule.summed(releases)
+    releases = [one.release for one in groups]
+    rows = [_row(one, audience) for one in groups]
     data = {
         "report": "skdp budget",
-        "version": 1,
+        "version": 2,
         "audience": audience,
         "protected": _protected(neighboring, unit),
         "ceiling": _ceiling(rule, totals, owner if audience == "internal" else "", outer),
-        "meter": _meter(rule, totals, len(releases)),
+        "meter": _meter(rule, totals, sum(one.number for one in groups)),
         "releases": rows,
+        "notices": [*map(_notice, notices)],
         **({"head": head} if audience == "internal" else {}),  # it hashes the hidden fields
         "not_protected": [*_UNPROTECTED],
         "checked": None if checked is None else [str(one) for one in checked],
@@ -194,11 +234,15 @@ def _risk(curve: PrivacyCurve, pair: Amount) -> dict[str, float]:
     return {name: min(risk, second[name]) for name, risk in first.items()}
 
 
-def _row(number: int, release: Release, audience: str) -> dict[str, Any]:
+def _row(group: EqualReleases, audience: str) -> dict[str, Any]:
+    release = group.release
     hidden = _INTERNAL if audience == "public" else ()
-    names = ("time", "label", "part", "epsilon", "delta", "event", *_INTERNAL)
+    names = ("label", "part", "epsilon", "delta", "event", *_INTERNAL)
     shown = {name: getattr(release, name) for name in names if name not in hidden}
-    return {"number": number} | shown | {
+    if group.number > 1:
+        shown |= {name: _SEVERAL for name in _OF_ENTRY if name in shown}
+    numbers = {"number": group.first, "releases": group.number}
+    return numbers | {"time": release.time, "last_time": group.last_time} | shown | {
         "theorem": release.theorem or NOT_STATED,
         "proof": _proof(release),
         "arithmetic": arithmetic_of(release),
@@ -208,10 +252,9 @@ def _row(number: int, release: Release, audience: str) -> dict[str, Any]:
 
 def _proof(release: Release) -> str:
     """Describe the proof that the ledger names."""
-    try:
-        event, tv = event_from_dict(release.event).ideal()
-    except ValueError:
+    if (recorded := recorded_event(release.event)) is None:
         return "unknown: an event of another library or version"
+    event, tv = recorded.ideal()
     if any(isinstance(leaf, NonPrivateEvent) for leaf, _ in event.leaves()):
         return "asymptotic: nothing is proved"
     if not release.theorem:
@@ -223,10 +266,13 @@ def _correctness(rows: list[dict[str, Any]]) -> str:
     """Count the releases with a theorem, and the releases by kind of noise."""
     if not rows:
         return "Nothing was released."
-    proved = sum(row["theorem"] != NOT_STATED for row in rows)
-    kinds = Counter(row["arithmetic"] for row in rows)
+    proved = sum(row["releases"] for row in rows if row["theorem"] != NOT_STATED)
+    kinds: Counter[str] = Counter()
+    for row in rows:
+        kinds[row["arithmetic"]] += row["releases"]
+    n_releases = kinds.total()
     noise = "; ".join(f"{count}: {kind}" for kind, count in sorted(kinds.items()))
-    return f"Releases: {len(rows)}. With a theorem: {proved}. By their noise: {noise}."
+    return f"Releases: {n_releases}. With a theorem: {proved}. By their noise: {noise}."
 
 
 def _deployment(
@@ -257,7 +303,6 @@ def _deployment(
 
 
 def _kinds(release: Release) -> set[str]:
-    try:
-        return {type(leaf).__name__ for leaf, _ in event_from_dict(release.event).leaves()}
-    except ValueError:
+    if (event := recorded_event(release.event)) is None:
         return {str(release.event.get("kind"))}
+    return {type(leaf).__name__ for leaf, _ in event.leaves()}

@@ -52,7 +52,8 @@ class BudgetShare(BudgetHandle):
         self._filter = parent._filter.share(name, epsilon, delta)
         name = check_text("name", name)
         self._account = f"{parent._account}/{name}".lstrip("/")
-        self._ledger.open_account(self._account, self.epsilon, self.delta)
+        account = self._account, self.epsilon, self.delta
+        self._ledger.open_account(account, self._filter.ceilings)
 
     def share(
         self, *, epsilon: float, delta: float | None = None, name: str = "share"

@@ -6,20 +6,22 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.fork_lock import close_before_fork, gate
+from skdp.ledger.fork_lock import gate
 
-__all__ = ["Connections", "clear_errors", "connect", "replaced", "uri_of"]
+__all__ = ["Connections", "clear_errors", "connect", "place_of_file", "replaced", "uri_of"]
 
-_WAIT_SECONDS = 60.0
 _SMALLEST = 512  # bytes of the smallest SQLite database
 _DURABLE = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON")
 _TEMPORARY = ("synchronous=OFF",)  # it is removed with its budget, so flushing is of no use
+
+T = TypeVar("T")
 
 
 class Connections:
@@ -29,36 +31,34 @@ class Connections:
     file is noticed before anything is read.
     """
 
-    def __init__(self, path: str, is_temporary: bool) -> None:
+    def __init__(self, path: str, is_temporary: bool, timeout: float) -> None:
         self.path = path
         self.is_temporary = is_temporary
+        self.timeout = timeout
         self._local = threading.local()
         self._own: weakref.WeakSet[_Session] = weakref.WeakSet()
         self._first_file: tuple[int, int] | None = None
 
-    def remember(self) -> None:
-        """Remember the file at the path; every use checks that it is still there."""
-        self._first_file = _file_of(_look_at(self.path))
-
-    @contextmanager
-    def use(self, *, to_write: bool = False) -> Iterator[sqlite3.Connection]:
-        """Lend this thread's connection, and check the file before and after."""
-        with gate:
-            session = self._session(to_write)
-            with clear_errors(self.path):
-                yield session.connection
-            if session.file != _file_of(_look_at(self.path)):
-                raise BudgetClosedError(
-                    f"The ledger {self.path} was replaced while it was in use. "
-                    "Spends in the meantime are in the old file."
-                )
-            session.check_companions()
+    def use(self, action: Callable[[Any], T], *, to_write: bool = False) -> T:
+        """Return `action` of this thread's connection; check the file before and after."""
+        return gate.run(partial(self._used, action, to_write))
 
     def close(self) -> None:
         """Close the connections of all threads; the next use opens new ones."""
-        with gate.alone():
-            for session in list(self._own):
-                session.close()
+        gate.alone(lambda: [session.close() for session in list(self._own)])
+
+    def _used(self, action: Callable[[Any], T], to_write: bool) -> T:
+        session = self._session(to_write)
+        with clear_errors(self.path):
+            session.heal()
+            result = action(session.connection)
+        if session.file != _file_of(_look_at(self.path)):
+            raise BudgetClosedError(
+                f"The ledger {self.path} was replaced while it was in use. "
+                "Spends in the meantime are in the old file."
+            )
+        session.check_companions()
+        return result
 
     def _session(self, to_write: bool) -> _Session:
         found = _look_at(self.path)
@@ -68,11 +68,11 @@ class Connections:
         self._first_file = self._first_file or file
         if file != self._first_file:
             raise replaced(self.path)
-        session = getattr(self._local, "session", None)
+        session: _Session | None = getattr(self._local, "session", None)
         if session is None or not session.is_usable():
-            session = self._local.session = _Session(self.path, file, self.is_temporary)
-            close_before_fork(session)
+            session = _Session(self.path, file, self.is_temporary, self.timeout)
             self._own.add(session)
+            self._local.session = session
         session.check_size(found.st_size)
         session.check_companions()
         return session
@@ -85,21 +85,34 @@ class _Session:
     and other processes would not see the locks of this connection.
     """
 
-    def __init__(self, path: str, file: tuple[int, int], is_temporary: bool) -> None:
+    def __init__(
+        self, path: str, file: tuple[int, int], is_temporary: bool, timeout: float
+    ) -> None:
         self.path = path
         self.file = file
-        self.process = os.getpid()
+        self.process, self.generation = os.getpid(), gate.generation
         self.size = 0
         mode = "rw" if os.access(path, os.W_OK) else "ro"
-        self.connection: Any = connect(path, mode, is_temporary)
+        self.connection: Any = connect(path, mode, is_temporary, timeout)
+        self._finalizer = weakref.finalize(self, gate.drop, self.connection, self.process)
+        self._finalizer.atexit = False
+        gate.own(self.connection)
         self.companions = _companions(path)
 
     def is_usable(self) -> bool:
-        if self.connection is not None and self.process != os.getpid():
+        """Return whether the connection is open: a fork closes it."""
+        if self.connection is None or self.generation != gate.generation:
+            return False
+        if self.process != os.getpid():
             raise BudgetClosedError(
                 f"The ledger {self.path} was opened by another process before a fork."
             )
-        return self.connection is not None
+        return True
+
+    def heal(self) -> None:
+        """Roll back the transaction that an interrupt may have left open."""
+        if self.connection.in_transaction and not gate.is_nested():
+            self.connection.execute("ROLLBACK")
 
     def check_size(self, size: int) -> None:
         if size < max(self.size, _SMALLEST):
@@ -118,19 +131,11 @@ class _Session:
             )
 
     def close(self) -> None:
-        connection, self.connection = self.connection, None
-        if connection is not None:
-            connection.close()
-
-    def __del__(self) -> None:
-        if os is None or gate is None:  # the interpreter clears modules when it shuts down
-            return
-        if getattr(self, "connection", None) is not None and self.process == os.getpid():
-            with gate.moment():  # a fork in the middle would leave SQLite's own locks held
-                self.close()
+        self.connection = None
+        self._finalizer()
 
 
-def connect(path: str, mode: str, is_temporary: bool) -> sqlite3.Connection:
+def connect(path: str, mode: str, is_temporary: bool, timeout: float) -> sqlite3.Connection:
     """Open the database at `path`; mode ``"ro"``, ``"rw"`` or ``"rwc"``.
 
     Each commit is copied from the log into the database at once, or with the next commit if a
@@ -142,7 +147,7 @@ def connect(path: str, mode: str, is_temporary: bool) -> sqlite3.Connection:
         connection = sqlite3.connect(
             uri_of(path, mode),
             uri=True,
-            timeout=_WAIT_SECONDS,
+            timeout=timeout,
             isolation_level=None,
             check_same_thread=False,
         )
@@ -177,6 +182,13 @@ def replaced(path: str) -> BudgetClosedError:
         f"The ledger {path} was edited, or replaced by another one or by an older copy. If it is "
         "whole, a new PrivacyBudget continues it."
     )
+
+
+def place_of_file(path: str) -> str:
+    """Return the volume and the inode of a file: a copy has others, wherever it is mounted."""
+    found = os.stat(path)
+    volume = os.statvfs(path).f_fsid if hasattr(os, "statvfs") else 0
+    return f"{volume or found.st_dev:x}/{found.st_ino:x}"
 
 
 def _look_at(path: str) -> os.stat_result:

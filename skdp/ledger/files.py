@@ -16,14 +16,13 @@ from skdp.exceptions import BudgetClosedError
 from skdp.ledger.connections import clear_errors
 from skdp.ledger.locks import creating
 from skdp.ledger.server.address import is_address
-from skdp.ledger.tables import FORMAT
+from skdp.ledger.tables import FORMAT, check_format
 
-__all__ = ["APPLICATION", "TemporaryFolder", "place_of", "refuse_foreign", "whole_or_absent"]
+__all__ = ["APPLICATION", "TemporaryFolder", "is_ledger", "place_of", "whole_or_absent"]
 
 APPLICATION = 0x736B6470
 """The ASCII codes of skdp, which SQLite keeps in the header of the file."""
 
-_FORMATS = (1, FORMAT)  # formats that can be opened; a file of format 1 is rewritten
 _HEADER = ("application_id", "user_version")
 
 
@@ -43,6 +42,11 @@ def _remove_in_creator(folder: str, creator: int) -> None:
 
 def place_of(path: str | PathLike[str]) -> str:
     """Return an absolute path, or the address of a server as it is."""
+    if path == ":memory:":
+        raise ValueError(
+            "A ledger cannot be in memory, where no other process finds it. Pass path=None for a "
+            "temporary ledger."
+        )
     return path if is_address(path) else str(Path(path).expanduser().resolve())
 
 
@@ -70,37 +74,38 @@ def _refuse_existing(target: Path) -> None:
         raise ValueError(f"{target} exists already.")
 
 
-def refuse_foreign(path: str) -> None:
-    """Raise BudgetClosedError if `path` holds anything but a ledger, without touching it.
+def is_ledger(path: str) -> bool:
+    """Return whether `path` holds a ledger; raise BudgetClosedError if it holds anything else.
 
-    SQLite opens the database as immutable: it takes no lock, replays no log and makes no file.
-    (Closing a file that was read without SQLite would release the locks of this process.)
+    Nothing is touched. SQLite opens the database as immutable: it takes no lock, replays no log and
+    makes no file. (Closing a file that was read without SQLite would release the locks of this
+    process.) Without a log nothing is missed; if there is one, the database is opened to be read.
     """
     with clear_errors(path):
         if not os.path.exists(path):
-            return
+            return False
         if not os.path.getsize(path):
             _refuse_leftovers(path)
-            return
-        with closing(_as_it_is(path)) as connection:
-            connection.execute(
-                "PRAGMA writable_schema = ON"
-            )  # otherwise a growing file seems corrupt
-            found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEADER]
+            return False
+        found = _header(path, "mode=ro&immutable=1")
+        if found[0] == APPLICATION and os.path.exists(f"{path}-wal"):
+            found = _header(path, "mode=ro")
     if found[0] != APPLICATION:
         raise BudgetClosedError(
             f"{path} is a database of another program, not a ledger. It was left as it is; choose "
             "another path."
         )
-    if found[1] not in _FORMATS:
-        raise BudgetClosedError(
-            f"The ledger {path} has format {found[1]}; this version of skdp reads format "
-            f"{_FORMATS[-1]} and before."
-        )
+    if found[1] not in range(1, FORMAT):
+        check_format(path, found[1])
+    return True
 
 
-def _as_it_is(path: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+def _header(path: str, how: str) -> list[int]:
+    address = f"{Path(path).absolute().as_uri()}?{how}"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        # Otherwise a growing file seems corrupt.
+        connection.execute("PRAGMA writable_schema = ON")
+        return [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEADER]
 
 
 def _refuse_leftovers(path: str) -> None:

@@ -6,31 +6,17 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["Amounts", "add", "decimal", "down", "minus", "read", "square", "up", "write"]
+__all__ = ["Amounts", "add", "decimal", "down", "minus", "read", "write"]
 
 Amounts = tuple[Fraction | float, ...]
 """Exact numbers, one per limit of a filter; ``inf`` is above every limit."""
 
-_QUANTUM = 2**200
 
-
-def decimal(number: float) -> Fraction | float:
+def decimal(number: float | Decimal) -> Fraction | float:
     """Return the exact value of the printed number; ``inf`` if it is not finite."""
+    if isinstance(number, Decimal):
+        return Fraction(number)
     return Fraction(Decimal(repr(float(number)))) if math.isfinite(number) else math.inf
-
-
-def up(number: float) -> Fraction | float:
-    """Round up to a multiple of 2^-200; ``inf`` if `number` is not finite."""
-    if not math.isfinite(number):
-        return math.inf
-    return Fraction(math.ceil(Fraction(number) * _QUANTUM), _QUANTUM)
-
-
-def square(number: float) -> Fraction | float:
-    """Round `number`² up to a multiple of 2^-200; ``inf`` if it is not finite."""
-    if not math.isfinite(number):
-        return math.inf
-    return Fraction(math.ceil(Fraction(number) ** 2 * _QUANTUM), _QUANTUM)
 
 
 def down(exact: Fraction | float, toward: float = 0.0) -> float:
@@ -62,7 +48,8 @@ def _digits(amount: Fraction | float) -> str:
     places = amount.denominator.bit_length()
     digits, rest = divmod(amount.numerator * 10**places, amount.denominator)
     assert not rest
-    return f"{digits}e-{places}"
+    short = str(digits).rstrip("0") or "0"
+    return f"{short}e{len(str(digits)) - len(short) - places}"
 
 
 def read(text: str) -> Amounts:

@@ -16,8 +16,8 @@ __all__ = [
     "VERSION",
     "Release",
     "content_of",
-    "data_of",
     "finite",
+    "first_content_of",
     "number",
     "release_from",
     "release_of",
@@ -70,6 +70,8 @@ class Release:
         *Public.* The theorem that proves the event, with its source; "" in older ledgers.
     version : str
         *Public.* Version of skdp that made the release; "" in older ledgers.
+    role : str
+        *Public.* Who made the entry, as a server knows: its ``session_user``. "" in a file.
     """
 
     label: str
@@ -90,6 +92,7 @@ class Release:
     renyi: tuple[float, ...] = ()
     theorem: str = ""
     version: str = ""
+    role: str = ""
 
     def __post_init__(self) -> None:
         check_delta(self.delta)
@@ -97,7 +100,7 @@ class Release:
         if not all(number >= 0.0 for number in (*numbers, self.pure_epsilon, *self.renyi)):
             raise ValueError(f"A cost is negative or not a number: {self!r}.")
         named = (self.label, self.tag, self.account, "" if self.part is None else self.part)
-        texts = (*named, self.theorem, self.version)
+        texts = (*named, self.theorem, self.version, self.role)
         if not all(isinstance(text, str) for text in texts):
             raise ValueError(f"label, tag and part must be strings, got {texts}.")
 
@@ -113,32 +116,38 @@ class Release:
 
 
 _FIRST_FIELDS = {"label", "epsilon", "delta", "gdp_mu", "neighboring", "event"}
-_AS_THEY_ARE = ("label", "neighboring", "event", "time", "tag", "part", "account", "process",
-                "theorem", "version")  # fmt: skip
+_SEALED = ("process", "tag", "role")  # of one entry; the other fields may be those of many
+_AS_THEY_ARE = ("label", "neighboring", "event", "time", "part", "account", "theorem", "version",
+                *_SEALED)  # fmt: skip
 _LATER = ("theorem", "version")  # rows of older ledgers do not have these
 _FIELDS = [field.name for field in fields(Release)]
 
 
 def content_of(release: Release) -> str:
-    """Return a release without its time, as strict JSON in ASCII; equal for equal releases."""
-    data = data_of(release)
-    del data["time"]
+    """Return what a release costs, as strict JSON in ASCII; equal for equal releases."""
+    data = {k: v for k, v in _data_of(release).items() if k not in ("time", *_SEALED)}
     return json.dumps(data, allow_nan=False)
 
 
-def release_from(time: str, content: str) -> Release:
-    """Read the result of `content_of`."""
-    return release_of(json.loads(content) | {"time": time})
+def first_content_of(data: dict[str, Any]) -> str:
+    """Return the content of an entry without a seal, by an export of format 1 or 2."""
+    data = {k: v for k, v in _data_of(release_of(data)).items() if v or k not in _LATER}
+    return json.dumps({k: v for k, v in data.items() if k not in ("time", "role")}, allow_nan=False)
 
 
-def data_of(release: Release) -> dict[str, Any]:
+def release_from(content: str, more: dict[str, Any]) -> Release:
+    """Read the result of `content_of`; `more` are other fields."""
+    return release_of(json.loads(content) | more)
+
+
+def _data_of(release: Release) -> dict[str, Any]:
     """Return the fields of a release; infinities are the string "inf"."""
-    data = {k: v for k, v in release.as_row().items() if v or k not in _LATER}
-    return {name: finite(v if name in _AS_THEY_ARE else _floats(v)) for name, v in data.items()}
+    data = release.as_row().items()
+    return {name: finite(v if name in _AS_THEY_ARE else _floats(v)) for name, v in data}
 
 
 def release_of(data: dict[str, Any]) -> Release:
-    """Read the result of `data_of`; some fields may be missing."""
+    """Make a release from fields as JSON has them; some may be missing."""
     if not _FIRST_FIELDS <= set(data) <= set(_FIELDS):
         raise ValueError(f"A release has wrong fields: {sorted(data)}.")
     return Release(**{k: v if k in _AS_THEY_ARE else _numbers(v) for k, v in data.items()})

@@ -8,7 +8,10 @@ from typing import Any, TypeVar
 
 from skdp.ledger.tables import Tables
 
-__all__ = ["Storage"]
+__all__ = ["TIMEOUT", "Storage"]
+
+TIMEOUT = 60.0
+"""Seconds that a spend may take, unless the user says otherwise."""
 
 T = TypeVar("T")
 
@@ -16,22 +19,23 @@ T = TypeVar("T")
 class Storage(ABC):
     """The place of a ledger, for every thread and process that has its address.
 
-    Copies and pickles hold the address alone, without a password.
+    Copies and pickles hold the address, without a password, and the seconds that a use may take.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, timeout: float = TIMEOUT) -> None:
         self.address = address
+        self.timeout = timeout
 
     @abstractmethod
     def make(self, action: Callable[[Tables], None]) -> None:
-        """Call `action` on the tables, which are empty if there was no ledger.
+        """Make the tables and call `action` on them, unless there is a ledger.
 
         `action` sees no writes of others meanwhile. After an error nothing of a new ledger remains.
         """
 
     @abstractmethod
     def read(self, action: Callable[[Tables], T]) -> T:
-        """Return `action` of the tables."""
+        """Return `action` of the tables, which do not change meanwhile."""
 
     @abstractmethod
     def write(
@@ -52,7 +56,7 @@ class Storage(ABC):
         """Close the connections of this process; the next use opens new ones."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"address": self.address}
+        return {"address": self.address, "timeout": self.timeout}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]

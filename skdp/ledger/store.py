@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from threading import local
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.chain import Head
+from skdp.ledger.administration import adopt, quarantine, quarantined
+from skdp.ledger.chain import Entry, Head, first_head
 from skdp.ledger.connections import replaced
+from skdp.ledger.costs import FREE, Account, Rules, costs_of
 from skdp.ledger.file_storage import FileStorage
-from skdp.ledger.fractions import Amounts, add
+from skdp.ledger.files import is_ledger
+from skdp.ledger.fractions import Amounts
+from skdp.ledger.migration import migrate
 from skdp.ledger.release import Release
 from skdp.ledger.server.address import is_address
-from skdp.ledger.storage import Storage
-from skdp.ledger.tables import Account, Tables
-from skdp.ledger.totals import Totals, accounts_of, all_totals
+from skdp.ledger.storage import TIMEOUT, Storage
+from skdp.ledger.tables import Found, Group, Tables
+from skdp.ledger.totals import Totals, accounts_of
+from skdp.ledger.verification import Verification, recall, remember, scopes_in
 
 __all__ = ["Ledger", "SpendRequest", "no_spends"]
 
@@ -55,9 +61,9 @@ class SpendRequest:
     number: int
 
 
-def _storage_at(path: str, is_temporary: bool) -> Storage:
+def _storage_at(path: str, timeout: float, is_temporary: bool) -> Storage:
     if not is_address(path):
-        return FileStorage(path, is_temporary)
+        return FileStorage(path, timeout, is_temporary)
     try:
         from skdp.ledger.server.storage import ServerStorage
     except ImportError as error:
@@ -65,11 +71,7 @@ def _storage_at(path: str, is_temporary: bool) -> Storage:
             "A ledger on a server needs psycopg, the extra 'server' of skdp: pip install "
             "skdp[server]."
         ) from error
-    return ServerStorage(path)
-
-
-def _free(release: Release) -> Amounts:
-    return ()
+    return ServerStorage(path, timeout)
 
 
 class Ledger:
@@ -83,28 +85,27 @@ class Ledger:
     terms : dict
         The terms of the ledger, which every call checks. The Rényi orders of an existing ledger
         replace the given ones.
-    cost : callable
-        Returns the numbers that a release adds to the running totals.
-    nothing : tuple of numbers
-        The running totals of an empty ledger.
+    rules : Rules
+        What adds up, and the limits of accounts.
     is_temporary : bool
         Whether the file ends with the budget that made it, so that flushing it to the disk is of no
         use. Never for a path that a user named.
+    timeout : float
+        Seconds that one call may wait for others or for the server.
     """
 
     def __init__(
         self,
         path: str,
         terms: dict[str, object],
-        cost: Callable[[Release], Amounts] = _free,
-        nothing: Amounts = (),
+        rules: Rules = FREE,
         *,
         is_temporary: bool = False,
+        timeout: float = TIMEOUT,
     ) -> None:
-        self.storage = _storage_at(path, is_temporary)
+        self.storage = _storage_at(path, timeout, is_temporary)
         self.terms: dict[str, object] = _DEFAULTS | terms
-        self.cost = cost
-        self.nothing = nothing
+        self.rules = rules
         self.identity: str | None = None
         self._seen: Head | None = None
 
@@ -113,13 +114,63 @@ class Ledger:
         """The path or the address, without a password."""
         return self.storage.address
 
-    def create(self) -> None:
-        """Make the ledger, or check an existing one: its terms, its hash chain and its totals."""
-        self.storage.make(self._open)
+    @property
+    def nothing(self) -> Amounts:
+        """The running totals of an empty ledger."""
+        return (Fraction(0),) * len(self.rules.measures)
 
-    def create_from(self, releases: Iterable[Release], accounts: Iterable[Account]) -> None:
-        """Make the ledger with these releases and shares; it must not exist."""
-        self.storage.make(partial(self._fill, list(releases), list(accounts)))
+    def cost(self, release: Release) -> Amounts:
+        """Return the numbers that a release adds to the running totals."""
+        return costs_of(self.rules.measures, vars(release))
+
+    def create(self) -> None:
+        """Make the ledger, or open an existing one.
+
+        Opening checks its terms. It checks hashes and totals of all releases the first time, and
+        later those of the releases since.
+        """
+        self.storage.make(self._make)
+        self.open()
+
+    def open(self) -> None:
+        """Open an existing ledger, and migrate it if its format is older."""
+        self.prepare()
+        self.storage.read(self._check_whole)
+
+    def known_terms(self) -> dict[str, object]:
+        """Return the terms of an existing ledger, whatever they are."""
+        if not is_address(self.path) and not is_ledger(self.path):
+            raise BudgetClosedError(f"There is no ledger {self.path}.")
+        return self.storage.read(lambda tables: tables.known_terms())
+
+    def adopt(self, reason: str) -> None:
+        """Let a copy go on as a ledger of its own."""
+        self.prepare()
+        adopt(self.storage, reason, lambda path: _storage_at(path, self.storage.timeout, False))
+
+    def quarantine(self, number: int, reason: str, cost: Amounts | None) -> None:
+        """Count an entry that cannot be read as `cost`, or as all that was left."""
+        self.prepare(frozenset([number]))
+        quarantine(self.storage, number, reason, cost)
+
+    def prepare(self, skipped: frozenset[int] = frozenset()) -> None:
+        """Check the terms, and migrate the ledger; entries in `skipped` need not be readable."""
+        self._know_orders()
+        migrate(self.storage, self.terms, self.rules, skipped)
+
+    def create_from(
+        self,
+        entries: Sequence[Entry],
+        accounts: Iterable[Account],
+        home: str,
+    ) -> None:
+        """Make the ledger with these entries and shares, for a `home`; it must not exist."""
+        made: list[bool] = []
+        self.storage.make(partial(self._fill, entries, list(accounts), home, made))
+        if not made:
+            raise ValueError(f"{self.path} exists already.")
+        self.open()
+        self.close()  # a draft is renamed
 
     def append(
         self,
@@ -144,7 +195,15 @@ class Ledger:
 
     def releases(self, collect: Callable[[Iterator[Release]], Any] = list) -> Any:
         """Return `collect` of all releases, oldest first."""
-        return self._read(lambda tables: collect(tables.releases()))
+        return self._read(lambda tables: collect(self._releases(tables)))
+
+    def entries(self) -> list[Entry]:
+        """Return all entries as they are written, oldest first."""
+        return self._read(lambda tables: list(tables.entries(first_head(self.terms))))
+
+    def groups(self, *, of_releases: bool) -> list[Group]:
+        """Return the groups of equal releases, or of other entries, by their first."""
+        return self._read(lambda tables: tables.groups(of_releases=of_releases))
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
         """Return the running totals of an account that a release on `part` needs."""
@@ -155,17 +214,29 @@ class Ledger:
         return self._read(lambda tables: tables.scopes(account))
 
     def head(self) -> Head:
-        """Return the number of releases, and the hash of all of them and the terms."""
+        """Return the number of entries, and the hash of all of them and the terms."""
         return self._read(lambda tables: tables.look().head)
+
+    def has_passed(self, head: str) -> bool:
+        """Return whether `head` is the head of the first entries, by the stored hashes."""
+        number = head.partition("-")[0]
+        if not (number.isdecimal() and number.isascii() and len(number) < 19):
+            return False
+        return head == str(self._read(lambda tables: tables.look(int(number)).earlier))
+
+    def verify(self) -> Head:
+        """Check all entries; return the head."""
+        return self.storage.read(partial(self._check_whole, is_full=True))
 
     def accounts(self) -> list[Account]:
         """Return (name, ε, δ) of every share."""
         return self._read(lambda tables: tables.accounts())
 
-    def open_account(self, name: str, epsilon: float, delta: float) -> None:
+    def open_account(self, account: Account, limits: Amounts) -> None:
         """Write the limit of a share; an existing share of this name must have the same limit."""
-        found = self.storage.write(partial(self._open_account, (name, epsilon, delta)))
-        if found != (name, epsilon, delta):
+        name, epsilon, delta = account
+        found = self.storage.write(partial(self._open_account, account, limits))
+        if found != account:
             raise ValueError(
                 f"The share {name!r} has epsilon={found[1]}, delta={found[2]}, not "
                 f"epsilon={epsilon}, delta={delta}."
@@ -182,65 +253,125 @@ class Ledger:
 
         return self.storage.read(checked)
 
-    def _open_account(self, account: Account, tables: Tables) -> Account:
-        self._check_terms(tables)
-        return tables.add_account(account)
+    def _make(self, tables: Tables) -> None:
+        tables.make(self.terms, self.rules.measures)
+        self._add_limits(tables, [])
+
+    def _add_limits(self, tables: Tables, shares: list[Account]) -> None:
+        limits = self.rules.limits_of(shares)
+        budget = ("", self.terms["epsilon"], self.terms["delta"])
+        for account in (budget, *sorted(shares)):  # a share after its parent
+            tables.add_account(tables.look(), account, limits[account[0]])  # type: ignore[arg-type]
+
+    def _open_account(self, account: Account, limits: Amounts, tables: Tables) -> Account:
+        found = self._check_terms(tables, to_write=True)
+        if tables.account(account[0]) is None:
+            tables.add_account(found, account, limits)
+        return tables.account(account[0])
 
     def _append(
         self, release: Release, check: Callable[[SpendRequest], None], key: str, tables: Tables
     ) -> Head:
-        head = self._check_terms(tables)
+        found = self._check_terms(tables, to_write=True)
         accounts = accounts_of(release.account)
         totals = {name: self._totals(tables, name, release.part) for name in accounts}
-        check(SpendRequest(release, totals, head.number))
-        return tables.append(head, release, self.cost(release), key)
+        self._compare(tables, found, totals)
+        check(SpendRequest(release, totals, found.head.number))
+        return tables.append(found, release, self.cost(release), key)
+
+    def _compare(self, tables: Tables, found: Found, totals: dict[str, Totals]) -> None:
+        """Raise BudgetClosedError if the sums are not those that the last hash covers."""
+        with tables.damage("its totals"):
+            for account, scopes in scopes_in(found.seal).items():
+                stored = totals.get(account, Totals()).scopes
+                if any(stored.get(scope, sums) != sums for scope, sums in scopes.items()):
+                    raise ValueError("another sum")
 
     def _totals(self, tables: Tables, account: str, part: str | None) -> Totals:
         totals = tables.totals(account, part)
         with tables.damage("its totals"):
-            for amounts in totals.scopes.values():
-                add(amounts, self.nothing)  # raises unless their number is the same
+            if any(len(sums) != len(self.rules.measures) for sums in totals.scopes.values()):
+                raise ValueError("sums of another number")
         return totals
 
-    def _open(self, tables: Tables) -> None:
-        tables.make(self.terms)
-        self.terms = self.terms | {"orders": tables.look().terms["orders"]}
-        self._check_terms(tables)
-        self._check_whole(tables)
+    def _releases(self, tables: Tables) -> Iterator[Release]:
+        skipped = quarantined(tables)
+        for entry in tables.entries(first_head(self.terms)):
+            if entry.is_release and entry.number not in skipped:
+                with tables.damage(f"release {entry.number}"):
+                    release = entry.release
+                yield release
 
-    def _fill(self, releases: list[Release], accounts: list[Account], tables: Tables) -> None:
-        if not tables.make(self.terms):
-            raise ValueError(f"{self.path} exists already.")
-        head = tables.look().head
-        for release in releases:
-            head = tables.write(head, release)
-        for name, totals in all_totals(releases, self.cost).items():
-            tables.save(name, totals)
-        for account in sorted(accounts):  # a share after its parent
-            tables.add_account(account)
-        self._check_whole(tables)
+    def _fill(
+        self,
+        entries: Sequence[Entry],
+        accounts: list[Account],
+        home: str,
+        made: list[bool],
+        tables: Tables,
+    ) -> None:
+        tables.make(self.terms, self.rules.measures)
+        tables.settle(home=home)
+        self._add_limits(tables, accounts)
+        migrated = Verification(self.terms, self.rules.measures, set())
+        head = first_head(self.terms)
+        for entry in entries:
+            is_release = entry.is_release
+            head = tables.write(head, entry, entry.release.account if is_release else None)
+        migrated.follow(tables)
+        for name, totals in migrated.totals.items():
+            tables.save(name, totals.written())
+        made.append(True)
 
-    def _check_whole(self, tables: Tables) -> None:
+    def _know_orders(self) -> None:
+        """Take the Rényi orders of the ledger."""
+        terms = self.storage.read(lambda tables: tables.known_terms())
+        self.terms = self.terms | {"orders": terms["orders"]}
+        self.rules = self.rules.for_orders(str(terms["orders"]))
+        self._check_same(terms)
+
+    def _check_whole(self, tables: Tables, is_full: bool = False) -> Head:
+        found = self._check_terms(tables)
+        key = found.identity, found.here
+        known = None if is_full else recall(key)
+        if known is not None and tables.look(known.head.number).earlier != known.head:
+            known = None  # an older copy is at its place
+        is_full = known is None
+        if is_full:
+            tables.check_pages()
+        known = known or Verification(self.terms, found.measures, quarantined(tables))
         tables.accounts()
-        with tables.damage("its rows"):
-            summed = all_totals(tables.releases(), self.cost)
-        if summed != tables.all_totals():
-            raise BudgetClosedError(
-                f"The ledger {self.path} cannot be used: its running totals are not the sums of "
-                "its rows, so it was edited by another program."
-            )
+        known.follow(tables)
+        known.compare(tables, groups=is_full)
+        remember(key, known, is_full=is_full)
+        return known.head
 
-    def _check_terms(self, tables: Tables) -> Head:
-        """Return the head of the chain, after a check that it extends the last head seen here."""
+    def _check_same(self, found: dict[str, object]) -> None:
+        if found != self.terms:
+            made, asked = _differing(found, self.terms)
+            raise ValueError(f"The ledger {self.path} was made for {made}, not for {asked}.")
+
+    def _check_terms(self, tables: Tables, *, to_write: bool = False) -> Found:
+        """Return the state of the ledger, after checks that it is this one, here and open.
+
+        Its head must extend the last head seen here.
+        """
         seen = self._seen
         found = tables.look(seen.number if seen else 0)
-        if found.terms != self.terms:
-            made, asked = _differing(found.terms, self.terms)
-            raise ValueError(f"The ledger {self.path} was made for {made}, not for {asked}.")
+        self._check_same(found.terms)
         if self.identity not in (None, found.identity) or seen not in (None, found.earlier):
             raise replaced(self.path)
+        if found.here != found.place:
+            raise BudgetClosedError(
+                f"The ledger {self.path} is a copy of another one, which may still be in use. If "
+                "it is to take its place, call PrivacyBudget.adopt(path, reason=...)."
+            )
+        if to_write and found.closed is not None:
+            raise BudgetClosedError(
+                f"The ledger {self.path} is closed: a copy of it was adopted ({found.closed})."
+            )
         self.identity, self._seen = found.identity, found.head
-        return found.head
+        return found
 
 
 def _differing(*terms: dict[str, object]) -> Iterator[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 
-from skdp.ledger.fractions import Amounts, add
-from skdp.ledger.release import Release
+from skdp.ledger.fractions import Amounts, add, write
 
-__all__ = ["EVERY", "PEAK", "Totals", "accounts_of", "all_totals", "scope_of"]
+__all__ = ["EVERY", "PEAK", "Totals", "accounts_of", "scope_of"]
 
 EVERY = "every part"
 PEAK = "largest part"
@@ -24,13 +23,20 @@ class Totals:
     def __init__(self, scopes: dict[str, Amounts] | None = None) -> None:
         self.scopes = dict(scopes or {})
 
-    def add(self, part: str | None, cost: Amounts) -> None:
+    def add(self, part: str | None, cost: Amounts) -> list[str]:
+        """Add a cost; return the scopes whose sums may have changed."""
         zero = (Fraction(0),) * len(cost)
         scope = scope_of(part)
         self.scopes[scope] = add(self.scopes.get(scope, zero), cost)
-        if part is not None:
-            both = zip(self.scopes.get(PEAK, zero), self.scopes[scope], strict=True)
-            self.scopes[PEAK] = tuple(map(max, both))
+        if part is None:
+            return [scope]
+        both = zip(self.scopes.get(PEAK, zero), self.scopes[scope], strict=True)
+        self.scopes[PEAK] = tuple(map(max, both))
+        return [scope, PEAK]
+
+    def written(self) -> dict[str, str]:
+        """Return the sums as text, by scope."""
+        return {scope: write(amounts) for scope, amounts in self.scopes.items()}
 
     def worst(self, nothing: Amounts, part: str | None = None) -> Amounts:
         """Return the sums on every part plus those on the largest part, or on `part`.
@@ -56,18 +62,6 @@ def accounts_of(account: str) -> Iterator[str]:
     names = account.split("/") if account else []
     for depth in range(len(names)):
         yield "/".join(names[: depth + 1])
-
-
-def all_totals(
-    releases: Iterable[Release], cost: Callable[[Release], Amounts]
-) -> dict[str, Totals]:
-    """Add up the rows, per account."""
-    totals: dict[str, Totals] = {}
-    for release in releases:
-        amounts = cost(release)
-        for account in accounts_of(release.account):
-            totals.setdefault(account, Totals()).add(release.part, amounts)
-    return totals
 
 
 def scope_of(part: str | None) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from json import dumps
+from json import dumps, loads
 from typing import Any, ClassVar, NamedTuple, Self
 
+from skdp.ledger.costs import Account, costs_of
 from skdp.ledger.fractions import Amounts, add, decimal, down, minus
 from skdp.ledger.release import Release
 from skdp.ledger.totals import Totals
@@ -114,9 +115,10 @@ class Filter(ABC):
     def limits(self) -> Amounts:
         """The sides of the box."""
 
+    @property
     @abstractmethod
-    def cost(self, release: Release) -> Amounts:
-        """Return the numbers that the release adds to the sums."""
+    def counted(self) -> tuple[str, ...]:
+        """The fields of a release that add up, as `skdp.ledger.costs` reads them."""
 
     @abstractmethod
     def amount(self, totals: Amounts) -> Amount:
@@ -164,9 +166,46 @@ class Filter(ABC):
         """The sums of an empty ledger."""
         return (Fraction(0),) * (len(self.limits) + 2)
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What a ledger adds up: the numbers with limits, then ε and δ."""
+        return (*self.counted, "epsilon", "delta")
+
+    @property
+    def ceilings(self) -> Amounts:
+        """The limits, then ε and δ, as a ledger stores them."""
+        return (*self.limits, decimal(self.epsilon), decimal(self.delta))
+
+    def cost(self, release: Release) -> Amounts:
+        """Return the numbers that the release adds to the sums."""
+        return costs_of(self.counted, vars(release))
+
     def costs(self, release: Release) -> Amounts:
         """Return the numbers that a ledger adds up: the `cost`, then ε and δ."""
-        return (*self.cost(release), decimal(release.epsilon), decimal(release.delta))
+        return costs_of(self.measures, vars(release))
+
+    def for_orders(self, orders: str) -> Self:
+        """Return the rule with the Rényi orders of a ledger."""
+        return replace(self, orders=tuple(loads(orders)))
+
+    def limits_of(self, shares: Sequence[Account]) -> dict[str, Amounts]:
+        """Return the limits of the budget, under "", and of each share."""
+        return {name: rule.ceilings for name, rule in self.rules_of(shares).items()}
+
+    def rules_of(self, shares: Sequence[Account]) -> dict[str, Self]:
+        """Return the rules of the budget, under "", and of each share.
+
+        Raise ValueError if a share has no parent or a limit above it.
+        """
+        rules = {"": self}
+        for name, epsilon, delta in sorted(shares):
+            if name in rules:
+                raise ValueError(f"There are two shares {name!r}.")
+            outer, slash, own = name.rpartition("/")
+            if (parent := rules.get(outer or slash)) is None:
+                raise ValueError(f"There is no share {outer or slash!r}.")
+            rules[name] = parent.share(own, epsilon, delta)
+        return rules
 
     def share(self, name: str, epsilon: float, delta: float | None) -> Self:
         """Return the same rule for a share, with reserves in proportion to δ."""

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from skdp.budget.filters.base import Amount, Filter
 from skdp.ledger.fractions import Amounts, decimal, down, minus
-from skdp.ledger.release import Release
 from skdp.privacy import Composition
 from skdp.privacy.events.pure import ApproxDPCurve
 
@@ -24,13 +23,11 @@ class BasicFilter(Filter):
 
     composition: ClassVar[Composition] = Composition.BASIC
     units: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
+    counted: ClassVar[tuple[str, ...]] = ("epsilon", "delta")  # type: ignore[misc]
 
     @property
     def limits(self) -> Amounts:
         return decimal(self.epsilon), decimal(self.delta)
-
-    def cost(self, release: Release) -> Amounts:
-        return decimal(release.epsilon), decimal(release.delta)
 
     def amount(self, totals: Amounts) -> Amount:
         return Amount(down(totals[0], math.inf), down(totals[1], math.inf))
@@ -51,6 +48,7 @@ class PureFilter(Filter):
 
     composition: ClassVar[Composition] = Composition.PURE
     units: ClassVar[tuple[str, ...]] = ("pure epsilon",)
+    counted: ClassVar[tuple[str, ...]] = ("pure_epsilon",)  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,9 +60,6 @@ class PureFilter(Filter):
     @property
     def limits(self) -> Amounts:
         return (decimal(self.epsilon),)
-
-    def cost(self, release: Release) -> Amounts:
-        return (decimal(release.pure_epsilon),)
 
     def amount(self, totals: Amounts) -> Amount:
         return Amount(down(totals[0], math.inf), 0.0)

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 from skdp.accounting import gdp_mu
 from skdp.budget.cost import CoveredCurve, gaussian_cost
 from skdp.budget.filters.base import Amount, Filter, largest_gaussian
-from skdp.ledger.fractions import Amounts, decimal, minus, square
-from skdp.ledger.release import Release
+from skdp.ledger.fractions import Amounts, decimal, minus
 from skdp.privacy import Composition, Event, Neighboring
 from skdp.support.rounding import CURVE, FORMULA, down, margin, up
 
@@ -40,6 +39,7 @@ class GaussianFilter(Filter):
 
     composition: ClassVar[Composition] = Composition.GDP
     units: ClassVar[tuple[str, ...]] = ("squared gdp_mu", "slack", "tv")
+    counted: ClassVar[tuple[str, ...]] = ("square gdp_mu", "slack", "tv")  # type: ignore[misc]
     takes_reserves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -66,12 +66,10 @@ class GaussianFilter(Filter):
 
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
-        # `gdp_mu` rounds down by more than the margin that is added here.
+        # `gdp_mu` rounds down by twice the margin that is added here. The other half, 5e-12, is
+        # more than the 2^-53 by which a printed μ may be below the exact one.
         widest = gdp_mu(self.epsilon, self._for_gaussians) * (1.0 + 0.5 * margin(CURVE))
         return Fraction(widest) ** 2, decimal(self.slack), decimal(self.tv)
-
-    def cost(self, release: Release) -> Amounts:
-        return square(release.gdp_mu), decimal(release.slack), decimal(release.tv)
 
     def facts(
         self, event: Event, neighboring: Neighboring, slack_left: Callable[[], float]

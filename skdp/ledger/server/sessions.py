@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
-from psycopg import Connection, Error
+from psycopg import Connection, Error, OperationalError
 from psycopg.pq import TransactionStatus
 
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.fork_lock import close_before_fork, gate
+from skdp.ledger.fork_lock import gate
 from skdp.ledger.server.address import parameters_of
 
 __all__ = ["LostError", "Session", "Sessions"]
 
-_PATIENCE_SECONDS = 20.0  # for a server that comes back
 _DEFAULTS: dict[str, Any] = {
     "application_name": "skdp",
-    "connect_timeout": 10,
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
-# The server disconnects a client that stalls inside a transaction, before others stop waiting for
-# its lock.
+_CONNECT_SECONDS = 10
+# For one transaction: behind a pooler the next one may have another server process. A client that
+# stalls inside a transaction is disconnected before others stop waiting for its lock.
 _SETTINGS = """
-SET search_path = "{ledger}";
-SET idle_in_transaction_session_timeout = '30s';
-SET lock_timeout = '90s';
-SELECT set_config('synchronous_commit', 'on', false)
+SET LOCAL search_path = pg_catalog, pg_temp;
+SET LOCAL idle_in_transaction_session_timeout = '{idle}s';
+SET LOCAL lock_timeout = '{wait}ms';
+SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off'
 """
 _ENDINGS = ("57P01", "57P02", "57P03", "57P05", "25P03")  # after which the server hangs up
+# Messages of servers and poolers at the start of a connection, which have no code in libpq.
+_FULL = re.compile(
+    r"too many (clients|connections)|connection slots are reserved|no more connections|"
+    r"(is|was) (starting up|in recovery mode)"
+)
+_POLL_SECONDS = 0.1
+_LOCK_MILLISECONDS = 20_000  # then a look whether the lock is held by a client that stalls
+
+T = TypeVar("T")
 
 
 class LostError(BudgetClosedError):
-    """An open connection to the server was lost."""
+    """An open connection to the server was lost, or the server did not answer in time."""
 
 
 class Sessions:
@@ -59,76 +70,96 @@ class Sessions:
     @classmethod
     def at(cls, address: str) -> Sessions:
         """Return the sessions at this address, shared while they are in use."""
-        with gate.moment():
-            found = _sessions.get(address)
-            if found is None:
-                found = _sessions[address] = cls(address)
-            return found
+        return _sessions.setdefault(address, cls(address))
 
-    @contextmanager
-    def use(self) -> Iterator[Session]:
-        """Lend this thread's session, and block forks meanwhile."""
-        with gate:
-            session = getattr(self._local, "session", None)
-            if session is None or session.connection.closed:
-                session = self._local.session = Session(self.address)
-                close_before_fork(session)
-                self._own.add(session)
-            session.check_process()
-            yield session
+    def use(self, action: Callable[[Session], T], end: float) -> T:
+        """Return `action` of this thread's session; it may wait until the time `end`."""
+        return gate.run(partial(self._used, action, end))
 
-    def wait(self) -> None:
-        """Wait until the server answers; raise its error after a timeout."""
-        end = time.monotonic() + _PATIENCE_SECONDS
+    def wait(self, end: float) -> None:
+        """Wait until the server answers; raise its error after the time `end`."""
         while True:
             try:
-                with self.use():
-                    return
+                return self.use(lambda session: session.ping(), end)
             except BudgetClosedError:
                 if time.monotonic() > end:
                     raise
-            time.sleep(0.1)
+            time.sleep(_POLL_SECONDS)
 
     def close(self) -> None:
         """Close the sessions of all threads; the next use opens new ones."""
-        with gate.alone():
-            for session in list(self._own):
-                session.close()
+        gate.alone(lambda: [session.close() for session in list(self._own)])
+
+    def _used(self, action: Callable[[Session], T], end: float) -> T:
+        session: Session | None = getattr(self._local, "session", None)
+        if session is None or session.connection.closed:
+            session = Session(self.address, end)
+            self._own.add(session)
+            self._local.session = session
+        session.check_process()
+        session.connection.end = end
+        session.heal()
+        return action(session)
 
 
 class _Connection(Connection[Any]):
-    """A connection that is closed on deletion, but only by the process that opened it.
+    """A connection that is closed only by the process that opened it, and waits until `end`.
 
     The server would treat a message of a forked process as one of the opener.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:
         self.process = os.getpid()
+        self.end = math.inf
         super().__init__(*args, **more)
+
+    def wait(self, gen: Any, interval: float = _POLL_SECONDS) -> Any:
+        return super().wait(_until(gen, self.end), interval)
 
     def close(self) -> None:
         if self.process == os.getpid():
             super().close()
 
     def __del__(self) -> None:  # type: ignore[override]
-        if self.process == os.getpid():
-            with gate.moment():  # so that no fork copies it half closed
-                self.close()
+        """Do nothing: `Gate.drop` closes it."""
+
+
+def _until(gen: Any, end: float) -> Generator[Any, Any, Any]:
+    """Pass on what psycopg waits for; raise an error if nothing has come by the time `end`."""
+    try:
+        state = next(gen)
+        while True:
+            if not (ready := (yield state)) and time.monotonic() > end:
+                raise OperationalError("the server does not answer")
+            state = gen.send(ready)
+    except StopIteration as done:
+        return done.value
 
 
 class Session:
     """A connection to the server whose commits are durable."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, end: float) -> None:
         self.address = address
         parameters, self.ledger = parameters_of(address)
-        self.connection = self._connected(_DEFAULTS | parameters)
-        with self.clear_errors():
-            self.connection.execute(_SETTINGS.format(ledger=self.ledger))
+        self.connection = self._connected(_DEFAULTS | parameters, end)
+        self._finalizer = weakref.finalize(self, gate.drop, self.connection, os.getpid())
+        self._finalizer.atexit = False
+        gate.own(self.connection)
 
-    @contextmanager
-    def transaction(self, begin: str) -> Iterator[None]:
-        """Write everything or nothing."""
+    def transact(
+        self,
+        begin: str,
+        action: Callable[[], T],
+        before_commit: Callable[[], None] | None = None,
+        *,
+        idle: int = 0,
+    ) -> T:
+        """Write everything or nothing; the server ends a transaction that is `idle` for seconds.
+
+        This is one function, not a context manager: an interrupt between the two halves of a
+        context manager would leave the transaction open.
+        """
         if self.connection.info.transaction_status != TransactionStatus.IDLE:
             raise BudgetClosedError(
                 f"The ledger {self.address} cannot be used: cannot start a transaction within a "
@@ -136,18 +167,34 @@ class Session:
             )
         try:
             with self.clear_errors():
-                self.connection.execute(begin)
-                yield
+                left = max(1, math.ceil(1000.0 * (self.connection.end - time.monotonic())))
+                wait = min(left, _LOCK_MILLISECONDS)
+                self.connection.execute(f"{begin};{_SETTINGS.format(idle=idle, wait=wait)}")
+                result = action()
+                if before_commit is not None:
+                    before_commit()
                 self.check_process()
                 done = self.connection.execute("COMMIT").statusmessage
-            if done != "COMMIT":  # a server answers ROLLBACK if a statement had failed
-                raise BudgetClosedError(
-                    f"The ledger {self.address} cannot be used: an earlier error of the server "
-                    "ended the transaction, and nothing was recorded."
-                )
+                if done != "COMMIT":  # a server answers ROLLBACK if a statement had failed
+                    raise BudgetClosedError(
+                        f"The ledger {self.address} cannot be used: an earlier error of the server "
+                        "ended the transaction, and nothing was recorded."
+                    )
+                return result
         except BaseException:
             self._roll_back()
             raise
+
+    def ping(self) -> None:
+        """Ask the server for an answer."""
+        with self.clear_errors():
+            self.connection.execute("SELECT 1")
+
+    def heal(self) -> None:
+        """End the transaction that an interrupt may have left open."""
+        idle = self.connection.info.transaction_status == TransactionStatus.IDLE
+        if not idle and not gate.is_nested():
+            self.close()
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
@@ -155,7 +202,8 @@ class Session:
         try:
             yield
         except Error as error:
-            lost = self.connection.closed or error.sqlstate in _ENDINGS
+            busy = self.connection.info.transaction_status == TransactionStatus.ACTIVE
+            lost = self.connection.closed or busy or error.sqlstate in _ENDINGS
             if lost:
                 self.close()
             kind = LostError if lost else BudgetClosedError
@@ -168,15 +216,26 @@ class Session:
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
-        self.connection.close()
+        self._finalizer()
 
-    def _connected(self, parameters: dict[str, Any]) -> _Connection:
-        """Open the connection; psycopg's own error is dropped, because it holds the password."""
-        try:
-            return _Connection.connect(**parameters, autocommit=True)
-        except Error as error:
-            said = self._said(error)
-        raise BudgetClosedError(said)
+    def _connected(self, parameters: dict[str, Any], end: float) -> _Connection:
+        """Open the connection, and wait while the server is full.
+
+        psycopg's own error is dropped, because it holds the password.
+        """
+        while True:
+            left = max(2, min(_CONNECT_SECONDS, math.ceil(end - time.monotonic())))
+            try:
+                return _Connection.connect(
+                    **{"connect_timeout": left} | parameters,
+                    autocommit=True,
+                    prepare_threshold=None,  # behind a pooler, sessions have other statements
+                )
+            except Error as error:
+                said = self._said(error)
+            if time.monotonic() > end or not _FULL.search(said):
+                raise BudgetClosedError(said)
+            time.sleep(_POLL_SECONDS)
 
     def _said(self, error: Error) -> str:
         said = error.diag.message_primary or str(error) or type(error).__name__

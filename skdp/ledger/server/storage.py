@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
+
+from psycopg import errors
+from psycopg.pq import TransactionStatus
 
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.server.address import clean_address
 from skdp.ledger.server.schema import ServerTables
 from skdp.ledger.server.sessions import LostError, Session, Sessions
-from skdp.ledger.storage import Storage
+from skdp.ledger.storage import TIMEOUT, Storage
 from skdp.ledger.tables import Tables
 
 __all__ = ["ServerStorage"]
 
-_PATIENT = "SET LOCAL idle_in_transaction_session_timeout = 0"  # adding up a long ledger takes time
-_SNAPSHOT = f"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; {_PATIENT}"
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _ONE_BY_ONE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # after a lock, earlier commits are visible
-_ALONE = f"{_ONE_BY_ONE}; SELECT lock_ledger()"
-_MAKERS = "SELECT pg_advisory_xact_lock(hashtext(%s))"
+_IDLE_SECONDS = 30  # of a spend; reading may take longer, because adding up a ledger takes time
+_TAKEN = (errors.DuplicateSchema, errors.DuplicateTable, errors.UniqueViolation)
+_TO_LOOK = 1.0 / 3.0  # the part of the time that is kept for the look-up of a lost commit
 
 T = TypeVar("T")
 
@@ -31,15 +36,16 @@ class ServerStorage(Storage):
     password in the address is not kept with this object.
     """
 
-    def __init__(self, address: str) -> None:
-        super().__init__(clean_address(address))
+    def __init__(self, address: str, timeout: float = TIMEOUT) -> None:
+        super().__init__(clean_address(address), timeout)
         self.sessions = Sessions.at(self.address)
 
     def make(self, action: Callable[[Tables], None]) -> None:
-        self._again_if_lost(lambda: self._make(action))
+        self._until_done(partial(self._make, action), self._end())
 
     def read(self, action: Callable[[Tables], T]) -> T:
-        return self._again_if_lost(lambda: self._read(action))
+        end = self._end()
+        return self._until_done(lambda: self.sessions.use(partial(self._read, action), end), end)
 
     def write(
         self,
@@ -47,75 +53,131 @@ class ServerStorage(Storage):
         before_commit: Callable[[], None] | None = None,
         key: str = "",
     ) -> T:
-        return self._again_if_lost(lambda: self._write(action, before_commit, key))
+        last = self._end()
+        end = last - _TO_LOOK * self.timeout
+        return self._until_done(lambda: self._write(action, before_commit, key, end, last), end)
 
     def close(self) -> None:
         self.sessions.close()
 
-    def _again_if_lost(self, attempt: Callable[[], T]) -> T:
+    def _end(self) -> float:
+        return time.monotonic() + self.timeout
+
+    def _until_done(self, attempt: Callable[[], T], end: float) -> T:
         """Call `attempt`, again if the connection was lost and nothing was recorded."""
-        try:
-            return attempt()
-        except LostError:
-            self.sessions.wait()
-            return attempt()
+        while True:
+            try:
+                return attempt()
+            except LostError:
+                if time.monotonic() > end:
+                    raise
+                self.sessions.wait(end)
 
     def _tables(self, session: Session) -> ServerTables:
         return ServerTables(session.connection, self.address, session.ledger)
 
     def _make(self, action: Callable[[Tables], None]) -> None:
-        with self.sessions.use() as session:
-            tables = self._tables(session)
-            with session.clear_errors():
-                found = tables.exist()
-            if not found and self._made(session, tables, action):
-                return
-            with session.transaction(_SNAPSHOT):
-                action(tables)
+        if self.read(self._exists):
+            return
+        try:
+            self.sessions.use(partial(self._made, action), self._end())
+        except BudgetClosedError as error:
+            if not (isinstance(error.__cause__, _TAKEN) and self.read(self._exists)):
+                raise  # else another process was faster
 
-    def _made(
-        self, session: Session, tables: ServerTables, action: Callable[[Tables], None]
-    ) -> bool:
-        """Make a ledger, or return False if another process was faster."""
-        with session.transaction(f"{_ONE_BY_ONE}; {_PATIENT}"):
-            session.connection.execute(_MAKERS, (f"skdp {session.ledger}",))
-            if tables.exist():
-                return False
+    def _exists(self, tables: Tables) -> bool:
+        return tables.format() > 0
+
+    def _made(self, action: Callable[[Tables], None], session: Session) -> None:
+        tables = self._tables(session)
+
+        def make() -> None:
             tables.create()
             action(tables)
-        return True
 
-    def _read(self, action: Callable[[Tables], T]) -> T:
-        with self.sessions.use() as session, session.clear_errors():
-            return action(self._tables(session))
+        session.transact(_ONE_BY_ONE, make)
+
+    def _read(self, action: Callable[[Tables], T], session: Session) -> T:
+        tables = self._tables(session)
+        if session.connection.info.transaction_status != TransactionStatus.IDLE:
+            with session.clear_errors():  # a look during one's own spend
+                return action(tables)
+        return session.transact(_SNAPSHOT, lambda: action(tables))
 
     def _write(
         self,
         action: Callable[[Tables], T],
         before_commit: Callable[[], None] | None,
         key: str,
+        end: float,
+        last: float,
     ) -> T:
         """Write once; raise `LostError` only if nothing was recorded."""
-        in_doubt = False
-        try:
-            with self.sessions.use() as session, session.transaction(_ALONE):
-                result = action(self._tables(session))
+        commits: list[T] = []
+
+        def act(session: Session) -> T:
+            tables = self._tables(session)
+
+            def locked() -> T:
+                tables.execute("SELECT ledger.lock_ledger()")
+                return action(tables)
+
+            def commit() -> None:
                 if before_commit is not None:
                     before_commit()
-                in_doubt = True
-        except LostError:
-            if not (in_doubt and self._was_recorded(key)):
-                raise
-        return result
+                commits.append(results[0])
 
-    def _was_recorded(self, key: str) -> bool:
+            results: list[T] = []
+            return session.transact(
+                _ONE_BY_ONE,
+                lambda: results.append(locked()) or results[0],
+                commit,
+                idle=_IDLE_SECONDS,
+            )
+
+        while True:
+            try:
+                return self.sessions.use(act, end)
+            except LostError:
+                if commits and self._was_recorded(key, last):
+                    return commits[0]
+                raise
+            except BudgetClosedError as error:
+                if not isinstance(error.__cause__, errors.LockNotAvailable):
+                    raise
+                self._end_stalled(end)
+                if time.monotonic() > end:
+                    raise
+
+    def _end_stalled(self, end: float) -> None:
+        """Disconnect clients that have held the lock for long, if the owner may do that."""
+
+        def end_them(session: Session) -> None:
+            self._tables(session).execute("SELECT ledger.end_stalled()")
+
+        self.sessions.use(
+            lambda session: session.transact(_ONE_BY_ONE, lambda: end_them(session)), end
+        )
+
+    def _was_recorded(self, key: str, last: float) -> bool:
         """Look for a spend whose commit was not confirmed, once its transaction has ended."""
-        try:
-            self.sessions.wait()
-            with self.sessions.use() as session, session.transaction(_ALONE):
-                return self._tables(session).holds(key)
-        except BudgetClosedError as error:
-            raise BudgetClosedError(
-                f"The connection to the ledger {self.address} was lost during a spend, and the "
-                "server does not tell whether it was recorded. Count the release as spent."
-            ) from error
+        while True:
+            try:
+                self.sessions.wait(last)
+                return self.sessions.use(partial(self._look_for, key), last)
+            except BudgetClosedError as error:
+                if time.monotonic() > last:
+                    raise BudgetClosedError(
+                        f"The connection to the ledger {self.address} was lost during a spend, and "
+                        f"the server does not tell whether it was recorded: the release {key} may "
+                        "have been paid. Count the release as spent."
+                    ) from error
+
+    def _look_for(self, key: str, session: Session) -> bool:
+        tables = self._tables(session)
+
+        def look() -> bool:
+            tables.execute("SELECT ledger.lock_ledger()")
+            return tables.holds(key)
+
+        return session.transact(_ONE_BY_ONE, look)

@@ -1,0 +1,253 @@
+"""The functions by which spenders write to a ledger in PostgreSQL."""
+
+from __future__ import annotations
+
+__all__ = ["FUNCTIONS", "OLD_SIGNATURES", "SIGNATURES", "STALLED_SECONDS"]
+
+STALLED_SECONDS = 120
+"""Age of a transaction that holds the ledger's lock, after which any spender may end it."""
+
+_LARGEST = 1_000_000  # bytes of a release
+
+# The search path holds only the server's own names: otherwise a function that another user makes
+# in the ledger's schema would run as the owner.
+_DEFINER = "SECURITY DEFINER SET search_path = pg_catalog, pg_temp"
+
+_LOCK = f"""
+CREATE OR REPLACE FUNCTION ledger.lock_ledger() RETURNS void LANGUAGE plpgsql {_DEFINER} AS $$
+BEGIN
+    PERFORM FROM ledger.terms FOR UPDATE;
+END $$
+"""
+# It needs the rights of pg_signal_backend and pg_read_all_stats; without them nothing happens.
+_END_STALLED = f"""
+CREATE OR REPLACE FUNCTION ledger.end_stalled() RETURNS bigint LANGUAGE sql {_DEFINER} AS $$
+    SELECT count(pg_terminate_backend(pid)) FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE relation = 'ledger.terms'::regclass AND mode = 'RowShareLock' AND granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND xact_start < clock_timestamp() - interval '{STALLED_SECONDS} seconds'
+        AND pid <> pg_backend_pid()
+$$
+"""
+# What is accepted here can be read by `release_from`. Numbers are bounded so that their squares are
+# exact, here as in Python.
+_CHECK = f"""
+CREATE OR REPLACE FUNCTION ledger.check_release(content text) RETURNS jsonb LANGUAGE plpgsql
+{_DEFINER} AS $$
+DECLARE
+    fields jsonb;
+    costs jsonb;
+BEGIN
+    IF content IS NULL OR octet_length(content) > {_LARGEST} OR strpos(content, E'\\n') > 0 THEN
+        RAISE 'a release is one line of at most {_LARGEST} bytes';
+    END IF;
+    fields := content::jsonb;
+    IF jsonb_typeof(fields) <> 'object'
+        OR ARRAY(SELECT jsonb_object_keys(fields) COLLATE "C" ORDER BY 1) <> ARRAY['account',
+            'delta', 'epsilon', 'event', 'gdp_mu', 'label', 'neighboring', 'part', 'pure_epsilon',
+            'renyi', 'slack', 'theorem', 'tv', 'version', 'zcdp_rho']
+        OR EXISTS (SELECT FROM unnest(ARRAY['account', 'label', 'neighboring', 'theorem',
+            'version']) AS name WHERE jsonb_typeof(fields -> name) <> 'string')
+        OR jsonb_typeof(fields -> 'part') NOT IN ('string', 'null')
+        OR jsonb_typeof(fields -> 'event') <> 'object'
+        OR jsonb_typeof(fields -> 'renyi') <> 'array'
+        OR jsonb_path_exists(fields, '$.**{{50}}')
+    THEN
+        RAISE 'this is not a release';
+    END IF;
+    costs := (fields -> 'renyi') || jsonb_build_array(fields -> 'epsilon', fields -> 'gdp_mu',
+        fields -> 'slack', fields -> 'tv', fields -> 'zcdp_rho', fields -> 'pure_epsilon',
+        fields -> 'delta');
+    IF EXISTS (SELECT FROM jsonb_array_elements(costs) AS cost
+        WHERE CASE jsonb_typeof(cost)
+            WHEN 'number' THEN cost::numeric NOT BETWEEN 0 AND 1e300 OR scale(cost::numeric) > 400
+            ELSE cost <> '"inf"' END)
+    THEN
+        RAISE 'a cost is below zero or no number';
+    END IF;
+    IF fields -> 'delta' = '"inf"' OR (fields -> 'delta')::numeric >= 1 THEN
+        RAISE 'delta is not below 1';
+    END IF;
+    RETURN fields;
+END $$
+"""
+_PAIRS = """
+CREATE OR REPLACE FUNCTION ledger.added(one numeric[], other numeric[]) RETURNS numeric[]
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ARRAY(SELECT trim_scale(a + b)
+        FROM unnest(one, other) WITH ORDINALITY AS pairs(a, b, i) ORDER BY i)
+$$;
+CREATE OR REPLACE FUNCTION ledger.within(sums numeric[], limits numeric[]) RETURNS boolean
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT NOT EXISTS (SELECT FROM unnest(sums, limits) AS pairs(a, b) WHERE a > b)
+$$;
+CREATE OR REPLACE FUNCTION ledger.sums_of(name text, wanted text, size integer)
+RETURNS numeric[] LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce((SELECT string_to_array(amounts, ' ')::numeric[] FROM ledger.totals
+        WHERE account = name AND scope = wanted), array_fill(0::numeric, ARRAY[size]))
+$$
+"""
+# The rule is `Filter.admits_next`: inside of the box, or a first release within ε and δ.
+_ADMITS = """
+CREATE OR REPLACE FUNCTION ledger.admits(every numeric[], sums numeric[], costs numeric[],
+    ceilings numeric[], on_all boolean, is_strict boolean)
+RETURNS boolean LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    size integer := greatest(cardinality(ceilings) - 2, 0);
+    limits numeric[] := ceilings[:size];
+    together numeric[] := ledger.added(sums, costs);
+    has_begun boolean := 0 < ANY (sums);
+BEGIN
+    IF (has_begun OR is_strict) AND ledger.within(sums[:size], limits) THEN
+        RETURN ledger.within(together[:size], limits);
+    ELSIF ledger.within(together[:size], limits) THEN
+        RETURN true;
+    ELSIF on_all AND has_begun AND ledger.within(every[:size], limits) THEN
+        RETURN false;
+    END IF;
+    RETURN ledger.within(together[size + 1 :], ceilings[size + 1 :]);
+END $$
+"""
+# Sums have the exact type numeric and only grow.
+_APPEND = f"""
+CREATE OR REPLACE FUNCTION ledger.append(ledger_identity text, new_key text, new_id bigint,
+    new_content text, new_process bigint, new_tag text)
+RETURNS text LANGUAGE plpgsql {_DEFINER} AS $$
+DECLARE
+    fields jsonb := ledger.check_release(new_content);
+    part text := fields ->> 'part';
+    names text[] := string_to_array(fields ->> 'account', '/');
+    own_scope text := coalesce('part ' || part, 'every part');
+    stamp text := to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US+00:00');
+    own record;
+    costs numeric[];
+    ceilings numeric[];
+    every numeric[];
+    sums numeric[];
+    peak numeric[];
+    size integer;
+    owner_name text;
+    changed jsonb;
+    sealed jsonb := '{{}}';
+    new_seal text;
+    last_id bigint;
+    last_hash text;
+    new_hash text;
+BEGIN
+    IF length(new_key) NOT BETWEEN 1 AND 64 OR length(new_tag) > 10000
+        OR length(part) > 1000 OR (new_key || new_tag || new_process) IS NULL THEN
+        RAISE 'a key, a tag or a part is missing or too long';
+    END IF;
+    SELECT * INTO own FROM ledger.terms FOR UPDATE;
+    IF own.identity IS DISTINCT FROM ledger_identity THEN
+        RAISE 'this is another ledger';
+    ELSIF own.closed IS NOT NULL THEN
+        RAISE 'this ledger is closed';
+    ELSIF fields ->> 'neighboring' <> split_part(own.neighboring, ' of a ', 1) THEN
+        RAISE 'a release has another neighboring relation';
+    END IF;
+    SELECT id, hash INTO last_id, last_hash FROM ledger.entries ORDER BY id DESC LIMIT 1;
+    IF new_id IS DISTINCT FROM coalesce(last_id, 0) + 1 THEN
+        RAISE 'the ledger has gone on since the check of this release';
+    END IF;
+    costs := ARRAY(
+        SELECT CASE WHEN measure LIKE 'square %' THEN cost * cost ELSE cost END
+        FROM (SELECT measure, place, coalesce(nullif(fields #>> string_to_array(
+                  replace(measure, 'square ', ''), '.'), 'inf'), 'Infinity')::numeric AS cost
+              FROM jsonb_array_elements_text(own.measures::jsonb)
+                  WITH ORDINALITY AS measures(measure, place)) AS named
+        ORDER BY place);
+    size := cardinality(costs);
+    FOR depth IN 0 .. cardinality(names) LOOP
+        owner_name := array_to_string(names[:depth], '/');
+        SELECT string_to_array(limits, ' ')::numeric[] INTO ceilings
+            FROM ledger.accounts WHERE accounts.name = owner_name;
+        IF NOT FOUND OR cardinality(ceilings) IS DISTINCT FROM size THEN
+            RAISE 'there is no such share';
+        END IF;
+        every := ledger.sums_of(owner_name, 'every part', size);
+        peak := ledger.sums_of(owner_name, 'largest part', size);
+        sums := ledger.sums_of(owner_name, own_scope, size);
+        IF NOT ledger.admits(every, ledger.added(every, CASE WHEN part IS NULL THEN peak
+                ELSE sums END), costs, ceilings, part IS NULL, own.composition LIKE 'strict %') THEN
+            RAISE 'the ledger does not admit this release';
+        END IF;
+        sums := ledger.added(sums, costs);
+        changed := jsonb_build_object(own_scope, array_to_string(sums, ' '));
+        IF part IS NOT NULL THEN
+            peak := ARRAY(SELECT greatest(a, b)
+                FROM unnest(peak, sums) WITH ORDINALITY AS pairs(a, b, i) ORDER BY i);
+            changed := changed || jsonb_build_object('largest part', array_to_string(peak, ' '));
+        END IF;
+        INSERT INTO ledger.totals AS old
+            SELECT owner_name, key, value FROM jsonb_each_text(changed)
+            ON CONFLICT (account, scope) DO UPDATE SET amounts = excluded.amounts;
+        sealed := sealed || jsonb_build_object(owner_name, changed);
+    END LOOP;
+    new_seal := jsonb_build_object('key', new_key, 'process', new_process, 'tag', new_tag,
+        'role', session_user, 'totals', sealed)::text;
+    new_hash := encode(sha256(convert_to(
+        coalesce(last_hash, (SELECT hash FROM ledger.origin)) || E'\\n' || stamp || E'\\n'
+            || new_content || E'\\n' || new_seal, 'UTF8')), 'hex');
+    INSERT INTO ledger.entries (id, time, content, seal, hash, key)
+        VALUES (new_id, stamp, new_content, new_seal, new_hash, new_key);
+    INSERT INTO ledger.groups AS old VALUES (
+            encode(sha256(convert_to(new_content, 'UTF8')), 'hex'), fields ->> 'account', new_id,
+            new_id, 1)
+        ON CONFLICT (digest) DO UPDATE SET last = excluded.last, number = old.number + 1;
+    RETURN new_hash;
+END $$
+"""
+# A share lies within its parent; otherwise an export of the ledger could not be imported.
+_OPEN_ACCOUNT = f"""
+CREATE OR REPLACE FUNCTION ledger.open_account(ledger_identity text, new_name text,
+    new_epsilon float8, new_delta float8, new_limits text)
+RETURNS void LANGUAGE plpgsql {_DEFINER} AS $$
+DECLARE
+    names text[] := string_to_array(new_name, '/');
+    outer_name text := array_to_string(trim_array(names, least(1, cardinality(names))), '/');
+    ceilings numeric[] := string_to_array(new_limits, ' ')::numeric[];
+    parent record;
+BEGIN
+    IF new_name IS NULL OR names = '{{}}' OR '' = ANY (names) OR cardinality(names) > 20
+        OR length(new_name) > 1000 THEN
+        RAISE 'this is no name of a share';
+    END IF;
+    PERFORM FROM ledger.terms WHERE identity = ledger_identity FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE 'this is another ledger';
+    END IF;
+    SELECT * INTO parent FROM ledger.accounts WHERE accounts.name = outer_name;
+    IF NOT FOUND OR (new_epsilon <= parent.epsilon AND new_delta <= parent.delta
+        AND cardinality(ceilings) = cardinality(string_to_array(parent.limits, ' '))
+        AND ledger.within(ceilings, string_to_array(parent.limits, ' ')::numeric[])
+        AND 0 <= ALL (ceilings)) IS NOT TRUE
+    THEN
+        RAISE 'a share is above what it is a share of';
+    END IF;
+    INSERT INTO ledger.accounts VALUES (new_name, new_epsilon, new_delta, new_limits, session_user)
+        ON CONFLICT DO NOTHING;
+END $$
+"""
+FUNCTIONS = (
+    _LOCK,
+    _END_STALLED,
+    _CHECK,
+    *_PAIRS.split(";\n"),
+    _ADMITS,
+    _APPEND,
+    _OPEN_ACCOUNT,
+)
+"""Statements that make the functions, of a schema called ledger."""
+SIGNATURES = (
+    "lock_ledger()",
+    "end_stalled()",
+    "append(text, text, bigint, text, bigint, text)",
+    "open_account(text, text, float8, float8, text)",
+)
+"""The functions that a spender calls."""
+OLD_SIGNATURES = (
+    "append(text, bigint, text, text, text, numeric[])",
+    "open_account(text, float8, float8)",
+)
+"""Functions of format 2."""
