@@ -43,3 +43,10 @@ def place(request, tmp_path):
     if request.param == "file":
         return str(tmp_path / "study.db")
     return request.getfixturevalue("address")
+
+
+@pytest.fixture(autouse=True)
+def check_all_at_each_opening(request, monkeypatch):
+    """Tests change ledgers behind the back of this process, and open them again."""
+    if "remembers" not in request.keywords:
+        monkeypatch.setattr("skdp.ledger.verification.FULL_EVERY", 1)
