@@ -140,7 +140,7 @@ def test_an_interrupt_right_after_the_commit_leaves_nothing_of_the_old_fit(Model
 
 
 def fill(budget, path):
-    with budget._ledger.storage.connections.use() as connection:
+    with connection_of(budget) as connection:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count={pages}")
 

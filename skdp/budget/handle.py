@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # skdp.budget does not import scikit-learn
 
 __all__ = ["BudgetHandle"]
 
+_IN_DOUBT = "The ledger may have recorded this release: count it as spent."
 _BELOW = down(1.0, ROOT)  # no guarantee rests on it: the budget checks each release
 
 
@@ -58,6 +59,19 @@ class _RefusedError(BudgetExceededError):
         earlier = [*filter(handle._owns, islice(releases, self.request.number))]
         before = self.request.before[handle._account]
         return shortfall(handle._filter, handle._account, wanted, before, earlier)
+
+
+class _Commit:
+    """Calls `before_commit`, and remembers that the ledger may have recorded the release since."""
+
+    def __init__(self, before_commit: Callable[[], None] | None) -> None:
+        self._before_commit = before_commit
+        self.may_be_recorded = False
+
+    def __call__(self) -> None:
+        if self._before_commit is not None:
+            self._before_commit()
+        self.may_be_recorded = True
 
 
 class BudgetHandle(LedgerReader):
@@ -189,14 +203,18 @@ class BudgetHandle(LedgerReader):
         self._check_relation(guarantee, name)
         part = self._partition if partition is None else check_partition(partition)
         release = self._priced(guarantee, delta, name, part, epsilon=epsilon, tag=tag)
-        refused = None
+        refused, commit = None, _Commit(before_commit)
         try:
-            self._ledger.append(release, self._check, before_commit)
+            self._ledger.append(release, self._check, commit)
+            return
         except _RefusedError as error:
             refused = error
-        if refused is not None:
-            # Raised after the transaction, so that the message is written without the lock.
-            raise BudgetExceededError(refused.message())
+        except BaseException as error:
+            if commit.may_be_recorded:
+                error.add_note(_IN_DOUBT)
+            raise
+        # Raised after the transaction, so that the message is written without the lock.
+        raise BudgetExceededError(refused.message())
 
     def plan(
         self,

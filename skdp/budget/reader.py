@@ -230,8 +230,8 @@ class LedgerReader(ABC):
         Returns
         -------
         list of dict
-            The number, hash and time of each entry, who made it (`role`), what it is (`entry`), and
-            its other fields.
+            The number, hash, key and time of each entry, who made it (`role`), its `kind`
+            ("release", "adoption", "quarantine" or "closing"), and its other fields.
         """
         return [entry.as_row() for entry in self._ledger.entries()]
 

@@ -56,11 +56,12 @@ class Entry(NamedTuple):
     def as_row(self) -> dict[str, Any]:
         """Return the entry as a plain dictionary."""
         key = self.facts.get("key")
-        row = {"number": self.number, "hash": self.hash, "key": key, "entry": "release"}
+        row = {"number": self.number, "hash": self.hash, "key": key, "kind": "release"}
         if self.is_release:
             return row | self.release.as_row()
         who = {"time": self.time, "role": self.facts.get("role", "")}
-        return row | who | json.loads(self.content)
+        data = json.loads(self.content)
+        return row | who | {"kind": data.pop("entry")} | data
 
 
 def first_head(terms: Mapping[str, object]) -> Head:

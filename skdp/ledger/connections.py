@@ -152,7 +152,8 @@ def connect(path: str, mode: str, is_temporary: bool, timeout: float) -> sqlite3
             check_same_thread=False,
         )
         durability = _TEMPORARY if is_temporary else _DURABLE
-        for pragma in (*durability, "wal_autocheckpoint=1"):
+        as_log = ("journal_mode=WAL",) if mode == "rw" else ()  # its maker may have died before
+        for pragma in (*durability, *as_log, "wal_autocheckpoint=1"):
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("PRAGMA schema_version")  # the first read opens the log
         return connection

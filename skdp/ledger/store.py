@@ -140,7 +140,7 @@ class Ledger:
     def known_terms(self) -> dict[str, object]:
         """Return the terms of an existing ledger, whatever they are."""
         if not is_address(self.path) and not is_ledger(self.path):
-            raise BudgetClosedError(f"There is no ledger {self.path}.")
+            raise BudgetClosedError(f"The ledger {self.path} does not exist.")
         return self.storage.read(lambda tables: tables.known_terms())
 
     def adopt(self, reason: str) -> None:
@@ -340,11 +340,17 @@ class Ledger:
         if is_full:
             tables.check_pages()
         known = known or Verification(self.terms, found.measures, quarantined(tables))
-        tables.accounts()
+        self._check_limits(tables)
         known.follow(tables)
         known.compare(tables, groups=is_full)
         remember(key, known, is_full=is_full)
         return known.head
+
+    def _check_limits(self, tables: Tables) -> None:
+        """Raise BudgetClosedError unless the stored limits are those of the terms and shares."""
+        with tables.damage("its shares"):
+            if tables.limits() != self.rules.limits_of(tables.accounts()):
+                raise ValueError("other limits")
 
     def _check_same(self, found: dict[str, object]) -> None:
         if found != self.terms:

@@ -19,7 +19,7 @@ from skdp.ledger.fractions import Amounts, read, write
 from skdp.ledger.release import Release
 from skdp.ledger.totals import EVERY, PEAK, Totals, accounts_of, scope_of
 
-__all__ = ["FORMAT", "Found", "Group", "Tables", "check_format", "digest_of"]
+__all__ = ["FORMAT", "FROM_SECOND", "Found", "Group", "Tables", "check_format", "digest_of"]
 
 FORMAT = 3
 TABLES = (
@@ -38,7 +38,7 @@ NEW_TABLES = (
     last BIGINT NOT NULL, number BIGINT NOT NULL)""",
     "CREATE UNIQUE INDEX entries_key ON ledger.entries (key)",
 )
-_FROM_SECOND = (
+FROM_SECOND = (
     "ALTER TABLE ledger.releases RENAME TO entries",  # so no older version writes to it
     *(f"ALTER TABLE ledger.entries ADD COLUMN {name} TEXT" for name in ("key", "seal")),
     *(f"ALTER TABLE ledger.accounts ADD COLUMN {name} TEXT" for name in ("limits", "role")),
@@ -97,6 +97,8 @@ class Group(NamedTuple):
 class Tables(ABC):
     """The tables of one ledger through an open connection; messages show its address."""
 
+    from_second = FROM_SECOND
+    """Statements that add what tables of format 2 lack."""
     _names: tuple[tuple[str, str], ...]
     """Replacements in queries: the schema, and expressions for the place and the format."""
 
@@ -159,7 +161,8 @@ class Tables(ABC):
 
     def known_terms(self) -> dict[str, object]:
         """Return the terms of a ledger of any format."""
-        number = self.format()
+        if not (number := self.format()):
+            raise BudgetClosedError(f"The ledger {self.address} does not exist.")
         if number not in range(1, FORMAT):
             check_format(self.address, number)
             return self.look().terms
@@ -179,7 +182,7 @@ class Tables(ABC):
 
     def widen(self, measures: tuple[str, ...]) -> None:
         """Change the tables of format 2 into those of this format; the entries stay."""
-        for statement in (*_FROM_SECOND, *NEW_TABLES):
+        for statement in (*self.from_second, *NEW_TABLES):
             self.execute(statement)
         self.settle(measures=json.dumps(measures))
         self.execute("DELETE FROM ledger.totals")

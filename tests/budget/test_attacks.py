@@ -162,7 +162,7 @@ def test_an_interrupt_right_after_a_transaction_begins_leaves_no_lock(budget, pa
                 raise KeyboardInterrupt
             return result
 
-    with budget._ledger.storage.connections.use() as connection:
+    with connection_of(budget) as connection:
         session = budget._ledger.storage.connections._local.session
     session.connection = Interrupting(connection)
     with pytest.raises(KeyboardInterrupt):

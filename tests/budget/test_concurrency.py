@@ -192,11 +192,11 @@ def test_a_connection_is_never_pickled(tmp_path):
 def test_only_a_temporary_ledger_is_not_flushed(is_temporary, tmp_path):
     budget = in_budget(None if is_temporary else tmp_path / "study.db")
     for handle in (budget, budget.share(epsilon=0.5), pickle.loads(pickle.dumps(budget))):
-        with handle._ledger.storage.connections.use() as connection:
+        with connection_of(handle) as connection:
             (level,) = connection.execute("PRAGMA synchronous").fetchone()
         assert level == (0 if is_temporary else 2)
     named = in_budget(budget._ledger.path)
-    with named._ledger.storage.connections.use() as connection:
+    with connection_of(named) as connection:
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
 
 

@@ -72,12 +72,12 @@ def test_a_full_disk_refuses_a_spend_whole_and_takes_the_next_when_there_is_room
 
 def test_a_database_that_may_not_grow_refuses_a_spend_whole(budget, path):
     """The same without mounting anything: SQLite itself reports that the disk is full."""
-    with budget._ledger.storage.connections.use() as connection:
+    with connection_of(budget) as connection:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count={pages}")
     with pytest.raises(BudgetClosedError, match="full"):
         spend(budget, name="x" * 30_000)
-    with budget._ledger.storage.connections.use() as connection:
+    with connection_of(budget) as connection:
         connection.execute("PRAGMA max_page_count=100000")
     n_admitted = len(labels(budget))
     spend(budget)

@@ -80,7 +80,7 @@ class Interfering:
 
 def interfere(budget, statement, **how):
     """Let something happen at one of the next statements of this thread's connection."""
-    with budget._ledger.storage.sessions.use() as session:
+    with session_of(budget) as session:
         session.connection = Interfering(session.connection, statement, **how)
 
 
@@ -110,7 +110,7 @@ def test_a_spend_whose_commit_is_not_answered_is_looked_for_and_found(budget, se
 
     def lose():
         end_sessions(server)
-        with budget._ledger.storage.sessions.use() as session:
+        with session_of(budget) as session:
             session.close()
         raise psycopg.OperationalError("the connection is lost")
 
@@ -139,7 +139,7 @@ def test_a_look_waits_until_the_lost_transaction_has_ended(budget, server):
     """Its server process may still be about to commit when the client is back."""
     spend(budget, "a")
     sessions, done = budget._ledger.storage.sessions, threading.Event()
-    with sessions.use() as session, ThreadPoolExecutor(1) as pool:
+    with session_of(budget) as session, ThreadPoolExecutor(1) as pool:
         session.connection.execute("BEGIN; SELECT lock_ledger()")
         key = uuid4().hex
         looking = pool.submit(lambda: budget._ledger.storage._was_recorded(key))
@@ -156,7 +156,7 @@ def test_a_transaction_that_an_error_has_ended_is_not_taken_for_a_spend(budget):
 
     def fail_quietly():
         with (
-            budget._ledger.storage.sessions.use() as session,
+            session_of(budget) as session,
             contextlib.suppress(psycopg.Error),
         ):
             session.connection.execute("SELECT 1/0")
@@ -170,7 +170,7 @@ def test_a_transaction_that_an_error_has_ended_is_not_taken_for_a_spend(budget):
 
 def test_a_key_is_appended_once(budget):
     spend(budget)
-    with budget._ledger.storage.sessions.use() as session:
+    with session_of(budget) as session:
         (key,) = session.connection.execute("SELECT key FROM releases").fetchone()
         query = "SELECT append(%s, 2, '{}', '', NULL, '{0,0,0,0,0}')"
         with pytest.raises(psycopg.errors.UniqueViolation):
@@ -230,7 +230,7 @@ def test_a_client_that_is_killed_in_the_middle_leaves_no_row_and_no_lock(budget,
 def test_a_client_that_hangs_loses_its_lock_and_its_spend_is_made_again(budget, address):
     """In tenths of the seconds that it has."""
     other = PrivacyBudget(**TERMS, path=address)
-    with budget._ledger.storage.sessions.use() as session:
+    with session_of(budget) as session:
         session.connection.execute("SET idle_in_transaction_session_timeout = '300ms'")
     started, hung = threading.Event(), []
 
@@ -249,7 +249,7 @@ def test_a_client_that_hangs_loses_its_lock_and_its_spend_is_made_again(budget, 
 
 
 def _hang(budget, hang):
-    with budget._ledger.storage.sessions.use() as session:
+    with session_of(budget) as session:
         session.connection.execute("SET idle_in_transaction_session_timeout = '300ms'")
     spend(budget, "hung", before_commit=hang)
 
@@ -344,7 +344,7 @@ def test_a_fit_that_reads_the_budget_during_its_spend_sees_the_ledger_before_it(
 
 def test_releases_are_never_appended_to_what_was_not_looked_at(budget):
     spend(budget)
-    with budget._ledger.storage.sessions.use() as session:
+    with session_of(budget) as session:
         for number in (0, 1, 3, None):
             with pytest.raises(psycopg.errors.RaiseException, match="has gone on"):
                 session.connection.execute(
@@ -355,7 +355,7 @@ def test_releases_are_never_appended_to_what_was_not_looked_at(budget):
 @pytest.mark.parametrize("costs", ["{-1e-300}", "{NaN}", "{NULL}", "{1,-Infinity}"])
 def test_no_cost_takes_back_what_was_spent(budget, costs):
     with (
-        budget._ledger.storage.sessions.use() as session,
+        session_of(budget) as session,
         pytest.raises(psycopg.errors.RaiseException, match="below zero or no number"),
     ):
         session.connection.execute("SELECT append('', 1, '{}', '', NULL, %s)", (costs,))
@@ -366,7 +366,7 @@ def test_costs_of_another_number_do_not_erase_the_sums(budget, costs):
     spend(budget)
     before = budget.spent
     with (
-        budget._ledger.storage.sessions.use() as session,
+        session_of(budget) as session,
         pytest.raises(psycopg.errors.RaiseException, match="as many costs"),
     ):
         session.connection.execute("SELECT append('', 2, '{}', '', NULL, %s)", (costs,))
@@ -374,7 +374,7 @@ def test_costs_of_another_number_do_not_erase_the_sums(budget, costs):
 
 
 def test_sums_of_another_number_are_damage(budget):
-    with budget._ledger.storage.sessions.use() as session:
+    with session_of(budget) as session:
         session.connection.execute("SELECT append('', 1, '{}', '', NULL, '{0}')")
     for use in (lambda: budget.spent, lambda: spend(budget)):
         with pytest.raises(BudgetClosedError, match="totals cannot be read"):

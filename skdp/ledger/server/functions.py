@@ -243,9 +243,9 @@ SIGNATURES = (
     "lock_ledger()",
     "end_stalled()",
     "append(text, text, bigint, text, bigint, text)",
-    "open_account(text, text, float8, float8, text)",
 )
-"""The functions that a spender calls."""
+"""The functions that a spender calls. The server cannot compute the limits of a share, so only the
+owner, and whom the owner trusts, calls `open_account`."""
 OLD_SIGNATURES = (
     "append(text, bigint, text, text, text, numeric[])",
     "open_account(text, float8, float8)",

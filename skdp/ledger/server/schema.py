@@ -10,7 +10,7 @@ from skdp.ledger.costs import Account
 from skdp.ledger.fractions import Amounts, write
 from skdp.ledger.release import Release, content_of
 from skdp.ledger.server.functions import FUNCTIONS, OLD_SIGNATURES, SIGNATURES
-from skdp.ledger.tables import FORMAT, NEW_TABLES, TABLES, Found, Tables
+from skdp.ledger.tables import FORMAT, FROM_SECOND, NEW_TABLES, TABLES, Found, Tables
 
 __all__ = ["ServerTables", "grants"]
 
@@ -43,6 +43,8 @@ _OLDEST = 140000
 
 class ServerTables(Tables):
     """The tables of one ledger through a connection to a server, in the schema `ledger`."""
+
+    from_second = tuple(one for one in FROM_SECOND if "entries ADD COLUMN key" not in one)
 
     def __init__(self, connection: Any, address: str, ledger: str) -> None:
         super().__init__(connection, address)
@@ -123,7 +125,7 @@ class ServerTables(Tables):
         ).fetchall():
             self.execute(statement)
         for name in OLD_SIGNATURES:
-            self.execute(f"DROP FUNCTION ledger.{name}")
+            self.execute(f"DROP FUNCTION IF EXISTS ledger.{name}")
 
     def _make_schema(self) -> None:
         """Make the schema; in an existing one only this user may have the right to create."""

@@ -1,0 +1,31 @@
+PRAGMA application_id = 1936417904;
+PRAGMA user_version = 1;
+BEGIN TRANSACTION;
+CREATE TABLE accounts (name TEXT PRIMARY KEY, epsilon REAL, delta REAL);
+INSERT INTO "accounts" VALUES('team',0.8,1.0e-05);
+INSERT INTO "accounts" VALUES('team/inner',0.7,1.0e-05);
+CREATE TABLE releases (
+    id INTEGER PRIMARY KEY, time TEXT, label TEXT, epsilon REAL, delta REAL, gdp_mu REAL,
+    neighboring TEXT, event TEXT, process INTEGER, tag TEXT, part TEXT, account TEXT, slack REAL,
+    tv REAL, zcdp_rho REAL, pure_epsilon REAL, renyi TEXT);
+INSERT INTO "releases" VALUES(1,'2026-11-24T15:51:54.299550+00:00','é',9e999,0.0,0.01,'replace_one','{"kind": "GDPEvent", "version": 1, "mu": 0.01}',25958,'note','north','team',0.0,0.0,5.0e-05,9e999,'[]');
+INSERT INTO "releases" VALUES(2,'2026-11-24T15:51:54.343132+00:00','pure',0.05,0.0,6.26629055410033719564e-02,'replace_one','{"kind": "PureDPEvent", "version": 1, "epsilon": 0.05}',25958,'',NULL,'',0.0,0.0,1.24973964842103445888e-03,0.05,'[]');
+INSERT INTO "releases" VALUES(3,'2026-11-24T15:51:54.367587+00:00','a',9e999,0.0,0.03,'replace_one','{"kind": "GDPEvent", "version": 1, "mu": 0.03}',25958,'',NULL,'',0.0,0.0,0.00045,9e999,'[]');
+INSERT INTO "releases" VALUES(4,'2026-11-24T15:51:54.418168+00:00','b',9e999,0.0,0.02,'replace_one','{"kind": "GDPEvent", "version": 1, "mu": 0.02}',25958,'','south','team/inner',0.0,0.0,0.0002,9e999,'[]');
+INSERT INTO "releases" VALUES(5,'2026-11-24T15:51:54.459098+00:00','a',9e999,0.0,0.03,'replace_one','{"kind": "GDPEvent", "version": 1, "mu": 0.03}',25958,'',NULL,'',0.0,0.0,0.00045,9e999,'[]');
+CREATE TABLE terms (epsilon REAL, delta REAL, composition TEXT, neighboring TEXT, slack REAL,
+    tv REAL, orders TEXT, identity TEXT, checksum TEXT);
+INSERT INTO "terms" VALUES(1.0,1.0e-05,'gdp','replace_one',5.00000000000000083266e-07,0.0,'[]','e40676026cb7454eb32268f206ed76aa','58d4b6c17624f26022e02984ff1c31794ac5a04dbf7d26ee4eb18e7fc52db81c');
+CREATE TABLE totals (account TEXT, scope TEXT, amounts TEXT, PRIMARY KEY (account, scope))
+    WITHOUT ROWID
+;
+INSERT INTO "totals" VALUES('','every part','7433603371101238594107936091451/1298074214633706907132624082305024 0 0 inf 0');
+INSERT INTO "totals" VALUES('','largest part','33230699894622898206100982035225/83076749736557242056487941267521536 0 0 inf 0');
+INSERT INTO "totals" VALUES('','part north','33230699894622898206100982035225/332306998946228968225951765070086144 0 0 inf 0');
+INSERT INTO "totals" VALUES('','part south','33230699894622898206100982035225/83076749736557242056487941267521536 0 0 inf 0');
+INSERT INTO "totals" VALUES('team','largest part','33230699894622898206100982035225/83076749736557242056487941267521536 0 0 inf 0');
+INSERT INTO "totals" VALUES('team','part north','33230699894622898206100982035225/332306998946228968225951765070086144 0 0 inf 0');
+INSERT INTO "totals" VALUES('team','part south','33230699894622898206100982035225/83076749736557242056487941267521536 0 0 inf 0');
+INSERT INTO "totals" VALUES('team/inner','largest part','33230699894622898206100982035225/83076749736557242056487941267521536 0 0 inf 0');
+INSERT INTO "totals" VALUES('team/inner','part south','33230699894622898206100982035225/83076749736557242056487941267521536 0 0 inf 0');
+COMMIT;
