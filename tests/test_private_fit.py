@@ -7,6 +7,7 @@ from inspect import Parameter, isclass, signature
 
 import numpy as np
 import pytest
+from opened import connection_of
 from sklearn.exceptions import NotFittedError
 
 from skdp import DPLogisticRegression, PrivacyBudget

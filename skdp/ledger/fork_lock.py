@@ -109,10 +109,9 @@ class Gate:
         return _SHUT if self._is_shut() else action()
 
     def _is_shut(self) -> bool:
-        if not self._alone:
+        if not self._alone or threading.get_ident() in self._alone or self.is_nested():
             return False
-        me = threading.get_ident()
-        return me not in self._alone and bool(self._living())
+        return bool(self._living())
 
     def _living(self) -> list[int]:
         """Return the threads that are alone or wait for it, in order, and forget the others."""

@@ -9,6 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from opened import connection_of
 
 from skdp import PrivacyBudget
 from skdp.accounting import gdp_mu
@@ -85,7 +86,8 @@ def test_a_log_deleted_during_a_spend_does_not_let_the_fit_go_on(budget, path):
 
 def test_what_was_spent_stands_in_the_database_itself(budget, path, tmp_path):
     (tmp_path / "alone.db").write_bytes(path.read_bytes())
-    assert labels(PrivacyBudget(**TERMS, path=tmp_path / "alone.db")) == ["a", "b", "c"]
+    alone = PrivacyBudget.adopt(tmp_path / "alone.db", reason="a test")
+    assert labels(alone) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("name", ["epsilon", "delta", "composition", "neighboring"])
@@ -201,7 +203,7 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
         "        budget = budgets[i % 2]\n"
         "        def check(request, check=budget._check):\n"
         "            budget._ledger.totals(); budgets[1 - i % 2].spent; check(request)\n"
-        "        release = budget._priced(cost, 0.0, 'a fit')\n"
+        "        release = budget._priced(cost, 0.0, 'a fit', None, epsilon=None, tag='')\n"
         "        budget._ledger.append(release, check); admitted.append(i % 2)\n"
         "        budget._ledger.close(); PrivacyBudget(**terms).spent; time.sleep(0.01)\n"
         "threads = [threading.Thread(target=spend, args=(i,)) for i in range(2)]\n"
@@ -229,26 +231,26 @@ def test_a_gate_lets_one_alone_and_then_all():
     gate, entered = Gate(), []
 
     def enter():
-        with gate:
-            entered.append(True)
+        gate.run(lambda: entered.append(True))
 
     with ThreadPoolExecutor(2) as pool:
-        with gate, gate.alone():  # who is inside may be alone
+
+        def alone():
             waiting = pool.submit(enter)
             assert not entered
+            return waiting
+
+        waiting = gate.run(lambda: gate.alone(alone))  # who is inside may be alone
         waiting.result(10)
         inside, leave = threading.Event(), threading.Event()
 
         def stay():
-            with gate:
-                inside.set()
-                leave.wait(10)
-                with gate:  # and may come in again while somebody waits to be alone
-                    pass
+            inside.set()
+            leave.wait(10)
+            gate.run(lambda: None)  # and may come in again while somebody waits to be alone
 
-        staying = pool.submit(stay)
+        staying = pool.submit(gate.run, stay)
         inside.wait(10)
         pool.submit(leave.set)
-        with gate.alone():
-            staying.result(10)
+        gate.alone(lambda: staying.result(10))
     assert entered == [True]

@@ -64,14 +64,14 @@ def test_a_ledger_goes_on_from_each_of_its_heads_and_from_no_other(place):
 @pytest.mark.parametrize(
     ("edit", "number"),
     [
-        ("UPDATE releases SET time = '' WHERE id = 1", 1),
-        ("UPDATE releases SET content = replace(content, '\"b\"', '\"x\"') WHERE id = 2", 2),
-        ("UPDATE releases SET hash = 'x' WHERE id = 2", 2),
-        ("DELETE FROM releases WHERE id = 1", 1),
-        ("DELETE FROM releases WHERE id = 2", 2),
+        ("UPDATE entries SET time = '' WHERE id = 1", 1),
+        ("UPDATE entries SET content = replace(content, '\"b\"', '\"x\"') WHERE id = 2", 2),
+        ("UPDATE entries SET hash = 'x' WHERE id = 2", 2),
+        ("DELETE FROM entries WHERE id = 1", 1),
+        ("DELETE FROM entries WHERE id = 2", 2),
         (
-            "INSERT INTO releases (id, time, content, hash) "
-            "SELECT 0, time, content, hash FROM releases WHERE id = 1",
+            "INSERT INTO entries (id, time, content, hash, seal) "
+            "SELECT 0, time, content, hash, seal FROM entries WHERE id = 1",
             1,
         ),
     ],
@@ -89,19 +89,22 @@ def test_a_rewritten_chain_is_noticed_by_open_handles_and_by_who_has_kept_a_head
     head = budget.head
     other = PrivacyBudget(**TERMS)
     spend(other, "x", "y", "z")
-    columns, rows = "(id, time, content, hash)", rows_of(other._ledger.path)
-    edits = [f"INSERT INTO releases {columns} VALUES {row!r}" for row in rows]
-    execute(place, "DELETE FROM releases", *edits)
+    execute(place, *copied("entries", "id, time, content, hash, seal", other))
+    execute(place, *copied("groups", "digest, account, first, last, number", other))
     with pytest.raises(BudgetClosedError, match=r"replaced by another one or by an older copy"):
         spend(budget, "d")
     assert not PrivacyBudget(**TERMS, path=place).extends(head)
 
 
-def rows_of(path):
-    connection = sqlite3.connect(path)
-    rows = connection.execute("SELECT id, time, content, hash FROM releases").fetchall()
+def copied(table, columns, source):
+    """Return statements that replace the rows of a table by those of a temporary ledger."""
+    connection = sqlite3.connect(source._ledger.path)
+    rows = connection.execute(f"SELECT {columns} FROM {table}").fetchall()
     connection.close()
-    return rows
+    return [
+        f"DELETE FROM {table}",
+        *(f"INSERT INTO {table} ({columns}) VALUES {row!r}" for row in rows),
+    ]
 
 
 def test_an_export_has_the_head_and_an_import_keeps_it(budget, tmp_path):
@@ -115,84 +118,7 @@ def test_an_export_has_the_head_and_an_import_keeps_it(budget, tmp_path):
 
 def test_an_edited_export_is_refused(budget):
     data = json.loads(budget.to_json())
-    data["releases"][1]["label"] = "another"
+    data["entries"][1]["content"] = data["entries"][0]["content"]
     for edited in (data, {name: value for name, value in data.items() if name != "head"}):
         with pytest.raises(ValueError, match="do not match its head"):
             PrivacyBudget.from_json(json.dumps(edited))
-
-
-FIRST_FORMAT = """
-CREATE TABLE terms (epsilon REAL, delta REAL, composition TEXT, neighboring TEXT, slack REAL,
-    tv REAL, orders TEXT, identity TEXT, checksum TEXT);
-CREATE TABLE releases (
-    id INTEGER PRIMARY KEY, time TEXT, label TEXT, epsilon REAL, delta REAL, gdp_mu REAL,
-    neighboring TEXT, event TEXT, process INTEGER, tag TEXT, part TEXT, account TEXT, slack REAL,
-    tv REAL, zcdp_rho REAL, pure_epsilon REAL, renyi TEXT);
-CREATE TABLE accounts (name TEXT PRIMARY KEY, epsilon REAL, delta REAL);
-CREATE TABLE totals (account TEXT, scope TEXT, amounts TEXT, PRIMARY KEY (account, scope))
-    WITHOUT ROWID;
-PRAGMA application_id = 0x736B6470;
-PRAGMA user_version = 1;
-"""
-
-
-def as_before_theorems(budget):
-    """Return a budget whose rows keep neither theorem nor version, as those of old ledgers."""
-    data = json.loads(budget.to_json())
-    del data["head"]  # which covers them
-    for row in data["releases"]:
-        del row["theorem"], row["version"]
-    return PrivacyBudget.from_json(json.dumps(data | {"version": 1}))
-
-
-def in_first_format(budget, path):
-    """Write the ledger of a budget as the first version of this library did."""
-    source, target = sqlite3.connect(budget._ledger.path), sqlite3.connect(path)
-    target.executescript(FIRST_FORMAT)
-    for table in ("terms", "accounts", "totals"):
-        for row in source.execute(f"SELECT * FROM {table}"):
-            target.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
-    for row in budget.history():
-        row |= {name: json.dumps(row[name]) for name in ("event", "renyi")}
-        del row["theorem"], row["version"]
-        names = f"({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
-        target.execute(f"INSERT INTO releases {names}", [*row.values()])
-    target.commit()
-    source.close()
-    target.close()
-
-
-@pytest.mark.parametrize("composition", ["gdp", "rdp"])
-def test_a_file_of_the_first_format_is_rewritten_when_it_is_opened(tmp_path, composition):
-    budget = PrivacyBudget(**TERMS, composition=composition)
-    share = budget.share(epsilon=0.5, name="team")
-    share.spend(COST, delta=0.0, name="é", partition="north", tag="note")
-    spend(budget, "a", "b")
-    budget = as_before_theorems(budget)
-    in_first_format(budget, tmp_path / "old.db")
-    for _ in range(2):
-        again = PrivacyBudget(**TERMS, composition=composition, path=tmp_path / "old.db")
-        assert again.to_json() == budget.to_json()
-    spend(again, "c")
-    assert again.extends(budget.head)
-
-
-def test_a_damaged_file_of_the_first_format_is_left_as_it_is(tmp_path):
-    budget = PrivacyBudget(**TERMS)
-    spend(budget, "a", "b", "c")
-    old = tmp_path / "old.db"
-    in_first_format(budget, old)
-    execute(old, "UPDATE releases SET event = '{' WHERE id = 2", "PRAGMA journal_mode=WAL")
-    with pytest.raises(BudgetClosedError, match="one of its rows cannot be read"):
-        PrivacyBudget(**TERMS, path=old)
-    connection = sqlite3.connect(old)
-    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
-    assert connection.execute("SELECT count(label) FROM releases").fetchone() == (3,)
-    connection.close()
-
-
-def test_an_export_of_the_first_format_is_imported(budget):
-    data = json.loads(budget.to_json())
-    del data["head"]
-    again = PrivacyBudget.from_json(json.dumps(data | {"version": 1}))
-    assert again.history() == budget.history()

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from joblib import Parallel, delayed, parallel_config
+from opened import connection_of
 from sklearn.model_selection import GridSearchCV
 
 from skdp import DPLogisticRegression, PrivacyBudget
@@ -170,21 +171,10 @@ def test_a_handle_opens_one_connection_a_thread_and_none_is_left_behind():
     assert len(budget.history()) == 5
 
 
-@pytest.mark.parametrize("cleared", ["os", "gate"])
-def test_a_connection_may_outlive_the_modules_of_an_interpreter_that_ends(monkeypatch, cleared):
-    budget = in_budget()
-    spend(budget)
-    (session,) = budget._ledger.storage.connections._own
-    monkeypatch.setattr(f"skdp.ledger.connections.{cleared}", None)
-    session.__del__()
-    monkeypatch.undo()
-    assert session.connection is not None
-
-
 def test_a_connection_is_never_pickled(tmp_path):
     ledger = in_budget(tmp_path / "study.db")._ledger
     ledger.releases()
-    expected = {"address": str(tmp_path / "study.db"), "is_temporary": False}
+    expected = {"address": str(tmp_path / "study.db"), "timeout": 60.0, "is_temporary": False}
     assert ledger.storage.__getstate__() == expected
 
 
@@ -206,7 +196,7 @@ def test_a_spend_reads_no_rows(n, monkeypatch, place):
     cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
     for _ in range(n):
         budget.spend(cost, delta=0.0, name="a fit")
-    monkeypatch.setattr(Tables, "releases", None)
+    monkeypatch.setattr(Tables, "entries", None)
     budget.spend(cost, delta=0.0, name="a fit")
     assert budget.spent.epsilon > 0.0
     assert f"in {n + 1} releases;" in str(budget)

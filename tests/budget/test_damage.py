@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from opened import connection_of
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
@@ -152,7 +153,7 @@ def test_a_corrupt_page_is_noticed_when_the_ledger_is_opened(budget, path):
 @pytest.mark.parametrize(
     "edit",
     [
-        "DELETE FROM releases",
+        "DELETE FROM entries",
         "UPDATE totals SET amounts = '0 0 0'",
         "DELETE FROM totals",
     ],

@@ -245,8 +245,10 @@ def test_spending_total_variation_leaves_a_finite_meter():
 def test_a_negative_epsilon_is_not_taken_from_the_caller():
     budget = PrivacyBudget(epsilon=1.0, delta=0.9, composition="basic")
     guarantee = PrivacyGuarantee(PureDPEvent(0.01), "replace_one", "a test")
-    budget.spend(guarantee, delta=0.8, name="refund", epsilon=-1.0)
-    assert budget.spent.epsilon >= 0.0
+    for wrong in (-1.0, "1", float("nan"), True, [1.0]):
+        with pytest.raises(ValueError, match="epsilon must be a number"):
+            budget.spend(guarantee, delta=0.8, name="refund", epsilon=wrong)
+    assert budget.history() == []
 
 
 def test_a_gaussian_is_no_pure_release_whatever_epsilon_its_caller_knows():

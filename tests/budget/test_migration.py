@@ -158,6 +158,6 @@ def test_an_export_of_an_older_format_is_imported(tmp_path, request):
     del data["entries"]
     again = PrivacyBudget.from_json(json.dumps(data | {"version": 2, "releases": rows}))
     assert again.head == budget.head == facts("second", "gdp")["head"]
+    rows[0]["label"] = "another"
     with pytest.raises(ValueError, match="do not match its head"):
-        rows[0]["label"] = "another"
         PrivacyBudget.from_json(json.dumps(data | {"version": 2, "releases": rows}))

@@ -68,7 +68,10 @@ def test_an_import_that_is_interrupted_leaves_nothing(place, tmp_path, monkeypat
     [
         ({"format": "other"}, "not an exported ledger"),
         ({"version": 99}, "version 99"),
-        ({"releases": [{"label": "x"}]}, "has wrong fields"),
+        (
+            {"entries": [{"time": "", "content": '{"label": "x"}', "seal": "{}"}]},
+            "has wrong fields",
+        ),
     ],
 )
 def test_a_broken_export_is_refused(budget, tmp_path, change, message):
@@ -81,7 +84,7 @@ def test_a_broken_export_is_refused(budget, tmp_path, change, message):
 def test_an_export_that_breaks_its_own_terms_is_refused(budget, tmp_path):
     spend(budget)
     data = json.loads(budget.to_json())
-    data["releases"] *= 100
+    data["entries"] *= 100
     with pytest.raises(ValueError, match="more releases than its terms admit"):
         PrivacyBudget.from_json(json.dumps(data), path=tmp_path / "new.db")
 
@@ -117,8 +120,10 @@ _REASONS = (
 def test_a_release_that_no_ledger_could_hold_is_refused(budget, tmp_path, field, values):
     spend(budget.share(epsilon=0.5, name="a"))
     data = json.loads(budget.to_json())
+    (entry,) = data["entries"]
     for value in values:
-        data["releases"][0] = data["releases"][0] | {field: value}
+        changed = json.loads(entry["content"]) | {field: value}
+        data["entries"] = [entry | {"content": json.dumps(changed)}]
         with pytest.raises(ValueError, match=_REASONS):
             PrivacyBudget.from_json(json.dumps(data), path=tmp_path / "new.db")
         assert not (tmp_path / "new.db").exists()
@@ -135,7 +140,7 @@ def test_a_release_that_no_ledger_could_hold_is_refused(budget, tmp_path, field,
         {"shares": [{"name": "a", "epsilon": 0.01, "delta": 1e-5}]},
         {"shares": []},
         {"shares": None},
-        {"releases": None},
+        {"entries": None},
         *({"terms": {"epsilon": bad}} for bad in (0.01, -1.0, NAN, INF, None)),
         *({"terms": {"delta": bad}} for bad in (0.0, 1.0, NAN)),
         *({"terms": {"slack": bad}} for bad in (-1.0, NAN, 1.0)),

@@ -68,8 +68,8 @@ def test_the_data_say_what_is_protected_how_much_and_by_what():
     data = data_of(budget, audience="internal")
     assert [*data_of(budget)] == [name for name in data if name != "head"]
     assert list(data) == [
-        "report", "version", "audience", "protected", "ceiling", "meter", "releases", "head",
-        "not_protected", "checked", "hazards", "deployment",
+        "report", "version", "audience", "protected", "ceiling", "meter", "releases", "notices",
+        "head", "not_protected", "checked", "hazards", "deployment",
     ]  # fmt: skip
     assert data["protected"]["unit"] == "person"
     assert not data["protected"]["count_is_public"]
@@ -187,7 +187,7 @@ def test_tags_shares_and_processes_are_for_internal_use(format):
         assert secret not in public
         assert secret in internal
     columns = [set(data_of(budget, audience=a)["releases"][0]) for a in ("public", "internal")]
-    assert columns[1] - columns[0] == {"tag", "account", "process"}
+    assert columns[1] - columns[0] == {"tag", "account", "process", "role"}
     assert str(process) in internal
 
 
@@ -275,7 +275,7 @@ def test_a_report_of_a_file_or_a_server_is_the_same(place):
         spend(one, partition=3)
     first, second = data_of(budget), data_of(plain)
     for data in (first, second):
-        del data["releases"][0]["time"]
+        del data["releases"][0]["time"], data["releases"][0]["last_time"]
     assert first == second
 
 
@@ -293,7 +293,7 @@ def test_a_report_of_neighboring_data_is_the_same_and_spends_nothing():
         data = data_of(budget, audience="internal")
         assert budget.head == before
         assert data.pop("head") == before
-        del data["releases"][0]["time"]
+        del data["releases"][0]["time"], data["releases"][0]["last_time"]
         assert "987654" not in json.dumps(data)
         reports.append(data)
     assert reports[0] == reports[1]
@@ -331,8 +331,9 @@ def test_rows_from_before_theorems_were_kept_are_read_and_keep_their_head():
     budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     spend(budget)
     data = json.loads(budget.to_json())
-    for name in ("theorem", "version"):
-        del data["releases"][0][name]
+    (entry,) = data.pop("entries")
+    row = json.loads(entry["content"]) | {"time": entry["time"]}
+    data["releases"] = [{k: v for k, v in row.items() if k not in ("theorem", "version")}]
     del data["head"]  # it covered them
     older = PrivacyBudget.from_json(json.dumps(data | {"version": 1}))
     assert data_of(older)["releases"][0]["theorem"] == "not stated"
