@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.chain import first_head
+from skdp.ledger.chain import Entry, first_head
 from skdp.ledger.fractions import Amounts, minus, write
 from skdp.ledger.storage import Storage
 from skdp.ledger.tables import Tables
 from skdp.ledger.totals import Totals
 from skdp.ledger.verification import Verification, scopes_in
 
-__all__ = ["adopt", "quarantine", "quarantined"]
+__all__ = ["adopt", "quarantine", "quarantined", "skipped_in"]
 
 
 def quarantined(tables: Tables) -> set[int]:
     """Return the numbers of the quarantined entries."""
     with tables.damage("its quarantine"):
-        others = [json.loads(one.first.content) for one in tables.groups(of_releases=False)]
-        return {int(one["number"]) for one in others if one["entry"] == "quarantine"}
+        return skipped_in(one.first for one in tables.groups(of_releases=False))
+
+
+def skipped_in(entries: Iterable[Entry]) -> set[int]:
+    """Return the numbers of entries that others of these entries quarantine."""
+    others = [json.loads(entry.content) for entry in entries if not entry.is_release]
+    return {int(one["number"]) for one in others if one["entry"] == "quarantine"}
 
 
 def adopt(storage: Storage, reason: str, storage_at: Callable[[str], Storage]) -> None:

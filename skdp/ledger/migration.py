@@ -78,11 +78,9 @@ def _widen(known: Verification, terms: dict[str, object], rules: Rules, tables: 
     known.follow(tables, "releases")
     shares = tables.accounts()
     tables.widen(rules.measures)
-    for name, totals in known.totals.items():
-        tables.save(name, totals.written())
-    for digest, group in known.groups.items():
-        tables.group(digest, *group)
-    limits = rules.limits_of(shares)
+    tables.fill(known.totals, known.groups)
+    with tables.damage("its shares"):
+        limits = rules.limits_of(shares)
     budget = ("", terms["epsilon"], terms["delta"])
     for account in (budget, *shares):
         tables.add_account(tables.look(), account, limits[account[0]])  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.administration import adopt, quarantine, quarantined
+from skdp.ledger.administration import adopt, quarantine, quarantined, skipped_in
 from skdp.ledger.chain import Entry, Head, first_head
 from skdp.ledger.connections import replaced
 from skdp.ledger.costs import FREE, Account, Rules, costs_of
@@ -313,14 +313,12 @@ class Ledger:
         tables.make(self.terms, self.rules.measures)
         tables.settle(home=home)
         self._add_limits(tables, accounts)
-        migrated = Verification(self.terms, self.rules.measures, set())
         head = first_head(self.terms)
         for entry in entries:
-            is_release = entry.is_release
-            head = tables.write(head, entry, entry.release.account if is_release else None)
-        migrated.follow(tables)
-        for name, totals in migrated.totals.items():
-            tables.save(name, totals.written())
+            head = tables.write(head, entry, None)
+        known = Verification(self.terms, self.rules.measures, skipped_in(entries))
+        known.follow(tables)
+        tables.fill(known.totals, known.groups)
         made.append(True)
 
     def _know_orders(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -185,7 +185,6 @@ class Tables(ABC):
         for statement in (*self.from_second, *NEW_TABLES):
             self.execute(statement)
         self.settle(measures=json.dumps(measures))
-        self.execute("DELETE FROM ledger.totals")
 
     def accounts(self) -> list[Account]:
         """Return (name, ε, δ) of every share."""
@@ -256,11 +255,18 @@ class Tables(ABC):
                 "(?, ?, ?, ?, ?, ?)"  # fmt: skip
         values = (new.number, entry.time, entry.content, entry.seal, new.hash, key)
         self.execute(query, values)
-        self.group(digest_of(entry.content), account, new.number, new.number, 1)
+        one = (digest_of(entry.content), account, new.number, new.number, 1)
+        self.execute(_GROUP, one)
         return new
 
-    def group(self, digest: str, account: str | None, first: int, last: int, number: int) -> None:
-        self.execute(_GROUP, (digest, account, first, last, number))
+    def fill(self, totals: dict[str, Totals], groups: Mapping[str, tuple[object, ...]]) -> None:
+        """Replace all sums and groups."""
+        for table in ("totals", "groups"):
+            self.execute(f"DELETE FROM ledger.{table}")
+        for name, sums in totals.items():
+            self.save(name, sums.written())
+        for digest, group in groups.items():
+            self.execute(_GROUP, (digest, *group))
 
     def write_sealed(
         self,

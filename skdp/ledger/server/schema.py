@@ -103,11 +103,16 @@ class ServerTables(Tables):
             self.connection.execute(statement.replace("ledger.", f'"{self.ledger}".'))
         self.execute(f'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "{self.ledger}" FROM PUBLIC')
 
-    def has_functions(self) -> bool:
-        """Return whether the functions write here: they name the schema they were made in."""
+    def is_renamed(self) -> bool:
+        """Return whether this user owns the ledger and its functions name another schema."""
         query = "SELECT prosrc FROM pg_proc WHERE oid = to_regprocedure(?)"
         found = self.execute(query, (f'"{self.ledger}".lock_ledger()',)).fetchone()
-        return found is not None and f'"{self.ledger}".terms' in found[0]
+        is_ours = self.format() == FORMAT and self.is_owner()
+        return is_ours and not (found and f'"{self.ledger}".terms' in found[0])
+
+    def lock(self) -> None:
+        """Wait for the lock of the ledger."""
+        self.execute("SELECT ledger.lock_ledger()")
 
     def make(self, terms: dict[str, object], measures: tuple[str, ...]) -> None:
         super().make(terms, measures)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from psycopg import errors
 from psycopg.pq import TransactionStatus
@@ -43,13 +43,13 @@ class ServerStorage(Storage):
     def make(self, action: Callable[[Tables], None]) -> None:
         self._until_done(partial(self._make, action), self._end())
 
-    def read(self, action: Callable[[Tables], T]) -> T:
+    def read(self, action: Callable[[Any], T]) -> T:
         end = self._end()
         return self._until_done(lambda: self.sessions.use(partial(self._read, action), end), end)
 
     def write(
         self,
-        action: Callable[[Tables], T],
+        action: Callable[[Any], T],
         before_commit: Callable[[], None] | None = None,
         key: str = "",
     ) -> T:
@@ -78,6 +78,8 @@ class ServerStorage(Storage):
 
     def _make(self, action: Callable[[Tables], None]) -> None:
         if self.read(self._exists):
+            if self.read(lambda tables: tables.is_renamed()):
+                self.sessions.use(self._remade, self._end())
             return
         try:
             self.sessions.use(partial(self._made, action), self._end())
@@ -96,6 +98,9 @@ class ServerStorage(Storage):
             action(tables)
 
         session.transact(_ONE_BY_ONE, make)
+
+    def _remade(self, session: Session) -> None:
+        session.transact(_ONE_BY_ONE, self._tables(session).make_functions)
 
     def _read(self, action: Callable[[Tables], T], session: Session) -> T:
         tables = self._tables(session)
@@ -119,7 +124,7 @@ class ServerStorage(Storage):
             tables = self._tables(session)
 
             def locked() -> T:
-                tables.execute("SELECT ledger.lock_ledger()")
+                tables.lock()
                 return action(tables)
 
             def commit() -> None:
@@ -177,7 +182,7 @@ class ServerStorage(Storage):
         tables = self._tables(session)
 
         def look() -> bool:
-            tables.execute("SELECT ledger.lock_ledger()")
+            tables.lock()
             return tables.holds(key)
 
         return session.transact(_ONE_BY_ONE, look)

@@ -1,0 +1,195 @@
+"""Copies of a ledger, and entries that cannot be read: nothing goes on silently."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from uuid import uuid4
+
+import pytest
+from local_server import programs
+
+from skdp import PrivacyBudget
+from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.ledger.chain import Head, next_hash
+from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
+
+TERMS = {"epsilon": 1.0, "delta": 0.0, "composition": "pure"}
+COST = PrivacyGuarantee(PureDPEvent(0.1), "replace_one", "test")
+
+
+def spend(budget, name="a fit", cost=COST, **more):
+    budget.spend(cost, delta=0.0, name=name, **more)
+
+
+@pytest.fixture
+def budget(tmp_path):
+    budget = PrivacyBudget(**TERMS, path=tmp_path / "study.db")
+    spend(budget, "a")
+    return budget
+
+
+def copied(budget, path):
+    budget._ledger.close()
+    shutil.copy(budget._ledger.path, path)
+    return path
+
+
+def test_a_copied_file_is_refused_until_it_is_adopted(budget, tmp_path):
+    path, head = copied(budget, tmp_path / "copy.db"), budget.head
+    for open_it in (
+        lambda: PrivacyBudget(**TERMS, path=path),
+        lambda: PrivacyBudget.open(path),
+    ):
+        with pytest.raises(BudgetClosedError, match=r"is a copy of another one.*adopt\(path"):
+            open_it()
+    with pytest.raises(ValueError, match="reason must be a sentence"):
+        PrivacyBudget.adopt(path, reason=" ")
+    new = PrivacyBudget.adopt(path, reason="the disk was replaced")
+    spend(new, "b")
+    assert new.extends(head)
+    assert [entry["kind"] for entry in new.entries()] == ["release", "adoption", "release"]
+    for format in ("markdown", "html", "json"):
+        assert "copy adopted, the other copy is closed: the disk was replaced" in new.report(format)
+    with pytest.raises(BudgetClosedError, match=r"is closed: a copy of it was adopted"):
+        spend(budget, "c")
+    assert len(budget.history()) == 1
+    with pytest.raises(ValueError, match="is not a copy"):
+        PrivacyBudget.adopt(path, reason="again")
+    PrivacyBudget(**TERMS, path=path, at_least=new.head)
+
+
+def test_a_file_that_is_moved_within_its_disk_is_no_copy(budget, tmp_path):
+    budget._ledger.close()
+    (tmp_path / "study.db").rename(tmp_path / "moved.db")
+    spend(PrivacyBudget(**TERMS, path=tmp_path / "moved.db"), "b")
+
+
+def test_a_copy_whose_original_is_gone_says_so(budget, tmp_path):
+    path = copied(budget, tmp_path / "copy.db")
+    (tmp_path / "study.db").unlink()
+    new = PrivacyBudget.adopt(path, reason="the original was lost")
+    assert "the other copy is not reachable" in new.report()
+    again = PrivacyBudget.from_json(new.to_json())
+    assert again.head == new.head
+
+
+def test_an_older_copy_does_not_contain_a_head(budget, tmp_path):
+    old = tmp_path / "old.db"
+    copied(budget, old)
+    spend(budget, "b")
+    head = budget.head
+    budget._ledger.close()
+    shutil.copyfile(old, tmp_path / "study.db")  # the same file, with an older content
+    with pytest.raises(BudgetClosedError, match="does not contain everything that the head"):
+        PrivacyBudget(**TERMS, path=tmp_path / "study.db", at_least=head)
+    with pytest.raises(BudgetClosedError, match="does not contain everything that the head"):
+        PrivacyBudget.open(tmp_path / "study.db", at_least="nonsense")
+    assert len(PrivacyBudget.open(tmp_path / "study.db").history()) == 1
+
+
+def test_a_restored_dump_is_refused_until_it_is_adopted(server):
+    import subprocess
+
+    name = f"of_{uuid4().hex}"
+    budget = PrivacyBudget(**TERMS, path=server.address(name))
+    spend(budget, "a")
+    dump = [programs() / "pg_dump", "-h", str(server.folder), "-U", "owner", "-n", name, "postgres"]
+    text = subprocess.run([*dump, "--inserts"], check=True, capture_output=True, text=True).stdout
+    lines = [line for line in text.splitlines() if not line.startswith("\\")]
+    with server.connect() as own:
+        own.execute(f"ALTER SCHEMA {name} RENAME TO {name}_old")
+        own.execute("\n".join(lines))
+        own.execute("RESET ALL")
+    with pytest.raises(BudgetClosedError, match="is a copy of another one"):
+        PrivacyBudget(**TERMS, path=server.address(name))
+    new = PrivacyBudget.adopt(server.address(name), reason="restored")
+    spend(new, "b")
+    assert len(new.history()) == 2
+    with pytest.raises(BudgetClosedError, match="replaced"):
+        spend(budget, "c")
+    old = PrivacyBudget(**TERMS, path=server.address(f"{name}_old"))
+    spend(old, "d")
+    assert [row["label"] for row in old.history()] == ["a", "d"]
+    assert [row["label"] for row in new.history()] == ["a", "b"]
+
+
+def test_there_is_no_ledger_in_memory():
+    with pytest.raises(ValueError, match=r"cannot be in memory.*path=None"):
+        PrivacyBudget(**TERMS, path=":memory:")
+
+
+def damaged(path, number, content):
+    """Replace the content of an entry, and make the chain whole again, as nobody should."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        rows = connection.execute("SELECT id, time, content, seal, hash FROM entries").fetchall()
+        last = PrivacyBudget(**TERMS).head.partition("-")[2]
+        for id, time, old, seal, _ in rows:
+            text = content if id == number else old
+            last = next_hash(last, time, text, seal)
+            row = (text, last, id)
+            connection.execute("UPDATE entries SET content = ?, hash = ? WHERE id = ?", row)
+        digest = "UPDATE groups SET digest = ? WHERE first = ?"
+        from skdp.ledger.tables import digest_of
+
+        connection.execute(digest, (digest_of(content), number))
+    assert Head(len(rows), last)
+
+
+@pytest.mark.parametrize("stated", [None, 0.25])
+def test_an_unreadable_entry_is_quarantined_and_counts(tmp_path, stated):
+    path = tmp_path / "study.db"
+    budget = PrivacyBudget(**TERMS, path=path)
+    for name in ("a", "b", "c"):
+        spend(budget, name)
+    budget._ledger.close()
+    damaged(path, 2, '{"label": "?"}')
+    for open_it in (lambda: PrivacyBudget(**TERMS, path=path), lambda: PrivacyBudget.open(path)):
+        with pytest.raises(BudgetClosedError, match="release 2 cannot be read"):
+            open_it()
+    with pytest.raises(ValueError, match="Entry 1 can be read"):
+        PrivacyBudget.quarantine(path, 1, reason="a mistake")
+    with pytest.raises(ValueError, match="no entry 9"):
+        PrivacyBudget.quarantine(path, 9, reason="a mistake")
+    given = None
+    if stated is not None:
+        given = PrivacyGuarantee(PureDPEvent(stated), "replace_one", "by hand")
+    again = PrivacyBudget.quarantine(path, 2, reason="a cosmic ray", guarantee=given)
+    # 0.1 before it, all that was left or what is stated, and 0.1 after it
+    assert again.spent.epsilon == pytest.approx(1.1 if stated is None else 0.2 + stated)
+    assert [row["label"] for row in again.history()] == ["a", "c"]
+    assert "release 2 cannot be read" in again.report()
+    assert "a cosmic ray" in again.report()
+    assert again.verify() == again.head
+    if stated is None:
+        with pytest.raises(BudgetExceededError):
+            spend(again, "d")
+    else:
+        spend(again, "d")
+    assert PrivacyBudget.open(path).head == again.head
+    with pytest.raises(ValueError, match="in quarantine already"):
+        PrivacyBudget.quarantine(path, 2, reason="twice")
+    if stated is not None:
+        assert PrivacyBudget.from_json(again.to_json()).spent == again.spent
+
+
+def test_a_migrated_entry_that_nobody_can_read_counts_as_all_that_was_left(tmp_path):
+    from test_migration import change, script
+
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script("second", "gdp"))
+        rows = connection.execute("SELECT id, time, content FROM releases").fetchall()
+    last = PrivacyBudget(epsilon=1.0, delta=1e-5).head.partition("-")[2]
+    for id, time, content in rows:
+        text = '{"label": 1}' if id == 5 else content
+        last = next_hash(last, time, text, None)
+        change(path, f"UPDATE releases SET content = '{text}', hash = '{last}' WHERE id = {id}")
+    with pytest.raises(BudgetClosedError, match="release 5 cannot be read"):
+        PrivacyBudget.open(path)
+    budget = PrivacyBudget.quarantine(path, 5, reason="written by an attacker")
+    assert budget.remaining.epsilon < 1e-6
+    assert budget.verify() == budget.head
+    with pytest.raises(BudgetExceededError):
+        spend(budget, "more", PrivacyGuarantee(GDPEvent(0.01), "replace_one", "test"))
+    assert json.loads(budget.to_json())["head"] == budget.head
