@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol
 
 from skdp.ledger.fractions import Amounts, decimal
+from skdp.ledger.release import Release
 
-__all__ = ["FREE", "Account", "Rules", "costs_in", "costs_of"]
+__all__ = ["FREE", "Account", "Rules", "costs_in", "costs_of", "printed_costs"]
 
 Account = tuple[str, float, float]
 """The name of a share, its ε and its δ."""
@@ -49,24 +50,41 @@ class _Free:
 FREE = _Free()
 
 
-def costs_of(measures: tuple[str, ...], fields: Mapping[str, Any]) -> Amounts:
+def costs_of(
+    measures: tuple[str, ...],
+    fields: Mapping[str, Any],
+    exact: Callable[[Any], Any] = decimal,
+) -> Amounts:
     """Return the costs by the fields of a release; a missing field costs ``inf``.
 
     A cost is the printed decimal number, or its square, so every storage computes the same. The
     printed number may be below the float by a relative 2^-53. The limits have margins for that.
     """
-    return tuple(_cost(measure, fields) for measure in measures)
+    return tuple(_cost(measure, fields, exact) for measure in measures)
 
 
-def costs_in(measures: tuple[str, ...], content: str) -> Amounts:
-    """Return the costs by the text of a release: of all its digits, as a server adds them up."""
-    return costs_of(measures, json.loads(content, parse_float=Decimal, parse_int=Decimal))
+def costs_in(measures: tuple[str, ...], content: str) -> tuple[Decimal, ...]:
+    """Return the costs by the text of a release: of all its digits, as a server adds them up.
+
+    The caller sets a context in which products of decimals are exact.
+    """
+    fields = json.loads(content, parse_float=Decimal, parse_int=Decimal)
+    return costs_of(measures, fields, _as_decimal)  # type: ignore[return-value]
 
 
-def _cost(measure: str, fields: Mapping[str, Any]) -> Any:
+def printed_costs(measures: tuple[str, ...], release: Release) -> tuple[Decimal, ...]:
+    """Return the same by the printed numbers of a release."""
+    return costs_of(measures, vars(release), _as_decimal)  # type: ignore[return-value]
+
+
+def _as_decimal(value: Any) -> Decimal:
+    return value if isinstance(value, Decimal) else Decimal(repr(float(value)))
+
+
+def _cost(measure: str, fields: Mapping[str, Any], exact: Callable[[Any], Any]) -> Any:
     name, _, index = measure.removeprefix(_SQUARE).partition(".")
     value = fields.get(name, math.inf)
     if index:
         value = value[int(index)] if int(index) < len(value) else math.inf
-    exact = math.inf if value == "inf" else decimal(value)
-    return exact * exact if measure.startswith(_SQUARE) else exact
+    number = exact(math.inf if value == "inf" else value)
+    return number * number if measure.startswith(_SQUARE) else number

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["Amounts", "add", "decimal", "down", "minus", "read", "write"]
+__all__ = ["Amounts", "add", "decimal", "down", "minus", "rational", "read", "write"]
 
 Amounts = tuple[Fraction | float, ...]
 """Exact numbers, one per limit of a filter; ``inf`` is above every limit."""
@@ -34,6 +35,11 @@ def add(first: Amounts, second: Amounts) -> Amounts:
 def minus(limits: Amounts, totals: Amounts) -> Amounts:
     """Return the differences, at least 0."""
     return tuple(max(Fraction(0), a - b) for a, b in zip(limits, totals, strict=True))
+
+
+def rational(decimals: Iterable[Decimal]) -> Amounts:
+    """Return decimals as amounts."""
+    return tuple(Fraction(one) if one.is_finite() else math.inf for one in decimals)
 
 
 def write(amounts: Amounts) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 from skdp.ledger.fractions import Amounts, add, write
 
@@ -25,13 +24,12 @@ class Totals:
 
     def add(self, part: str | None, cost: Amounts) -> list[str]:
         """Add a cost; return the scopes whose sums may have changed."""
-        zero = (Fraction(0),) * len(cost)
         scope = scope_of(part)
-        self.scopes[scope] = add(self.scopes.get(scope, zero), cost)
+        before = self.scopes.get(scope)
+        own = self.scopes[scope] = cost if before is None else add(before, cost)
         if part is None:
             return [scope]
-        both = zip(self.scopes.get(PEAK, zero), self.scopes[scope], strict=True)
-        self.scopes[PEAK] = tuple(map(max, both))
+        self.scopes[PEAK] = tuple(map(max, zip(self.scopes.get(PEAK, own), own, strict=True)))
         return [scope, PEAK]
 
     def written(self) -> dict[str, str]:
