@@ -36,7 +36,8 @@ def adopt(storage: Storage, reason: str, storage_at: Callable[[str], Storage]) -
 
     Raise ValueError if the ledger is where it was made.
     """
-    found = storage.read(lambda tables: _verified(tables, set()) and tables.look())
+    storage.read(lambda tables: _verified(tables, set()))
+    found = storage.read(lambda tables: tables.look())
     if found.here == found.place:
         raise ValueError(f"The ledger {storage.address} is not a copy.")
     other = "not reachable"

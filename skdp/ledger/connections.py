@@ -45,7 +45,11 @@ class Connections:
 
     def close(self) -> None:
         """Close the connections of all threads; the next use opens new ones."""
-        gate.alone(lambda: [session.close() for session in list(self._own)])
+        gate.alone(self._close_all)
+
+    def _close_all(self) -> None:
+        for session in list(self._own):
+            session.close()
 
     def _used(self, action: Callable[[Any], T], to_write: bool) -> T:
         session = self._session(to_write)

@@ -88,7 +88,11 @@ class Sessions:
 
     def close(self) -> None:
         """Close the sessions of all threads; the next use opens new ones."""
-        gate.alone(lambda: [session.close() for session in list(self._own)])
+        gate.alone(self._close_all)
+
+    def _close_all(self) -> None:
+        for session in list(self._own):
+            session.close()
 
     def _used(self, action: Callable[[Session], T], end: float) -> T:
         session: Session | None = getattr(self._local, "session", None)

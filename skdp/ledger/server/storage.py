@@ -123,22 +123,19 @@ class ServerStorage(Storage):
         def act(session: Session) -> T:
             tables = self._tables(session)
 
+            results: list[T] = []
+
             def locked() -> T:
                 tables.lock()
-                return action(tables)
+                results.append(action(tables))
+                return results[0]
 
             def commit() -> None:
                 if before_commit is not None:
                     before_commit()
                 commits.append(results[0])
 
-            results: list[T] = []
-            return session.transact(
-                _ONE_BY_ONE,
-                lambda: results.append(locked()) or results[0],
-                commit,
-                idle=_IDLE_SECONDS,
-            )
+            return session.transact(_ONE_BY_ONE, locked, commit, idle=_IDLE_SECONDS)
 
         while True:
             try:
