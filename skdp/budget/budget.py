@@ -6,7 +6,7 @@ import warnings
 from os import PathLike
 
 from skdp.budget.cost import priced_release
-from skdp.budget.existing_ledger import ledger_at, terms_at
+from skdp.budget.existing_ledger import ledger_at, rule_in, terms_at
 from skdp.budget.filters import rule_of
 from skdp.budget.handle import BudgetHandle
 from skdp.budget.json_export import import_json
@@ -134,7 +134,7 @@ class PrivacyBudget(BudgetHandle):
             timeout=check_real("timeout", timeout, low=0.0),
         )
         self._ledger.create()
-        self._filter = self._ledger.rules
+        self._filter = rule_in(self._ledger.terms)
         if at_least is not None and not self._ledger.has_passed(at_least):
             raise BudgetClosedError(
                 f"The ledger {self._ledger.path} does not contain everything that the head "
@@ -253,8 +253,9 @@ class PrivacyBudget(BudgetHandle):
         ledger = ledger_at(place_of(path))
         cost = None
         if guarantee is not None:
-            facts = ledger.rules.facts(guarantee.event, guarantee.neighboring, lambda: 0.0)
-            cost = ledger.rules.costs(priced_release(guarantee, delta, "quarantine", **facts))
+            rule = rule_in(ledger.terms)
+            facts = rule.facts(guarantee.event, guarantee.neighboring, lambda: 0.0)
+            cost = rule.costs(priced_release(guarantee, delta, "quarantine", **facts))
         ledger.quarantine(check_count("number", number), _stated(reason), cost)
         return cls.open(path)
 

@@ -22,9 +22,9 @@ def rule_in(terms: dict[str, Any]) -> Filter:
 def ledger_at(path: str) -> Ledger:
     """Return the ledger at a path with its own terms and rules, unchecked."""
     ledger = Ledger(path, {})
-    terms = ledger.known_terms()
-    Neighboring(terms["neighboring"]), Unit(terms["unit"])
+    terms: dict[str, Any] = ledger.known_terms()
     try:
+        Neighboring(terms["neighboring"]), Unit(terms["unit"])
         return Ledger(path, terms, rule_in(terms))
     except (ValueError, TypeError) as error:
         raise BudgetClosedError(

@@ -152,12 +152,15 @@ class Tables(ABC):
             if checksum != _checksum(values):
                 raise ValueError("another checksum")
             terms = _as_read(dict(zip(_TERM_NAMES, values, strict=False)))
-            identity, measures, *state = values[len(_TERM_NAMES) :]
+            identity, measures, place, home, closed = values[len(_TERM_NAMES) :]
             start = first_head(terms)
             head = start if last is None else Head(last, last_hash)
             then = Head(number, earlier) if number else start
             named = tuple(json.loads(measures))
-            return Found(terms, identity, named, *state, here, head, seal, then)
+            return Found(terms, identity, named, place, home, closed, here, head, seal, then)
+
+    def chain_columns(self) -> None:  # noqa: B027  # only files had format 1
+        """Bring a ledger of format 1 to format 2."""
 
     def known_terms(self) -> dict[str, object]:
         """Return the terms of a ledger of any format."""

@@ -117,7 +117,7 @@ class _Connection(Connection[Any]):
         self.end = math.inf
         super().__init__(*args, **more)
 
-    def wait(self, gen: Any, interval: float = _POLL_SECONDS) -> Any:
+    def wait(self, gen: Any, interval: float = _POLL_SECONDS) -> Any:  # type: ignore[override]
         return super().wait(_until(gen, self.end), interval)
 
     def close(self) -> None:
