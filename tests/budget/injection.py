@@ -1,0 +1,72 @@
+"""Interrupts at chosen bytecode boundaries of one call, as a signal or a debugger may raise them."""
+
+import sys
+import threading
+from pathlib import Path
+
+
+# Frames of these only compute: an interrupt there leaves the ledger as one at their call does.
+_COMPUTING = ("fractions", "dataclasses", "copy", "encoder", "release", "uuid", "enum", "_py_abc")
+_COMPUTING += ("decimal", "copyreg", "decoder", "scanner", "types", "typing")
+
+
+class Interrupts:
+    """Raises KeyboardInterrupt at the n-th bytecode boundary of a call; counts them if n is None.
+
+    All frames count that the call enters in this thread, those of the standard library and of
+    drivers included, but for those that only compute. `start` is the name of the first function
+    whose bytecodes count.
+    """
+
+    def __init__(self, n=None, start="spend"):
+        self.n, self.start, self.passed, self.where = n, start, 0, None
+        self._inside = False
+
+    def call(self, function):
+        """Call a function, and return what it raised, or None."""
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            function()
+        except BaseException as error:
+            return error
+        finally:
+            sys.settrace(before)
+        return None
+
+    def _enter(self, frame, event, argument):
+        if not self._inside:
+            if frame.f_code.co_name != self.start:
+                return self._enter
+            self._inside = True
+        if _is_computing(frame.f_code.co_filename):
+            return None
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        return self._step
+
+    def _step(self, frame, event, argument):
+        if event == "opcode":
+            self.passed += 1
+            if self.passed == self.n:
+                self.where = f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}"
+                raise KeyboardInterrupt
+        return self._step
+
+
+def _is_computing(path):
+    return path.startswith("<") or Path(path).stem in _COMPUTING or "/skdp/privacy/" in path
+
+
+def said(error):
+    """Return the message and the notes of an error."""
+    return " ".join([str(error), *getattr(error, "__notes__", ())])
+
+
+def ends_soon(action, seconds=20.0):
+    """Return whether an action ends without an error in another thread."""
+    outcome = []
+    thread = threading.Thread(target=lambda: outcome.append(action()), daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return bool(outcome)
