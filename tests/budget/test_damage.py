@@ -242,14 +242,3 @@ def test_a_refusal_leaves_the_ledger_as_it_was(place):
         spend(budget, cost=PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""))
     assert budget.to_json() == before
     assert PrivacyBudget(**TERMS, path=place).to_json() == before
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for children in /proc")
-def test_two_hundred_kills_leave_each_spend_whole_or_absent():
-    script = Path(__file__).parents[2] / "benchmarks" / "kill_ledger.py"
-    done = subprocess.run(
-        [sys.executable, str(script), "200"], capture_output=True, text=True, timeout=600
-    )
-    assert done.returncode == 0, done.stderr
-    assert "none lost, none in part" in done.stdout
