@@ -64,7 +64,8 @@ def run_all(ground, options):
     for number, (name, storm) in enumerate(chosen.items()):
         start = time.perf_counter()
         try:
-            tally = run(storm, ground, room, seed=options.seed + number)
+            strikes = 2 if options.smallest else None
+            tally = run(storm, ground, room, seed=options.seed + number, n_strikes=strikes)
         except Impossible as error:
             print(f"{name}: left out, {error}", flush=True)
             continue

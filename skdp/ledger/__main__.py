@@ -32,12 +32,11 @@ exit codes:
 # The first pattern that the message of an error contains. All other errors are damage: a wrong
 # alarm is better than none.
 _CODES = (
-    (r"\bis a copy\b|\badopt\b", _COPY),
-    (r"has format \d+|has an older format|must migrate", _FORMAT),
-    (r"does not exist|is no ledger|there is no|another program|permission denied|ermission|"
-     r"read-only|readonly|connection|connect|No such file|unable to open|does not answer|"
-     r"locked|timeout|timed out|too many|password|role .* is not permitted|"
-     r"database .* does not|No space|disk is full|not known|resolve", _UNREACHABLE),
+    (r"is a copy|\badopt\b", _COPY),
+    (r"does not exist|has format 0\b|of another program|ermission denied|read-only|readonly|"
+     r"connect|unable to open|does not answer|locked|lock timeout|too many|password|No space|"
+     r"disk is full", _UNREACHABLE),
+    (r"has format \d+|has an older format", _FORMAT),
 )  # fmt: skip
 
 
