@@ -64,7 +64,9 @@ def spend_until_full(place, room, name, diary_path):
             diary.write(word, label)
             if word == "silent":
                 diary.write("trace", text.replace("\n", "|"))
-            if isinstance(error, (BudgetExceededError, SystemExit)):
+            if isinstance(error, SystemExit):
+                raise
+            if isinstance(error, BudgetExceededError):
                 return
         else:
             diary.write(word, label)

@@ -51,7 +51,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except BudgetClosedError as error:
         return _failed(options, error, _code_of(error))
     if found:
-        print(json.dumps(found, indent=1) if options.json else _as_lines(found))
+        print(json.dumps(found) if options.json else _as_lines(found))
     return _DONE
 
 
