@@ -79,6 +79,9 @@ def test_a_module_imports_from_its_own_folder_or_from_lower_floors(path):
     for module in imports_of(path):
         there = room_of(module)
         assert there not in forbidden
+        assert not module.endswith("__main__"), f"{here} imports a program"
+        if path.stem == "__main__":  # a program stands above everything, wherever its file is
+            continue
         assert there == here or FLOOR_OF[there] < FLOOR_OF[here], f"{here} imports {there}"
 
 

@@ -165,7 +165,9 @@ def run(storm, ground, room, *, seed, n_clients=4, pause=0.4, n_strikes=None):
             strikes = _strike(crowd, hazard, rng, pause, n_strikes)
         finally:
             crowd.close()
-        found = [check(truth, each, diary) for (_, truth), diary in zip(places, diaries, strict=True)]
+        found = [
+            check(truth, each, diary) for (_, truth), diary in zip(places, diaries, strict=True)
+        ]
     tally = sum(found, Tally(strikes=strikes))
     return tally
 

@@ -33,7 +33,7 @@ exit codes:
 # alarm is better than none.
 _CODES = (
     (r"is a copy|\badopt\b", _COPY),
-    (r"does not exist|has format 0\b|of another program|ermission denied|read-only|readonly|"
+    (r"There is no ledger|does not exist|has format 0\b|of another program|ermission denied|read-only|readonly|"
      r"connect|unable to open|does not answer|locked|lock timeout|too many|password|No space|"
      r"disk is full", _UNREACHABLE),
     (r"has format \d+|has an older format", _FORMAT),

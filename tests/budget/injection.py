@@ -4,7 +4,6 @@ import sys
 import threading
 from pathlib import Path
 
-
 # Frames of these only compute: an interrupt there leaves the ledger as one at their call does.
 _COMPUTING = ("fractions", "dataclasses", "copy", "encoder", "release", "uuid", "enum", "_py_abc")
 _COMPUTING += ("decimal", "copyreg", "decoder", "scanner", "types", "typing")

@@ -6,8 +6,6 @@ import re
 import shutil
 import sqlite3
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from opened import connection_of

@@ -17,9 +17,7 @@ COST = PrivacyGuarantee(PureDPEvent(0.001), "replace_one", "test")
 N_SAMPLED = 40
 N_ROWS = 300  # of one ledger; then the next point has a new one
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(signal, "setitimer"), reason="there are no timers here"
-)
+pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
 
 
 def made(path):
@@ -64,7 +62,9 @@ class Witness:
         if self._is_locked():
             return "a lock of the ledger is held"
         if not ends_soon(lambda: self.budget._ledger.close() or True):
-            raise AssertionError(f"the gate is held for good: {error!r}, {self.faults}, {self.where}")
+            raise AssertionError(
+                f"the gate is held for good: {error!r}, {self.faults}, {self.where}"
+            )
         try:
             paid = number_of(self.budget) - self.n
             spend(self.budget, "after")

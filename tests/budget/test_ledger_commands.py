@@ -1,14 +1,15 @@
 """`python -m skdp.ledger`, as administrators and timers call it."""
 
 import json
-import os
 import re
 import shutil
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import NamedTuple
 from uuid import uuid4
 
 import pytest
@@ -23,16 +24,29 @@ DONE, DAMAGED, USAGE, UNREACHABLE, COPY, FORMAT = range(6)
 PAGE = Path(__file__).parents[2] / "docs" / "ledger_administration.md"
 
 
-def run(*words, cwd=None, **environment):
+class Done(NamedTuple):
+    """What a command returned and printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*words):
+    """Run a command in this process."""
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as errors:
+        try:
+            code = main([*map(str, words)])
+        except SystemExit as error:
+            code = error.code
+    return Done(code, out.getvalue(), errors.getvalue())
+
+
+def run_alone(*words):
     """Run a command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "skdp.ledger", *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        cwd=cwd,
-        env=os.environ | environment,
-    )
+    command = [sys.executable, "-m", "skdp.ledger", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture
@@ -57,6 +71,24 @@ def file(tmp_path):
     budget.spend(COST, delta=0.0, name="a")
     budget._ledger.close()
     return tmp_path / "file.db"
+
+
+def test_each_command_and_each_exit_code_in_a_process_of_its_own(file, tmp_path):
+    head, output, copy = PrivacyBudget.open(file).head, tmp_path / "out.json", tmp_path / "copy.db"
+    assert head in run_alone("verify", file).stdout
+    assert head in run_alone("show", file).stdout
+    assert run_alone("migrate", file).returncode == DONE
+    assert run_alone("export", file, "--output", output).returncode == DONE
+    assert head in output.read_text()
+    assert run_alone("verify", file, "--at-least", f"1-{'0' * 64}").returncode == DAMAGED
+    assert run_alone("burn", file).returncode == USAGE
+    assert run_alone("verify", tmp_path / "none.db").returncode == UNREACHABLE
+    shutil.copy(file, copy)
+    assert run_alone("verify", copy).returncode == COPY
+    assert run_alone("adopt", copy, "--reason", "moved").returncode == DONE
+    with closing(sqlite3.connect(copy)) as own:
+        own.execute("PRAGMA user_version = 99")
+    assert run_alone("verify", copy).returncode == FORMAT
 
 
 def test_verify_prints_the_head_and_exits_with_0(budget, path):
@@ -155,7 +187,9 @@ def test_a_ledger_that_does_not_extend_a_known_head_exits_with_1(file, capsys):
     assert main(["verify", str(file), "--at-least", head]) == DONE
 
 
-@pytest.mark.parametrize("words", [[], ["verify"], ["burn", "x"], ["adopt", "x"], ["show", "x", "y"]])
+@pytest.mark.parametrize(
+    "words", [[], ["verify"], ["burn", "x"], ["adopt", "x"], ["show", "x", "y"]]
+)
 def test_a_wrong_command_line_exits_with_2(words):
     done = run(*words)
     assert (done.returncode, done.stdout) == (USAGE, "")
@@ -171,14 +205,12 @@ def test_no_command_makes_a_ledger(command, tmp_path, capsys):
 
 
 def test_what_cannot_be_reached_exits_with_3(tmp_path, server, capsys):
-    done = run("verify", "none.db", cwd=tmp_path, PYTHONPATH=os.pathsep.join(sys.path))
-    assert (done.returncode, done.stdout) == (UNREACHABLE, "")
     nowhere = ["postgresql://u:qzx@127.0.0.1:1/db", server.address(f"of_{uuid4().hex}")]
     nowhere += [server.address("skdp", user="nobody_at_all")]
     foreign = tmp_path / "foreign.db"
     with closing(sqlite3.connect(foreign)) as own:
         own.execute("CREATE TABLE patients (name TEXT)")
-    for place in [*nowhere, foreign, tmp_path]:
+    for place in [*nowhere, foreign]:
         assert main(["verify", str(place), "--timeout", "2"]) == UNREACHABLE, place
     assert "qzx" not in capsys.readouterr().err
 
@@ -223,5 +255,7 @@ def test_help_and_the_page_list_the_exit_codes():
 
 
 def test_every_command_of_the_page_exists():
-    commands = set(re.findall(r"skdp\.ledger (\w+)", PAGE.read_text()))
-    assert commands == {"verify", "show", "export", "adopt", "migrate"}
+    page = PAGE.read_text()
+    listed = re.findall(r"^\| `(\w+) PATH", page, re.M)
+    assert set(re.findall(r"^    (\w+) ", run("--help").stdout, re.M)) == set(listed)
+    assert set(re.findall(r"skdp\.ledger (\w+)", page)) <= set(listed)

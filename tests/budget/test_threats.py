@@ -48,7 +48,7 @@ for make in (PrivacyBudget.open, lambda path: PrivacyBudget(**terms, path=path))
     try:
         make(sys.argv[1]).spend(cost, delta=0.0)
     except BudgetClosedError as error:
-        assert "cannot be used" in str(error) or "does not exist" in str(error), error
+        assert "ledger" in str(error), error
     else:
         sys.exit("it was spent")
 """
@@ -151,13 +151,13 @@ def roles(server):
 
 
 _CALLS = (
-    'SELECT "{ledger}".append(identity, %(key)s, 2, content, 1, %(tag)s) '
+    'SELECT "{ledger}".append(identity, {text}, 2, content, 1, {text}) '
     'FROM "{ledger}".terms, "{ledger}".entries',
     'SELECT "{ledger}".lock_ledger()',
     'SELECT "{ledger}".end_stalled()',
-    'SELECT "{ledger}".open_account(identity, %(key)s, 0.1, 0, %(tag)s) FROM "{ledger}".terms',
+    'SELECT "{ledger}".open_account(identity, {text}, 0.1, 0, {text}) FROM "{ledger}".terms',
     'SELECT * FROM "{ledger}".terms FOR UPDATE',
-    *(f'LOCK TABLE "{{ledger}}".{table} IN SHARE MODE' for table in TABLES),
+    *(f'BEGIN; LOCK TABLE "{{ledger}}".{table} IN SHARE MODE' for table in TABLES),
     *(f'DELETE FROM "{{ledger}}".{table}' for table in TABLES),
     *(f'TRUNCATE "{{ledger}}".{table}' for table in TABLES),
     *(f'INSERT INTO "{{ledger}}".{table} SELECT * FROM "{{ledger}}".{table}' for table in TABLES),
@@ -177,7 +177,8 @@ def test_an_auditor_reads_and_a_stranger_does_not_and_neither_writes(roles, kind
     with server.connect(role) as own:
         for call in _CALLS:
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                own.execute(call.replace("{ledger}", roles.ledger), {"key": "k", "tag": ""})
+                own.execute(call.replace("{ledger}", roles.ledger).replace("{text}", "'k'"))
+            own.rollback()
         for read in _READS:
             with suppress(psycopg.errors.InsufficientPrivilege):
                 own.execute(read.replace("{ledger}", roles.ledger))
