@@ -12,6 +12,8 @@ from pathlib import Path
 class Hazard:
     """Strikes at random moments; `calm` ends what lasts."""
 
+    pause = 0.4  # mean number of seconds between two strikes
+
     def strike(self, crowd, rng):
         """Do it once, to a crowd of spenders, with a random source."""
 
@@ -46,6 +48,8 @@ class EndedSessions(Hazard):
 
 class Killed(Hazard):
     """Kills a server or a pooler with SIGKILL and starts it again."""
+
+    pause = 1.5  # so that there is time to spend in between
 
     def __init__(self, program):
         self.program = program
@@ -221,5 +225,6 @@ def tiny_disk(folder, size):
 
 
 def unmount(folder):
+    """Take a mounted file system away, if it is one."""
     if os.path.ismount(folder):
         subprocess.run(["umount", "-l", str(folder)], check=True)

@@ -48,18 +48,21 @@ def _name():
 
 @contextmanager
 def clients_on_a_file(ground, ending):
+    """Lend a file, with a signal to clients."""
     path = ground.file()
     yield [(path, path)], Signal(ENDINGS[ending])
 
 
 @contextmanager
 def clients_on_a_server(ground, ending):
+    """Lend a ledger on a server, with a signal to clients."""
     address = ground.server.address(_name())
     yield [(address, address)], Signal(ENDINGS[ending])
 
 
 @contextmanager
 def full_disk(ground):
+    """Lend a file on a small disk that is full at times."""
     disk = ground.folder / "disk"
     if not hazards.tiny_disk(disk, "3m"):
         raise Impossible("a file system cannot be mounted here")
@@ -72,36 +75,42 @@ def full_disk(ground):
 
 @contextmanager
 def limited_files(ground):
+    """Lend a file, with clients that may write no longer files at times."""
     path = ground.file()
     yield [(path, path)], hazards.LimitedFiles()
 
 
 @contextmanager
 def read_only_file(ground):
+    """Lend a file that is read-only at times."""
     path = ground.file()
     yield [(path, path)], hazards.ReadOnlyFile(path)
 
 
 @contextmanager
 def slow_disk(ground):
+    """Lend a file whose flushes are slow at times."""
     path = ground.file()
     yield [(path, path)], hazards.SlowDisk(ground.slow_switch)
 
 
 @contextmanager
 def ended_sessions(ground):
+    """Lend a ledger on a server that ends sessions."""
     address = ground.server.address(_name())
     yield [(address, address)], hazards.EndedSessions(ground.server)
 
 
 @contextmanager
 def killed_server(ground):
+    """Lend a ledger on a server that is killed."""
     address = ground.server.address(_name())
     yield [(address, address)], Killed(ground.server)
 
 
 @contextmanager
 def full_server(ground):
+    """Lend a ledger on a server whose disk is full at times."""
     disk = ground.folder / "server-disk"
     if not hazards.tiny_disk(disk, "160m"):
         raise Impossible("a file system cannot be mounted here")
@@ -115,6 +124,7 @@ def full_server(ground):
 
 @contextmanager
 def network(ground, hazard):
+    """Lend a ledger on a server behind a hostile network."""
     server, ledger = ground.server, _name()
     with hostile_network(server.port) as proxy:
         yield [(server.address_at(proxy.port, ledger), server.address(ledger))], hazard(proxy)
@@ -151,7 +161,7 @@ def storms(ground):
     return found
 
 
-def run(storm, ground, room, *, seed, n_clients=4, pause=0.4, n_strikes=None):
+def run(storm, ground, room, *, seed, n_clients=4, n_strikes=None):
     """Let some clients fill the ledgers of a storm, and return what was found."""
     make, *details = storm
     rng, diaries = random.Random(seed), []
@@ -162,7 +172,7 @@ def run(storm, ground, room, *, seed, n_clients=4, pause=0.4, n_strikes=None):
         each = room // len(places)
         crowd = Crowd([mine for mine, _ in places], each, n_clients, diaries)
         try:
-            strikes = _strike(crowd, hazard, rng, pause, n_strikes)
+            strikes = _strike(crowd, hazard, rng, n_strikes)
         finally:
             crowd.close()
         found = [
@@ -172,10 +182,10 @@ def run(storm, ground, room, *, seed, n_clients=4, pause=0.4, n_strikes=None):
     return tally
 
 
-def _strike(crowd, hazard, rng, pause, n_strikes):
+def _strike(crowd, hazard, rng, n_strikes):
     strikes = 0
     while not crowd.is_done():
-        time.sleep(rng.uniform(0.0, 2.0 * pause))
+        time.sleep(rng.uniform(0.0, 2.0 * hazard.pause))
         if n_strikes is None or strikes < n_strikes:
             hazard.strike(crowd, rng)
             strikes += 1

@@ -19,7 +19,7 @@ __all__ = ["main"]
 _DONE, _DAMAGED, _USAGE, _UNREACHABLE, _COPY, _FORMAT = range(6)
 _EPILOG = """
 PATH is a file, or an address such as postgresql://user@host/database?ledger=name.
-No command makes a ledger. Opening one of an older format migrates it, on a server only for its owner.
+No command makes a ledger. Opening one of an older format migrates it; on a server only its owner can.
 
 exit codes:
   0  done; for verify: every entry, sum and share agrees
@@ -33,11 +33,13 @@ exit codes:
 # alarm is better than none.
 _CODES = (
     (r"is a copy|\badopt\b", _COPY),
-    (r"There is no ledger|does not exist|has format 0\b|of another program|ermission denied|read-only|readonly|"
-     r"connect|unable to open|does not answer|locked|lock timeout|too many|password|No space|"
-     r"disk is full", _UNREACHABLE),
+    (
+        r"There is no ledger|does not exist|of another program|ermission denied|read-?only|connect|"
+        r"unable to open|does not answer|locked|lock timeout|too many|password|No space|disk is full",
+        _UNREACHABLE,
+    ),
     (r"has format \d+|has an older format", _FORMAT),
-)  # fmt: skip
+)
 
 
 def main(words: Sequence[str] | None = None) -> int:

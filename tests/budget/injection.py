@@ -1,4 +1,4 @@
-"""Interrupts at chosen bytecode boundaries of one call, as a signal or a debugger may raise them."""
+"""Interrupts at chosen bytecode boundaries of one call, as a signal may raise them."""
 
 import sys
 import threading

@@ -217,7 +217,7 @@ def test_interrupts_inside_sqlite_at_any_step_of_its_programs(tmp_path, monkeypa
     monkeypatch.setattr(sqlite3, "enable_callback_tracebacks", None)
     while True:
         witness.budget._ledger.close()
-        witness.budget.head  # opens the connection
+        number_of(witness.budget)  # opens the connection
         points += stride
         Stepping.n, Stepping.passed, Stepping.where, error = points, 0, None, None
         try:
