@@ -40,6 +40,7 @@ def check(place, room, diaries):
     budget = budget_at(place, room)  # checks the chain and the sums
     rows = Counter(row["label"] for row in budget.history())
     acknowledged, models = said["ack"] | said["model"], said["model"]
+    _explain(said, said["silent"] & set(rows))
     return Tally(
         acknowledged=len(acknowledged),
         models=len(models),
@@ -52,6 +53,14 @@ def check(place, room, diaries):
         silent=len(said["silent"] & set(rows)),
         invented=len(set(rows) - said["try"]),
     )
+
+
+def _explain(said, labels):
+    """Print the errors of some labels."""
+    for text in said.get("trace", ()):
+        label, _, trace = text.partition(" ")
+        if label in labels:
+            print(label, trace.replace("|", "\n"), flush=True)
 
 
 def read(diaries):

@@ -63,7 +63,7 @@ def spend_until_full(place, room, name, diary_path):
             word, text = _word_of(error), _text_of(error)
             diary.write(word, label)
             if word == "silent":
-                diary.write("trace", text.replace("\n", "|"))
+                diary.write("trace", f"{label} {text}".replace("\n", "|"))
             if isinstance(error, SystemExit):
                 raise
             if isinstance(error, BudgetExceededError):

@@ -19,7 +19,7 @@ __all__ = ["main"]
 _DONE, _DAMAGED, _USAGE, _UNREACHABLE, _COPY, _FORMAT = range(6)
 _EPILOG = """
 PATH is a file, or an address such as postgresql://user@host/database?ledger=name.
-No command makes a ledger. Opening one of an older format migrates it; on a server only its owner can.
+No command makes a ledger. Opening one of an older format migrates it (on a server: its owner).
 
 exit codes:
   0  done; for verify: every entry, sum and share agrees

@@ -21,6 +21,7 @@ from skdp.privacy import GDPEvent, PrivacyGuarantee
 TERMS = {"epsilon": 1.0, "delta": 1e-5}
 COST = PrivacyGuarantee(GDPEvent(0.01), "replace_one", "test")
 DONE, DAMAGED, USAGE, UNREACHABLE, COPY, FORMAT = range(6)
+OLD = Path(__file__).parent / "old_ledgers"
 PAGE = Path(__file__).parents[2] / "docs" / "ledger_administration.md"
 
 
@@ -219,6 +220,38 @@ def test_a_malformed_address_is_not_quoted():
     done = run("verify", "postgresql://u:qzx@h:port/db")
     assert done.returncode == USAGE
     assert "qzx" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("command", ["verify", "migrate", "show", "export"])
+@pytest.mark.parametrize("kind", ["first", "second-early", "second"])
+def test_ledgers_of_older_formats_are_migrated_and_keep_their_chain(kind, command, tmp_path):
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as own:
+        own.executescript((OLD / f"{kind}-gdp.sql").read_text())
+    with closing(sqlite3.connect(path)) as own:
+        hashes = [] if kind == "first" else own.execute("SELECT hash FROM releases").fetchall()
+    facts = json.loads((OLD / f"{kind}.json").read_text())["gdp"]
+    assert run(command, path).returncode == DONE
+    budget = PrivacyBudget.open(path)
+    assert facts["head"] in (None, budget.head)
+    assert len(budget.history()) == facts["n"]
+    assert [entry["hash"] for entry in budget.entries()][: len(hashes)] == [h for (h,) in hashes]
+    assert json.loads(run("verify", path, "--json").stdout)["head"] == budget.head
+
+
+@pytest.mark.parametrize("kind", ["server-early", "server"])
+def test_a_ledger_of_an_older_format_on_a_server_is_for_its_owner_to_migrate(kind, server):
+    name, role = f"of_{uuid4().hex}", f"audit_{uuid4().hex[:8]}"
+    with server.connect() as own:
+        own.execute((OLD / f"{kind}-gdp.sql").read_text().replace("old_gdp", name))
+        own.execute(f"CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA {name} TO {role}")
+        own.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO {role}")
+        hashes = own.execute(f"SELECT hash FROM {name}.releases ORDER BY id").fetchall()
+    assert run("verify", server.address(name, user=role)).returncode == FORMAT
+    assert run("migrate", server.address(name)).returncode == DONE
+    budget = PrivacyBudget.open(server.address(name, user=role))
+    assert [entry["hash"] for entry in budget.entries()] == [h for (h,) in hashes]
+    assert run("verify", server.address(name, user=role), "--at-least", budget.head)[0] == DONE
 
 
 def test_a_newer_format_exits_with_5_and_no_byte_changes(file):
