@@ -28,7 +28,7 @@ class Crowd:
         self.places, self.room, self.diaries = places, room, diaries
         self._context = _forkserver()
         self._names, self._clients = count(), {}
-        self._changed, self._size = time.monotonic(), 0
+        self._changed, self.size = time.monotonic(), 0
         for i in range(n_clients):
             self._send_in(i % len(places))
 
@@ -60,8 +60,8 @@ class Crowd:
 
     def _check_progress(self):
         size = sum(path.stat().st_size for folder in self.diaries for path in folder.iterdir())
-        if size != self._size:
-            self._changed, self._size = time.monotonic(), size
+        if size != self.size:
+            self._changed, self.size = time.monotonic(), size
         if time.monotonic() - self._changed > _PATIENCE:
             raise RuntimeError("nobody has spent anything for a long time")
 

@@ -18,6 +18,7 @@ from hostile_network import hostile_network
 from local_pooler import local_pooler, pooler_program
 from local_server import local_server, programs
 
+_WRITTEN = (100, 600)  # bytes of diaries between two strikes: 3 to 20 spends, on a busy machine too
 ENDINGS = {"killed": signal.SIGKILL, "interrupted": signal.SIGINT, "asked to end": signal.SIGTERM}
 
 
@@ -183,11 +184,14 @@ def run(storm, ground, room, *, seed, n_clients=4, n_strikes=None):
 
 
 def _strike(crowd, hazard, rng, n_strikes):
-    strikes = 0
+    """Strike again and again; return how often. In between somebody always spends something."""
+    strikes, size = 0, 0
     while not crowd.is_done():
         time.sleep(rng.uniform(0.0, 2.0 * hazard.pause))
+        if crowd.size < size + rng.uniform(*_WRITTEN):
+            continue
         if n_strikes is None or strikes < n_strikes:
             hazard.strike(crowd, rng)
-            strikes += 1
+            strikes, size = strikes + 1, crowd.size
     hazard.calm()
     return strikes
