@@ -300,16 +300,17 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
                 parameters.spend(plan, entry.commit)
                 if parameters.is_rehearsal:
                     return self
-            self._forget()
-            with warnings.catch_warnings(action="ignore"):
-                released = self._read(plan, records, parameters.rng)
-            return self._publish(plan, records, released, guarantee)
+                self._forget()
+                with warnings.catch_warnings(action="ignore"):
+                    released = self._read(plan, records, parameters.rng)
+                return self._publish(plan, records, released, guarantee)
 
     @contextmanager
     def _restored_on_error(self) -> Iterator[_LedgerEntry]:
         """Leave everything as it was if an error comes before the ledger commits, and say so.
 
-        From then on the release may be in the ledger, whatever the error: the old fit is dropped.
+        From then on the release may be in the ledger, whatever the error, such as an interrupt
+        while the data are read: the old fit is dropped, and the error says that it was spent.
         """
         before, entry = vars(self).copy(), _LedgerEntry()
         try:

@@ -35,7 +35,7 @@ _CODES = (
     (r"is a copy|\badopt\b", _COPY),
     (
         r"There is no ledger|does not exist|of another program|ermission denied|read-?only|connect|"
-        r"unable to open|does not answer|locked|lock timeout|too many|password|No space|disk is full",
+        r"unable to open|does not answer|locked|lock timeout|too many|password|No space|is full",
         _UNREACHABLE,
     ),
     (r"has format \d+|has an older format", _FORMAT),
