@@ -284,26 +284,25 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         If `groups` are given, the privacy unit is a person.
         """
         # Errors that a user's `numpy.seterr` asks for would reveal values after the spend.
-        with np.errstate(all="ignore"):
-            with self._restored_on_error() as entry:
-                data = tuple(map(received, data))
-                more = {name: received(value) for name, value in more.items()}
-                check_plain(*data, *more.values())
-                unit = Unit.RECORD if more.get("groups") is None else Unit.PERSON
-                parameters = self._release_parameters(unit)
-                with public_words():
-                    records = self._check_data(parameters, *data, **more)
-                plan = self._plan(parameters, records)
-                guarantee = self._published_guarantee(parameters, plan, records)
-                if not parameters.is_rehearsal:
-                    self._warn(parameters, records.n_records)
-                parameters.spend(plan, entry.commit)
-                if parameters.is_rehearsal:
-                    return self
-                self._forget()
-                with warnings.catch_warnings(action="ignore"):
-                    released = self._read(plan, records, parameters.rng)
-                return self._publish(plan, records, released, guarantee)
+        with np.errstate(all="ignore"), self._restored_on_error() as entry:
+            data = tuple(map(received, data))
+            more = {name: received(value) for name, value in more.items()}
+            check_plain(*data, *more.values())
+            unit = Unit.RECORD if more.get("groups") is None else Unit.PERSON
+            parameters = self._release_parameters(unit)
+            with public_words():
+                records = self._check_data(parameters, *data, **more)
+            plan = self._plan(parameters, records)
+            guarantee = self._published_guarantee(parameters, plan, records)
+            if not parameters.is_rehearsal:
+                self._warn(parameters, records.n_records)
+            parameters.spend(plan, entry.commit)
+            if parameters.is_rehearsal:
+                return self
+            self._forget()
+            with warnings.catch_warnings(action="ignore"):
+                released = self._read(plan, records, parameters.rng)
+            return self._publish(plan, records, released, guarantee)
 
     @contextmanager
     def _restored_on_error(self) -> Iterator[_LedgerEntry]:
