@@ -1,5 +1,6 @@
 """Interrupts at chosen bytecode boundaries of one call, as a signal may raise them."""
 
+import dis
 import sys
 import threading
 from pathlib import Path
@@ -13,13 +14,13 @@ class Interrupts:
     """Raises KeyboardInterrupt at the n-th bytecode boundary of a call; counts them if n is None.
 
     All frames count that the call enters in this thread, those of the standard library and of
-    drivers included, but for those that only compute. `start` is the name of the first function
-    whose bytecodes count.
+    drivers included, but for those that only compute. `start` is the qualified name of the first
+    function whose bytecodes count.
     """
 
-    def __init__(self, n=None, start="spend"):
+    def __init__(self, n=None, start="BudgetHandle.spend"):
         self.n, self.start, self.passed, self.where = n, start, 0, None
-        self._inside = False
+        self._first = None
 
     def call(self, function):
         """Call a function, and return what it raised, or None."""
@@ -34,10 +35,10 @@ class Interrupts:
         return None
 
     def _enter(self, frame, event, argument):
-        if not self._inside:
-            if frame.f_code.co_name != self.start:
+        if self._first is None:
+            if frame.f_code.co_qualname != self.start:
                 return self._enter
-            self._inside = True
+            self._first = frame
         if _is_computing(frame.f_code.co_filename):
             return None
         frame.f_trace_opcodes = True
@@ -45,12 +46,19 @@ class Interrupts:
         return self._step
 
     def _step(self, frame, event, argument):
-        if event == "opcode":
+        if event == "opcode" and not (frame is self._first and _is_return(frame)):
             self.passed += 1
             if self.passed == self.n:
                 self.where = f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}"
                 raise KeyboardInterrupt
         return self._step
+
+
+def _is_return(frame):
+    """No handler of a function surrounds its return; signals arrive at calls and jumps only."""
+    here, code = frame.f_lasti, frame.f_code.co_code
+    names = [dis.opname[number] for number in code[here : here + 4 : 2]]
+    return names[0].startswith("RETURN") or names[0] == "LOAD_CONST" and "RETURN_VALUE" in names
 
 
 def _is_computing(path):
