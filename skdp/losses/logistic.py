@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -114,7 +113,7 @@ class ClippedLogisticLoss(MarginLoss, LossFamily, ProbabilityLoss):
     def noise_scale(self) -> float:
         return max(self.knee, 0.0) + self.lipschitz / self.smoothness
 
-    @cached_property
+    @property
     def knee(self) -> float:
         """The margin b at which the loss turns linear."""
         return math.log(1.0 / self.clip - 1.0)
