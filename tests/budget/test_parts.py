@@ -32,7 +32,8 @@ def test_twenty_disjoint_chunks_cost_one():
     assert "in 20 releases on 20 parts;" in budget._repr_html_()
     copy = PrivacyBudget.from_json(budget.to_json())
     assert copy.spent == budget.spent
-    assert json.loads(budget.to_json())["releases"][3]["part"] == "3"
+    entry = json.loads(budget.to_json())["entries"][3]
+    assert json.loads(entry["content"])["part"] == "3"
     DPLogisticRegression(epsilon=0.5, budget=budget.at(partition=3)).fit(X[:500], Y[:500])
     assert budget.spent.epsilon == pytest.approx(0.730, abs=1e-3)  # a part twice adds up
 
