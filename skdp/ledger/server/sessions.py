@@ -96,13 +96,12 @@ class Sessions:
 
     def _used(self, action: Callable[[Session], T], end: float) -> T:
         session: Session | None = getattr(self._local, "session", None)
-        if session is None or session.connection.closed:
+        if session is None or not session.is_usable():
             session = Session(self.address, end)
             self._own.add(session)
             self._local.session = session
         session.check_process()
         session.connection.end = end
-        session.heal()
         return action(session)
 
 
@@ -185,8 +184,11 @@ class Session:
                         "ended the transaction, and nothing was recorded."
                     )
                 return result
-        except BaseException:
+        except Exception:
             self._roll_back()
+            raise
+        except BaseException:
+            self.close()  # the server rolls back; an interrupt may have left the connection busy
             raise
 
     def ping(self) -> None:
@@ -194,11 +196,18 @@ class Session:
         with self.clear_errors():
             self.connection.execute("SELECT 1")
 
-    def heal(self) -> None:
-        """End the transaction that an interrupt may have left open."""
-        idle = self.connection.info.transaction_status == TransactionStatus.IDLE
-        if not idle and not gate.is_nested():
+    def is_usable(self) -> bool:
+        """Return whether the connection is open; close it if an interrupt has left it busy.
+
+        An interrupt may leave a transaction open, or psycopg's own lock held, for which a use would
+        wait without end.
+        """
+        connection = self.connection
+        idle = connection.info.transaction_status == TransactionStatus.IDLE
+        busy = not idle or connection.lock.locked()
+        if busy and connection.process == os.getpid() and not gate.is_nested():
             self.close()
+        return not connection.closed
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
