@@ -299,6 +299,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             parameters.spend(plan, entry.commit)
             if parameters.is_rehearsal:
                 return self
+            entry.commit()  # also without a budget: what comes now has been paid
             self._forget()
             with warnings.catch_warnings(action="ignore"):
                 released = self._read(plan, records, parameters.rng)

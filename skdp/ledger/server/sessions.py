@@ -8,7 +8,7 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -117,7 +117,7 @@ class _Connection(Connection[Any]):
         super().__init__(*args, **more)
 
     def wait(self, gen: Any, interval: float = _POLL_SECONDS) -> Any:  # type: ignore[override]
-        return super().wait(_until(gen, self.end), interval)
+        return super().wait(_Until(gen, self.end), interval)  # type: ignore[arg-type]
 
     def close(self) -> None:
         if self.process == os.getpid():
@@ -127,16 +127,19 @@ class _Connection(Connection[Any]):
         """Do nothing: `Gate.drop` closes it."""
 
 
-def _until(gen: Any, end: float) -> Generator[Any, Any, Any]:
-    """Pass on what psycopg waits for; raise an error if nothing has come by the time `end`."""
-    try:
-        state = next(gen)
-        while True:
-            if not (ready := (yield state)) and time.monotonic() > end:
-                raise OperationalError("the server does not answer")
-            state = gen.send(ready)
-    except StopIteration as done:
-        return done.value
+class _Until:
+    """Passes on what psycopg waits for; raises an error if nothing has come by the time `end`."""
+
+    def __init__(self, gen: Any, end: float) -> None:
+        self._gen, self._end = gen, end
+
+    def __next__(self) -> Any:
+        return next(self._gen)
+
+    def send(self, ready: Any) -> Any:
+        if not ready and time.monotonic() > self._end:
+            raise OperationalError("the server does not answer")
+        return self._gen.send(ready)
 
 
 class Session:
