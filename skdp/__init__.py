@@ -22,7 +22,7 @@ Modules for users, mostly with scikit-learn's names:
 - `skdp.preprocessing`: scalers and clippers, of public or of privately released numbers.
 - `skdp.statistics`: counts, sums, means, variances, quantiles, histograms, tables.
 - `skdp.metrics`: private scores and reports on test rows.
-- `skdp.calibration`: private calibration of probabilities.
+- `skdp.calibration`: private calibration of probabilities, prediction intervals and sets.
 - `skdp.model_selection`: private searches for hyper-parameters.
 - `skdp.pipeline`: pipelines of private steps under one budget, and checks for leaks.
 - `skdp.auditing`: attacks that test whether an estimator keeps its claim.

@@ -22,9 +22,10 @@ FLOORS = [
     {"_private_fit"},
     {"statistics", "_several_fits"},
     {"linear_model", "naive_bayes", "preprocessing", "decomposition", "cluster", "metrics"},
-    {"additive", "kernel_approximation", "ensemble", "tabular", "calibration"},
+    {"additive", "kernel_approximation", "ensemble", "tabular"},
     {"pipeline"},
     {"inspection", "model_selection", "auditing"},
+    {"calibration"},
     {"research"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -55,6 +55,7 @@ SMALL = {"DPKernel": {"n_components": 4}, "DPRandomForest": {"n_trees": 2, "dept
 OWN = {
     "DPCalibratedClassifier": {"estimator": FrozenEstimator(TRAINED)},
     "DPCategoricalNB": {"categories": [0, 1]},
+    "DPConformalRegressor": {"estimator": skdp.DPLinearRegression()},
     "marginals": {"categories": [0, 1]},
 }
 # Private values, by the names of arguments: four rows of three persons.
@@ -84,6 +85,8 @@ NOT_ALONE = {
 REFUSE_WEIGHTS = {"DPMinMaxScaler", "DPQuantileClipper", "DPStandardScaler"}
 NEED_MANY = {
     "DPCalibratedClassifier": "fewer rows than 300/epsilon make probabilities worse",
+    "DPConformalClassifier": "one row learns and another one is set aside",
+    "DPConformalRegressor": "likewise",
     "DPGridSearchCV": "one row learns and another one judges",
     "DPRandomizedSearchCV": "likewise",
 }
@@ -229,6 +232,7 @@ def judged_models():
     """Return a model of each kind that a search can score, with a release that it can cover."""
     kinds = {name: kind for name, kind in NAMES.items() if hasattr(kind, "predict")}
     left = {"DPKMeans", "DPCalibratedClassifier", "DPSGDClassifier", "DPSGDRegressor"}
+    left |= {"DPConformalClassifier", "DPConformalRegressor"}  # not Gaussian DP
     names = [name for name in kinds if name not in left and not name.endswith("SearchCV")]
     return {name: kinds[name](**public_arguments(name)) for name in names}
 

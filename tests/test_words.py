@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 import skdp
-from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
+from skdp import DPGaussianNB, DPLinearRegression, DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetExceededError
 from skdp.features import AdditiveFeatures, RandomFourierFeatures
 from skdp.model_selection import DPGridSearchCV
@@ -250,6 +250,8 @@ def made(kind, budget):
     if "estimator" in inspect.signature(kind).parameters:
         inner = DPLogisticRegression(classes=[0, 1], neighboring=RELATION)
         more["estimator"] = inner
+        if name == "DPConformalRegressor":
+            more["estimator"] = DPLinearRegression(neighboring=RELATION)
         if name == "DPCalibratedClassifier":
             more["estimator"] = FrozenEstimator(inner.set_params(random_state=0).fit(*PUBLIC_ROWS))
     for key in ("param_grid", "param_distributions"):

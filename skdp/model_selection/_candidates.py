@@ -16,6 +16,7 @@ from skdp.support.validation import check_real
 __all__ = [
     "Setting",
     "candidate_of",
+    "check_learner",
     "checked_settings",
     "epsilon_in",
     "shown",
@@ -89,23 +90,28 @@ def epsilon_in(estimator: BaseEstimator, setting: Setting) -> float | None:
 
 
 def _check_candidate(estimator: BaseEstimator, candidate: BaseEstimator) -> None:
-    """Raise unless only the last step learns, and it is a predictor of skdp.
+    """Raise unless only the last step learns, and it is a predictor of skdp like `estimator`.
 
     Every candidate is checked, because a setting may replace steps.
     """
-    *before, last = steps_of(candidate)
-    if spending := [step for step in before if is_private(step)]:
-        raise ValueError(f"{spending} would spend as well. The search covers the last step only.")
-    if leaks := check_pipeline(candidate):
-        raise PrivacyLeakError(str(leaks))
-    if not isinstance(last, PrivateFit):
-        raise ValueError(f"estimator must be, or end with, an estimator of skdp, got {last!r}.")
+    check_learner(candidate, "The search")
     kind = (is_classifier(candidate), is_regressor(candidate))
     if not any(kind) or kind != (is_classifier(estimator), is_regressor(estimator)):
         raise ValueError(
             "candidates must all be classifiers or all regressors, like estimator: the search "
-            f"scores predictions, got {last!r}."
+            f"scores predictions, got {steps_of(candidate)[-1]!r}."
         )
+
+
+def check_learner(estimator: BaseEstimator, whole: str) -> None:
+    """Raise unless only the last step learns, privately; `whole` covers its cost."""
+    *before, last = steps_of(estimator)
+    if spending := [step for step in before if is_private(step)]:
+        raise ValueError(f"{spending} would spend as well. {whole} covers the last step only.")
+    if leaks := check_pipeline(estimator):
+        raise PrivacyLeakError(str(leaks))
+    if not isinstance(last, PrivateFit):
+        raise ValueError(f"estimator must be, or end with, an estimator of skdp, got {last!r}.")
 
 
 def unnamed_classes(candidate: BaseEstimator) -> list[str]:

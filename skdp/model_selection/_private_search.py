@@ -6,17 +6,14 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy.stats import rankdata
-from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -36,9 +33,10 @@ from skdp.model_selection._candidates import (
     silence,
     unnamed_classes,
 )
+from skdp.model_selection._held_out import assigned, learn, learned, promise
 from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
 from skdp.model_selection._row_score import Scoring, check_callable, row_score, steps_of
-from skdp.privacy import ComposedEvent, Composition, Neighboring, PrivacyGuarantee, Unit
+from skdp.privacy import ComposedEvent, Composition, PrivacyGuarantee, Unit
 from skdp.support.public_words import public_words
 from skdp.support.random import child_generator
 from skdp.support.types import Label, MatrixLike, VectorLike
@@ -248,16 +246,13 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
         """Return the guarantees of a dry run of a candidate; raise its errors."""
         model, budget = self._made(i, plan, records, None), Unbudgeted()
         steps_of(model)[-1].set_params(budget=budget)
-        _learn(records, model)
+        learn(records, model)
         return budget.promised
 
     def _read(self, plan: SearchPlan, records: _Records, rng: np.random.Generator) -> _Outcome:
-        judges, rows = _assigned(records, self.holdout, plan.terms.neighboring, rng)
+        judges, rows = assigned(records, self.holdout, plan.terms.neighboring, rng)
         tried = plan.tried(rng)
-        learn = partial(_learn, rows)
-        if judges.n_records and not rows.n_records:
-            learn = partial(_learn_nothing, judges)
-        fits = self._fitted(tried, plan, records, learn, rng)
+        fits = self._fitted(tried, plan, records, partial(learned, rows, judges), rng)
         scores = [self._score(fit, judges) for fit in fits]
         if plan.choice is not None:
             best = plan.choice.release(scores, rng)
@@ -328,7 +323,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
         if best is None:
             warnings.warn("No candidate reached the threshold.", stacklevel=4)
             return self
-        _promise(fitted, guarantee)
+        promise(fitted, guarantee)
         self.best_params_, self.best_estimator_ = clone(self._tried[best], safe=False), fitted
         if scores and guarantee.neighboring.count_is_public:
             n_judges = math.ceil(self.holdout * records.n_records)
@@ -435,59 +430,6 @@ def _winner(plan: SearchPlan, tried: list[int], noisy: list[float]) -> int | Non
     enough = [run for run, score in enumerate(noisy) if score >= 0.0]
     cost = plan.epsilons
     return min(enough, key=lambda run: (cost[tried[run]], -noisy[run]), default=None)
-
-
-def _promise(fitted: BaseEstimator, guarantee: PrivacyGuarantee) -> None:
-    """Set the guarantee of the winner, and of fits inside it, to that of the search.
-
-    The choice reveals something about the records too, beyond the cost of the fit.
-    """
-    last = steps_of(fitted)[-1]
-    last.privacy_ = guarantee
-    if hasattr(last, "report_"):
-        last.report_ = replace(last.report_, privacy=guarantee)
-    if hasattr(last, "best_estimator_"):
-        _promise(last.best_estimator_, guarantee)
-
-
-def _learn(records: _Records, model: BaseEstimator) -> BaseEstimator:
-    if records.persons is None:
-        return model.fit(records.X, records.y)
-    name = "groups"
-    if isinstance(model, Pipeline) and not get_config()["enable_metadata_routing"]:
-        name = f"{model.steps[-1][0]}__groups"
-    return model.fit(records.X, records.y, **{name: records.persons.codes})
-
-
-def _learn_nothing(records: _Records, model: BaseEstimator) -> BaseEstimator:
-    """Fit a model to no record, when all records were held out.
-
-    Most transformers raise an error for a table without rows. They learn nothing, so they transform
-    one row, and the last step is fitted to its columns without rows.
-    """
-    one = records.chosen(np.arange(1))
-    *before, last = steps_of(model)
-    for step in before:
-        if step not in (None, "passthrough"):
-            one = replace(one, X=step.fit_transform(one.X, one.y))
-    _learn(one.chosen(np.arange(0)), last)
-    return model
-
-
-def _assigned(
-    records: _Records, share: float, neighboring: Neighboring, rng: np.random.Generator
-) -> tuple[_Records, _Records]:
-    """Return held-out and other records, drawn after the spend.
-
-    If n is public, a fixed number is held out, otherwise each record independently with probability
-    `share`. No value of a record has an influence.
-    """
-    n = records.n_records
-    if neighboring.count_is_public:
-        judges = rng.permutation(n) < math.ceil(share * n)
-    else:
-        judges = rng.uniform(size=n) < share
-    return records.chosen(np.flatnonzero(judges)), records.chosen(np.flatnonzero(~judges))
 
 
 def _fit(learn: Callable[[BaseEstimator], BaseEstimator], model: BaseEstimator) -> BaseEstimator:

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 import skdp
-from skdp import DPLogisticRegression
+from skdp import DPLinearRegression, DPLogisticRegression
 from skdp.features import AdditiveFeatures
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
@@ -101,6 +101,8 @@ SEARCHED = {"estimator": DPLogisticRegression(classes=list(LABELS[:2]))}
 GRID = {"data_norm": [0.5, 2.0]}
 OWN: dict[str, dict[str, Any]] = {
     "calibration.DPCalibratedClassifier": {"epsilon": 100.0},  # which needs 300/ε records
+    "calibration.DPConformalClassifier": SEARCHED,
+    "calibration.DPConformalRegressor": {"estimator": DPLinearRegression(target_bounds=TARGETS)},
     "metrics.one_vs_rest_report": {"classes": list(LABELS)},
     "model_selection.DPGridSearchCV": {**SEARCHED, "param_grid": GRID},
     "model_selection.DPRandomizedSearchCV": {
@@ -135,6 +137,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "additive.DPAdditiveRegressor": [
         {"bounds": "auto"},
         {"target_transform": "log", "target_bounds": (1.0, 10.0)},
+    ],
+    "calibration.DPConformalClassifier": [
+        {"conformity_score": "aps", "confidence_level": [0.8, 0.5]},
+        {"class_conditional": True, "conformalize_size": 0.9},
     ],
     "cluster.DPKMeans": [{"n_clusters": 1}],
     "decomposition.DPPCA": [{"data_norm": 0.7}, {"n_components": 1}],
