@@ -64,6 +64,7 @@ from skdp.preprocessing import (
     DPMinMaxScaler,
     DPQuantileClipper,
     DPStandardScaler,
+    PublicDirections,
     RowClipper,
 )
 from skdp.solvers import SOLVERS
@@ -123,6 +124,7 @@ ESTIMATORS = [
     DPMixedNB(bounds=(-1.0, 1.0), **WEIGHTS),
     DPMixedNB(epsilon=INF),
     BoundsScaler(bounds=(-100.0, 100.0)),
+    PublicDirections(n_components=2),
     RowClipper(),
     AdditiveFeatures(bounds=(-100.0, 100.0)),
     RandomFourierFeatures(bounds=(-100.0, 100.0), n_components=20),

@@ -73,7 +73,7 @@ GROUPS = {
     "tail n_terms linear_share transformation reference interactions norm scale n_trees depth "
     "feature_seed target_transform additive random additive_share",
     "solver": "solver sampler n_steps sampling_rate clip_norm step_size momentum average noise "
-    "max_iter n_samples_hint subsample tol",
+    "max_iter n_samples_hint epsilon_hint subsample tol",
     "computation": "random_state verbose",
 }
 GROUPED = (

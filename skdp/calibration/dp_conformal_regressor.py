@@ -85,11 +85,11 @@ class DPConformalRegressor(RegressorMixin, PrivateConformal):
     probability `conformalize_size`. The quantiles are choices by the exponential mechanism.
 
     **Coverage.** At least `confidence_level`, if target_bounds contain the targets and the records
-    and the new one are exchangeable. The rank is raised by (1 + ln 1024)/λ records for the noise,
-    16/ε under ``replace_one``, and intervals are wider by that. With too few records they are the
-    whole of `target_bounds`, and a `FewRowsWarning` says so if n is public. Theorem and proof:
-    *Conformal prediction* in the documentation. The coverage is that of all rows together, not of
-    each kind of rows.
+    and the new one are exchangeable. The rank is raised by (1 + ln 1024)/λ records for the noise:
+    about 16/ε, or 37/ε in a budget that counts Gaussian noise, as the default does. With too few
+    records intervals are the whole of `target_bounds`, and a `FewRowsWarning` says so if n is
+    public. Theorem and proof: *Conformal prediction* in the documentation. The coverage is that of
+    all rows together, not of each kind of rows.
 
     Examples
     --------

@@ -50,6 +50,7 @@ LEARNS = {
     "Nystroem": KERNEL_MAP,
     "PCA": _COMPONENTS,
     "PowerTransformer": "AdditiveFeatures(transformation=...) has public transformations",
+    "PublicDirections": "fit it to public rows before, and pass FrozenEstimator of it",
     "QuantileTransformer": "DPQuantileClipper clips at private quantiles, AdditiveFeatures has "
     "public transformations",
     "RobustScaler": BOUNDS + "DPQuantileClipper learns quantiles privately",
@@ -62,7 +63,7 @@ LEARNS = {
     "TruncatedSVD": _COMPONENTS,
     "VarianceThreshold": _SELECTION,
 }
-"""Transformers that learn with any parameters, and their replacements."""
+"""Transformers that learn with any parameters, and what to do instead."""
 
 
 def _keeps_labels_apart(search: BaseEstimator) -> bool:

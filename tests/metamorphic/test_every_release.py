@@ -86,6 +86,7 @@ def test_a_public_map_maps_each_row_alone(name):
     kind, rng = dict(suite.public_names())[name], np.random.default_rng(0)
     box = {"bounds": (-1.0, 1.0)}
     own = {
+        "preprocessing.PublicDirections": {"n_components": 2},
         "preprocessing.RowClipper": {},
         "features.FeatureMixture": {
             "additive": AdditiveFeatures(**box),
