@@ -19,7 +19,7 @@ from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp.budget.unbudgeted import Unbudgeted
 from skdp.calibration._conformity import AbsoluteResidual, LabelScore
 from skdp.calibration._part import Part
-from skdp.calibration._threshold import ThresholdPlan, counts_of_scores
+from skdp.calibration._threshold import Thresholds, counts_of_scores, plan_thresholds
 from skdp.data.column import typed
 from skdp.data.columns import refuse_lazy
 from skdp.data.records import Records
@@ -76,13 +76,13 @@ class ConformalPlan:
     """
 
     event: Event
-    thresholds: ThresholdPlan
+    thresholds: Thresholds
     part: Part | None
 
     @property
     def theorem(self) -> str:
         if self.part is None:
-            return "exponential mechanism: private quantiles of conformity scores"
+            return f"{self.thresholds.theorem}: private quantiles of conformity scores"
         return "a fit and private quantiles of conformity scores, on disjoint rows"
 
 
@@ -247,7 +247,7 @@ class PrivateConformal(
         self, parameters: ReleaseParameters, records: Records[ConformalFacts]
     ) -> ConformalPlan:
         facts, in_parts = records.facts, records.persons is not None
-        thresholds = ThresholdPlan.of(self._levels(), facts.n_groups, parameters, in_parts)
+        thresholds = plan_thresholds(self._levels(), facts.n_groups, parameters, in_parts)
         if not parameters.is_rehearsal:
             self._warn_of_few(parameters, records, thresholds)
         if facts.model is None:
@@ -261,7 +261,7 @@ class PrivateConformal(
         self,
         parameters: ReleaseParameters,
         records: Records[ConformalFacts],
-        thresholds: ThresholdPlan,
+        thresholds: Thresholds,
     ) -> None:
         """Warn of a public number of records with which predictions say little."""
         if not records.count_is_public:

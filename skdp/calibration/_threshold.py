@@ -1,14 +1,16 @@
-"""Thresholds of conformity scores: one private quantile each, of a rank that covers its noise."""
+"""Thresholds of conformity scores: private quantiles of ranks that cover their noise."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm
 
 from skdp._private_fit import ReleaseParameters
-from skdp.data.exact_sums import counted
+from skdp.data.exact_sums import STEP_BITS, counted
 from skdp.data.records import Records
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import Event
@@ -16,36 +18,86 @@ from skdp.statistics._loss_ranges import Neighbors
 from skdp.statistics._margin import Margin
 from skdp.statistics._rank import Rank
 from skdp.statistics.quantile import QuantilePlan, choose_all
+from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
 
-__all__ = ["N_STEPS", "ThresholdPlan", "counts_of_scores"]
+__all__ = ["Thresholds", "counts_of_scores", "plan_thresholds"]
 
-N_STEPS = 2**10  # from one grid point 0 to the last, 1; more of them cost ln 2/λ rows of rank each
-_ROUNDED = 1e-6  # rows: more than utilities change if they are rounded to steps of 2^−30 rows
-# A record changes a utility by at most 1: it moves #{s < t} by 1 if it is replaced, and by
-# max(1 − α, α) if it is added. The rest is for roundings of 12·2^−23: see `_loss_ranges`.
+_HALVINGS = 10  # of the grid, by a search
+_N = 2**_HALVINGS  # steps from the grid point 0 to the last one, 1
+_ROUNDED = 1e-6  # rows: more than a rank changes by roundings of utilities and of noise
+# A record changes a utility, or the distance of a count from its rank, by at most 1: it moves
+# #{s <= t} by 1 if it is replaced, and by max(1 - level, level) if it is added. The rest is for
+# roundings of 12·2^−23: see `_loss_ranges`.
 _FARTHEST = 1.0 + 2.0**-18
 
 
-@dataclass(frozen=True)
-class ThresholdPlan:
-    """Choices by the exponential mechanism from the grid 0, 1/N, …, 1 of thresholds.
+class Thresholds(ABC):
+    """The plan of private thresholds from the grid 0, 1/N, …, 1, one for each level and group.
 
-    For each level 1 − α the rank of the choice among m records is (1 − α)·m + 1 + (1 + ln N)/λ, at
-    least the (1 − α)·(m + 1) of split conformal prediction plus the mean of the worst noise.
+    For the level 1 − α the rank among m records is (1 − α)·m + 1 + c. It is at least the
+    (1 − α)·(m + 1) of split conformal prediction, plus the mean c of the worst noise: see
+    *Conformal prediction* in the documentation.
     """
+
+    levels: tuple[float, ...]
+    theorem: str
+
+    @property
+    @abstractmethod
+    def event(self) -> Event:
+        """The event of all thresholds together."""
+
+    @property
+    @abstractmethod
+    def raised(self) -> float:
+        """1 + c, in records."""
+
+    @property
+    def fewest(self) -> float:
+        """The number of records from which on thresholds are mostly below the last one."""
+        return self.raised / (1.0 - max(self.levels))
+
+    def choose(self, counts: np.ndarray, rng: np.random.Generator, in_steps: bool) -> np.ndarray:
+        """Return released thresholds in [0, 1] of shape (n_levels, n_groups).
+
+        Of higher levels they are at least as large, so that prediction sets are nested.
+        """
+        chosen = self._chosen(counts, rng, in_steps)
+        thresholds = np.empty(chosen.shape)
+        order = np.argsort(self.levels, kind="stable")
+        thresholds[order] = np.maximum.accumulate(chosen[order], axis=0) / _N
+        return thresholds
+
+    @abstractmethod
+    def _chosen(self, counts: np.ndarray, rng: np.random.Generator, in_steps: bool) -> np.ndarray:
+        """Return grid points of shape (n_levels, n_groups)."""
+
+
+def plan_thresholds(
+    levels: tuple[float, ...], n_groups: int, parameters: ReleaseParameters, in_parts: bool
+) -> Thresholds:
+    """Return the thresholds of least noise, as the budget counts it, that cost (ε, δ)."""
+    if parameters.delta and parameters.counts_gaussians:
+        return _Search.of(levels, n_groups, parameters)
+    return _Choices.of(levels, n_groups, parameters, in_parts)
+
+
+@dataclass(frozen=True)
+class _Choices(Thresholds):
+    """Choices by the exponential mechanism."""
 
     choices: QuantilePlan
     levels: tuple[float, ...]
 
+    theorem = "exponential mechanism"
+
     @classmethod
     def of(
         cls, levels: tuple[float, ...], n_groups: int, parameters: ReleaseParameters, in_parts: bool
-    ) -> ThresholdPlan:
-        """Return choices for each level and group that together cost (ε, δ)."""
+    ) -> _Choices:
         neighbors = Neighbors(parameters.neighboring.n_changed, n_groups, in_parts)
-        accountant = "gdp" if parameters.counts_gaussians else "pld"
         plain = tuple(Rank(level) for level in levels)
-        cost = neighbors.cost((plain,), parameters.epsilon, parameters.delta, accountant)
+        cost = neighbors.cost((plain,), parameters.epsilon, parameters.delta, "pld")
         raised = Margin((1.0,), (1.0 + _mean_shortfall(cost.unit) + _ROUNDED,))
         ranks = tuple(Rank(level, raised, 1) for level in levels)
         choice = ExponentialMechanism(sensitivity=_FARTHEST, epsilon=2.0 * _FARTHEST * cost.unit)
@@ -53,25 +105,14 @@ class ThresholdPlan:
 
     @property
     def event(self) -> Event:
-        """The event of all choices together."""
         return self.choices.event
 
     @property
-    def fewest(self) -> float:
-        """The number of records from which on thresholds are mostly below the last one."""
-        raised = self.choices.ranks[0][0].of(0.0)
-        return raised / (1.0 - max(self.levels))
+    def raised(self) -> float:
+        return self.choices.ranks[0][0].of(0.0)
 
-    def choose(self, counts: np.ndarray, rng: np.random.Generator, in_steps: bool) -> np.ndarray:
-        """Return released thresholds in [0, 1] of shape (n_levels, n_groups).
-
-        Of higher levels they are at least as large, so that prediction sets are nested.
-        """
-        chosen = choose_all(self.choices, counts[:, None], rng, in_steps)[..., 0].T
-        thresholds = np.empty(chosen.shape)
-        order = np.argsort(self.levels, kind="stable")
-        thresholds[order] = np.maximum.accumulate(chosen[order], axis=0) / N_STEPS
-        return thresholds
+    def _chosen(self, counts: np.ndarray, rng: np.random.Generator, in_steps: bool) -> np.ndarray:
+        return choose_all(self.choices, counts[:, None], rng, in_steps)[..., 0].T
 
 
 def _mean_shortfall(unit: float) -> float:
@@ -80,7 +121,62 @@ def _mean_shortfall(unit: float) -> float:
     The choice is low by w with probability at most N·e^(−λw), where λ is `unit`, because one of the
     N + 1 grid points has the rank. This is 1 up to w = ln(N)/λ; the rest adds 1/λ.
     """
-    return (1.0 + math.log(N_STEPS)) / unit
+    return (1.0 + math.log(_N)) / unit
+
+
+@dataclass(frozen=True)
+class _Search(Thresholds):
+    """Binary searches with Gaussian noise in each count, for budgets that count Gaussian noise.
+
+    They are more precise than choices there. One search asks 10 counts for each group.
+    """
+
+    noise: GaussianPlan
+    levels: tuple[float, ...]
+
+    theorem = GaussianPlan.theorem
+
+    @classmethod
+    def of(cls, levels: tuple[float, ...], n_groups: int, parameters: ReleaseParameters) -> _Search:
+        # A replaced record moves the counts of two groups by 1 each, or one count by 1.
+        moved = math.sqrt(2.0) if parameters.neighboring.n_changed == 2 and n_groups > 1 else 1.0
+        steps = [
+            GaussianStep(f"level {i}, halving {j}", n_groups, moved * _FARTHEST, 1.0)
+            for i in range(len(levels))
+            for j in range(_HALVINGS)
+        ]
+        target = parameters.epsilon, parameters.delta
+        return cls(plan_steps("a conformal threshold", steps, *target), levels)
+
+    @property
+    def event(self) -> Event:
+        return self.noise.event
+
+    @property
+    def raised(self) -> float:
+        """Return 1 + c. A search is low by w only if one of n = 10 counts has noise of at least w.
+
+        ∫ min(1, n·P(Z ≥ w/σ)) dw = σ·n·φ(z) for n·P(Z ≥ z) = 1.
+        """
+        scale = self.noise.scale(self.noise.steps[0].name)
+        shortfall = scale * _HALVINGS * float(norm.pdf(norm.isf(1.0 / _HALVINGS)))
+        return 1.0 + shortfall + _ROUNDED
+
+    def _chosen(self, counts: np.ndarray, rng: np.random.Generator, in_steps: bool) -> np.ndarray:
+        at_most = np.ldexp(np.cumsum(counts, axis=1), -STEP_BITS if in_steps else 0)
+        return np.stack([self._found(i, at_most, rng) for i in range(len(self.levels))])
+
+    def _found(self, level: int, at_most: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return the first grid points above 0 whose noisy counts reach the rank; else the last."""
+        groups = np.arange(len(at_most))
+        wanted = self.levels[level] * at_most[:, -1] + self.raised
+        low, high = np.ones(groups.size, dtype=int), np.full(groups.size, _N)
+        for j in range(_HALVINGS):
+            middle = (low + high) // 2
+            above = at_most[groups, middle] - wanted
+            reached = self.noise.release(f"level {level}, halving {j}", above, rng) >= 0.0
+            low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
+        return high
 
 
 def counts_of_scores(
@@ -91,8 +187,8 @@ def counts_of_scores(
     The counts have shape (n_groups, N + 1), in steps if rows are weighted. They are exact: N is a
     power of two, so neither the product nor the next integer is rounded.
     """
-    places = np.ceil(scores * N_STEPS).astype(np.intp)
+    places = np.ceil(scores * _N).astype(np.intp)
     if groups is not None:
-        places += groups * (N_STEPS + 1)
-    counts = counted(places, n_groups * (N_STEPS + 1), records.steps)
-    return counts.reshape(n_groups, N_STEPS + 1)
+        places += groups * (_N + 1)
+    counts = counted(places, n_groups * (_N + 1), records.steps)
+    return counts.reshape(n_groups, _N + 1)

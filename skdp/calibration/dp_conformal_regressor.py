@@ -82,11 +82,12 @@ class DPConformalRegressor(RegressorMixin, PrivateConformal):
     **Guarantee.** `fit` releases a model and quantiles of scores from disjoint records, each
     (ε, δ)-DP, so all of it is. `fit` draws the two parts after it has spent, by record and without
     looking at values: a fixed number of records if n is public, otherwise each independently with
-    probability `conformalize_size`. The quantiles are choices by the exponential mechanism.
+    probability `conformalize_size`. The quantiles are choices by the exponential mechanism, or in
+    a budget that counts Gaussian noise binary searches with noisy counts.
 
     **Coverage.** At least `confidence_level`, if target_bounds contain the targets and the records
-    and the new one are exchangeable. The rank is raised by (1 + ln 1024)/λ records for the noise:
-    about 16/ε, or 37/ε in a budget that counts Gaussian noise, as the default does. With too few
+    and the new one are exchangeable. The rank is raised by the mean of the worst noise: about 16/ε
+    records, or 21/ε in a budget that counts Gaussian noise, as the default does. With too few
     records intervals are the whole of `target_bounds`, and a `FewRowsWarning` says so if n is
     public. Theorem and proof: *Conformal prediction* in the documentation. The coverage is that of
     all rows together, not of each kind of rows.
