@@ -62,7 +62,8 @@ _ADDED = {
 }
 _UNPROTECTED = (
     "Public facts: bounds and norms, classes and categories, columns and their types, every "
-    "parameter of an estimator. If one was read from the data, the guarantee does not cover it.",
+    "parameter of an estimator, and rows that were declared public (PublicDirections). If one was "
+    "read from the data, the guarantee does not cover it.",
     "Whether a fit raised an error because of its data, such as a label outside of the classes.",
     "Running time, memory and messages of other programs.",
     "Exact scores, plots or tables of private rows that were shown to anybody.",

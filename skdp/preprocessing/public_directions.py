@@ -40,8 +40,9 @@ class PublicDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     Parameters
     ----------
     n_components : "auto" or int, default "auto"
-        *Public.* Number of directions. ``"auto"`` keeps n·μ/12 of them, at least 8. If these are
-        more than half of the columns, there is little to gain, and rows are left as they are.
+        *Public.* Number of directions. ``"auto"`` keeps n·μ/12 of them, at least 8. Rows are left
+        as they are where this gains little: if these are more than half of the columns, there are
+        fewer than 24 columns, or most columns have at most two public values, as categories have.
     n_samples_hint : float or None, default None
         *Public.* Expected number n of private rows. Required for ``"auto"``. If n is private, pass
         a guess, never the number itself.
@@ -127,7 +128,7 @@ class PublicDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         X = self._numbers(X, reset=True)
         if len(X) < 2:
             raise ValueError("X must have at least two public rows, got one sample or none.")
-        if self.n_components == "auto" and 2 * wanted > X.shape[1]:
+        if self.n_components == "auto" and not _gains(X, wanted):
             self.mean_, self.components_ = None, np.eye(X.shape[1])
         else:
             self.mean_ = X.mean(axis=0)
@@ -174,6 +175,14 @@ class PublicDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             )
         n = check_real("n_samples_hint", self.n_samples_hint, low=0.0)
         return max(_FEWEST, math.ceil(n * gdp_mu(epsilon, _DELTA) / _SIGNAL))
+
+
+def _gains(X: np.ndarray, wanted: int) -> bool:
+    """Return whether few directions of many columns are kept, and most columns are measurements."""
+    n_columns = X.shape[1]
+    n_values = np.array([np.unique(column).size for column in X.T])
+    few = 2 * wanted <= n_columns and n_columns >= 3 * _FEWEST
+    return few and bool(np.mean(n_values > 2) >= 0.5)
 
 
 def _scaled(centered: np.ndarray, n: int) -> np.ndarray:

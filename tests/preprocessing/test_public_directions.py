@@ -51,11 +51,18 @@ def test_the_number_of_directions_follows_n_and_epsilon(n, epsilon, expected):
 
 def test_with_little_noise_rows_stay_as_they_are():
     X = rows()
-    for n, p in [(1000, 40), (1e6, 40), (100, 15)]:
+    for n, p in [(1000, 40), (1e6, 40), (100, 23)]:
         prior = PublicDirections(n_samples_hint=n).fit(X[:, :p])
         assert prior.mean_ is None
         np.testing.assert_array_equal(prior.transform(X[:, :p]), X[:, :p])
     assert PublicDirections(n_components=40).fit(X).mean_ is not None
+
+
+def test_tables_of_categories_stay_as_they_are():
+    X = rows()
+    X[:, :21] = X[:, :21] > 3.0
+    assert PublicDirections(n_samples_hint=100).fit(X).mean_ is None
+    assert PublicDirections(n_samples_hint=100).fit(X[:, 2:]).mean_ is not None
 
 
 def test_constant_columns_and_few_rows_give_fewer_directions():
