@@ -6,6 +6,7 @@ from skdp.design.dask import DaskDesign
 from skdp.design.expanded import ExpandedDesign, expanded_scores
 from skdp.design.forest import ForestDesign, design_kind
 from skdp.design.memory import ClippedDesign, clip_factors
+from skdp.design.products import row_products, slope_products
 from skdp.design.shared import SharedDesign
 from skdp.design.tabulated import TabulatedDesign
 from skdp.design.transformed import TransformedDesign
@@ -28,5 +29,7 @@ __all__ = [
     "expanded_scores",
     "in_memory",
     "prefetch",
+    "row_products",
     "scored",
+    "slope_products",
 ]

@@ -270,6 +270,23 @@ class ClippedDesign(MemoryDesign):
             squares += (self.intercept_scaling * np.add.reduceat(own, starts)) ** 2
         return np.sqrt(squares)
 
+    def group_sums(self, residual: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return Σ residual_i·a_i over groups of consecutive rows.
+
+        Parameters
+        ----------
+        residual : ndarray of shape (n_samples,)
+            *Private.*
+        starts : ndarray of int
+            *Private.* The first row of each group, from 0 on.
+
+        Returns
+        -------
+        ndarray of shape (n_groups, n_features)
+            *Private.*
+        """
+        return np.add.reduceat(residual[:, None] * self._dense(), starts, axis=0)
+
     def scores(self, theta: np.ndarray) -> np.ndarray:
         z = np.asfortranarray(self._times(theta[: self.X.shape[1]]))  # scores of a class adjoin
         z.T[...] *= self.factors

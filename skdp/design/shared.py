@@ -21,11 +21,10 @@ from skdp.design.base import (
     in_memory,
     scored,
 )
+from skdp.design.products import rows_at_once
 
 __all__ = ["SharedDesign"]
 
-_VALUES_AT_ONCE = 1 << 18  # of rows that are copied for a weighted matrix
-_FEWEST_ROWS = 256
 _UNIT = 2.0**-53
 _MORE_UNITS = 64  # for products with weights and factors, squares and roots; all over in few
 
@@ -77,19 +76,25 @@ class SharedDesign(Wrapper):
     def _clipped_slope_sum(
         self, derivative: Pointwise, theta: np.ndarray, longest: float, records: np.ndarray | None
     ) -> np.ndarray:
-        rows, starts = self._by_person(records)
-        in_place = records is None and self._is_in_order
         total = np.zeros_like(theta)
-        for first, last in _batches(starts, len(rows), self._rows_at_once):
-            own = slice(starts[first], starts[last] if last < len(starts) else len(rows))
-            block = self.inner.take(own if in_place else rows[own])
+        for block, firsts in self._persons_in_turn(records):
             slopes = derivative(block.targets, block.scores(theta))
-            firsts = starts[first:last] - starts[first]
             lengths = _lengths(block, slopes, firsts)
             factors = longest / np.maximum(lengths, longest)
             counts = np.diff(np.append(firsts, block.n_samples))
             total += block.weighted_sum((slopes.T * np.repeat(factors, counts)).T)
         return total
+
+    def _persons_in_turn(
+        self, records: np.ndarray | None
+    ) -> Iterator[tuple[MemoryDesign, np.ndarray]]:
+        """Yield blocks of rows, one person after the other, and where each person begins."""
+        rows, starts = self._by_person(records)
+        in_place = records is None and self._is_in_order
+        for first, last in _batches(starts, len(rows), rows_at_once(self.n_features)):
+            own = slice(starts[first], starts[last] if last < len(starts) else len(rows))
+            block = self.inner.take(own if in_place else rows[own])
+            yield block, starts[first:last] - starts[first]
 
     def _by_person(self, records: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of some persons, one person after the other, and where each begins."""
@@ -110,10 +115,6 @@ class SharedDesign(Wrapper):
     def _is_in_order(self) -> bool:
         """Whether the rows of a person stand together, so that a slice of rows is no copy."""
         return bool((np.diff(self.persons.codes) >= 0).all())
-
-    @property
-    def _rows_at_once(self) -> int:
-        return max(_FEWEST_ROWS, _VALUES_AT_ONCE // self.n_features)
 
     def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
         """Return the rows with their scores, and `slope_sum`.
@@ -142,7 +143,29 @@ class SharedDesign(Wrapper):
         ndarray of shape (n_features, n_features)
             *Private.*
         """
-        return np.asarray(self.total(_SharedGram(self.largest), self._rows_at_once))
+        return np.asarray(self.total(_SharedGram(self.largest), rows_at_once(self.n_features)))
+
+    def slope_products(self, derivative: Pointwise, theta: np.ndarray) -> np.ndarray:
+        """Return Σ ggᵀ over persons, where g is the sum of the gradients of a person's rows.
+
+        Parameters
+        ----------
+        derivative : callable
+            Of targets and scores, such as a method of a loss.
+        theta : ndarray of shape (n_features,)
+            Coefficients; the last is the intercept's.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            *Private.*
+        """
+        total = np.zeros((theta.size, theta.size))
+        for block, firsts in self._persons_in_turn(None):
+            slopes = derivative(block.targets, block.scores(theta))
+            sums = block.in_memory().group_sums(slopes, firsts)
+            total += sums.T @ sums
+        return total
 
     def reach(self, delta: np.ndarray) -> float:
         return self.inner.reach(delta)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,17 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.features.auto import AutoMap
 from skdp.features.base import FeatureMap
 from skdp.features.row_wise import RowWiseMap
+from skdp.linear_model._inference.inferred import InferredSolution
+from skdp.linear_model._inference.model import (
+    check_standard_errors,
+    plan_without_noise,
+    publish_inference,
+    solver_with_errors,
+    summary_of,
+    wald_test_of,
+)
+from skdp.linear_model._inference.summary import CoefficientSummary
+from skdp.linear_model._inference.wald import WaldTest
 from skdp.linear_model._records import (
     AnyMap,
     LinearFacts,
@@ -83,6 +94,9 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     """A linear model with a public *task*: the array of classes, or the range of the targets."""
 
     is_model = True
+    standard_errors: bool | Literal["robust"] = False
+    with_errors: ClassVar[tuple[str, ...]] = ()
+    """Solvers with standard errors, the default one first."""
 
     features: BaseEstimator | None
     center: bool | Literal["auto"]
@@ -180,12 +194,15 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         if weights is not None and not weights.any():
             raise ValueError("Sample weights must contain at least one non-zero number.")
         problem = self._problem(records, parameters)
+        if self.standard_errors:
+            return plan_without_noise(records.facts.solver, problem)
         return MinimumPlan(problem.adapted(records.n_records, math.inf))
 
     @property
     def _is_reference(self) -> bool:
-        """Whether a fit is that of scikit-learn. With features it is the limit of private fits."""
-        return math.isinf(self.epsilon) and self._features() is None
+        """Whether a fit is scikit-learn's, not the limit of private fits of features or errors."""
+        is_plain = self._features() is None and not self.standard_errors
+        return math.isinf(self.epsilon) and is_plain
 
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> LinearPlan:
         """Return the plan of a private fit to all of the records."""
@@ -200,7 +217,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
     ) -> CenterRelease | None:
         """Return the release of a center by which rows are shifted, None for rows as they are."""
-        if not self.center:
+        if not self.center or self.standard_errors:
             return None
         if is_auto(self.center) and parameters.delta > 0.0:
             mu = gdp_mu(parameters.epsilon, parameters.delta) / parameters.neighboring.n_changed
@@ -298,6 +315,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         self.data_norm_ = problem.data_norm
         self.loss_ = problem.loss if solution.loss is None else solution.loss
         self.solver_ = solution.solver or _name_of(facts.solver)
+        if isinstance(solution, InferredSolution):
+            publish_inference(self, solution, self._unit(facts.task), problem.intercept_scaling)
         if solution.noise is not None:
             self.coef_noise_ = solution.noise * self._unit(facts.task) * facts.stretch
 
@@ -312,6 +331,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             check_count("max_rows", self.max_rows)
         if not (is_auto(self.center) or isinstance(self.center, bool | np.bool_)):
             raise ValueError(f"center must be 'auto', True or False, got {self.center!r}.")
+        if self.standard_errors is not False:
+            check_standard_errors(self)
         if hasattr(self, "tol"):  # as in the scikit-learn class of the same model
             check_real("tol", self.tol, low=0.0)
         if self.subsample is not None:
@@ -325,6 +346,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
 
     def _resolve_solver(self) -> Solver:
         solver = self.solver
+        if self.standard_errors:
+            solver = solver_with_errors(self)
         if not isinstance(solver, Solver):
             solver = SOLVERS[check_choice("solver", solver, SOLVERS)]()
         return solver if is_auto(self.sampler) else solver.with_sampler(self.sampler)
@@ -375,33 +398,111 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     def _publish_reference(self, reference: BaseEstimator, task: TaskT) -> None:
         """Set the released attributes from those of the fitted reference."""
 
-    def coef_interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Compute intervals around `coef_` for the coefficients without their noise.
+    def coef_interval(
+        self, level: float = 0.95, *, sampling: bool | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Compute confidence intervals of the coefficients.
 
-        With probability `level` an interval contains the coefficient of the regularized fit to the
-        same rows without noise. It does not cover the variation between samples of rows.
+        With `standard_errors`, they cover the coefficients of the population, from which records
+        are a sample. Without the sampling error they cover the coefficients of a fit to the same
+        rows without noise, and without a ridge.
 
         Parameters
         ----------
         level : float in (0, 1)
             *Public.* Coverage of each interval.
+        sampling : bool or None
+            *Public.* Whether to include the variation between samples of records. ``None``: with
+            `standard_errors`; otherwise intervals cover the regularized fit to the same rows.
 
         Returns
         -------
         low, high : ndarray of the shape of `coef_`
-            Computed from released and public numbers.
+            Computed from released and public numbers; nan where the release does not identify a
+            coefficient.
 
         Raises
         ------
         ValueError
-            If the solver does not add Gaussian noise of known size to an optimum, as
-            ``solver="output_perturbation"`` does.
+            If the fit has no standard errors, and its solver does not add Gaussian noise of known
+            size to an optimum, as ``solver="output_perturbation"`` does.
         """
         check_is_fitted(self, "coef_")
-        if not hasattr(self, "coef_noise_"):
-            raise ValueError("Intervals are available with solver='output_perturbation' only.")
+        if hasattr(self, "_inference_"):
+            ends = self._inference_.interval(level, sampling=sampling is not False)
+            shape, n = np.shape(self.coef_), self._inference_.n_columns
+            return ends[0][:n].reshape(shape), ends[1][:n].reshape(shape)
+        if sampling or not hasattr(self, "coef_noise_"):
+            raise ValueError(
+                "Intervals of this fit are not available. Set standard_errors=True in "
+                "DPLogisticRegression, DPLinearRegression or DPHuberRegressor, or use "
+                "solver='output_perturbation' for intervals without the sampling error."
+            )
         half = ndtri(0.5 + 0.5 * check_real("level", level, low=0.0, high=1.0)) * self.coef_noise_
         return dense(self.coef_) - half, dense(self.coef_) + half
+
+    def summary(
+        self, *, level: float = 0.95, scaler: BaseEstimator | None = None
+    ) -> CoefficientSummary:
+        """Return a table of the coefficients, as statsmodels does, for `standard_errors`.
+
+        Its columns are the coefficient, its standard error with both parts, sampling and noise, the
+        z statistic, its p-value for a coefficient of 0, and the interval.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            *Public.* Coverage of each interval.
+        scaler : transformer or None
+            *Public.* The `BoundsScaler` in front of the model, or a pipeline or `ColumnTransformer`
+            with such scalers. Coefficients are then in the units of its input. Scalers within
+            `features` are found without it.
+
+        Returns
+        -------
+        CoefficientSummary
+            With ``as_text()``, ``as_html()`` and ``to_frame()``. It costs no privacy.
+
+        Raises
+        ------
+        ValueError
+            If the fit has no standard errors, or `scaler` has other columns.
+        """
+        check_is_fitted(self, "coef_")
+        return summary_of(self, level, scaler)
+
+    def wald_test(
+        self,
+        hypothesis: MatrixLike | None = None,
+        *,
+        value: float | VectorLike = 0.0,
+        scaler: BaseEstimator | None = None,
+    ) -> WaldTest:
+        """Test that several coefficients, or linear combinations of them, have given values.
+
+        Parameters
+        ----------
+        hypothesis : list of str or int, ndarray of shape (n_tests, n_coefficients) or None
+            *Public.* Names or positions of coefficients, ``"Intercept"`` being the last, or a row
+            of factors for each combination. ``None``: all but the intercept.
+        value : float or array-like of shape (n_tests,)
+            *Public.* Values under the hypothesis.
+        scaler : transformer or None
+            *Public.* See `summary`.
+
+        Returns
+        -------
+        WaldTest
+            Named tuple of ``statistic``, ``df`` and ``pvalue``; nan if a coefficient is not
+            identified. It costs no privacy.
+
+        Raises
+        ------
+        ValueError
+            If the fit has no standard errors, or a coefficient is unknown.
+        """
+        check_is_fitted(self, "coef_")
+        return wald_test_of(self, hypothesis, value, scaler)
 
     def _scores(self, X: MatrixLike) -> np.ndarray:
         """Return scores of shape (n_samples, n_scores) for rows clipped as in `fit`."""

@@ -116,8 +116,10 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
     ) -> TargetSearch | None:
         facts = records.facts
-        if not parameters.is_private:
+        if not parameters.is_private and not self.standard_errors:
             return TargetSearch(_WITHOUT_NOISE, records.n_records, self.keeps_low)
+        if self.standard_errors:
+            return None  # targets beyond a narrower range would be clipped
         if isinstance(facts.feature_map, AutoMap):
             return None  # the fit to the features that a count decides has a search of its own
         if not (facts.solver.is_gaussian and parameters.delta > 0.0):

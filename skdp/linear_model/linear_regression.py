@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Literal
+from typing import ClassVar, Literal
 
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, Ridge
@@ -79,6 +79,10 @@ class DPLinearRegression(PrivateLinearRegressor):
         *Public.* Whether to spend a tenth of μ² on a noisy mean of the rows and fit the model to
         shifted rows, for which the same noise weighs less. ``"auto"`` decides by public facts. See
         *A learned center* in the user guide.
+    standard_errors : bool or "robust", default False
+        *Public.* Whether to release what standard errors, intervals and tests need. `coef_` then
+        has no bias from a ridge. ``"robust"``: valid without constant variance. With
+        `groups` they are cluster-robust. See *Standard errors* in the user guide.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Which solver?* in the user guide); see `solver_`.
@@ -154,6 +158,8 @@ class DPLinearRegression(PrivateLinearRegressor):
     True
     """
 
+    with_errors: ClassVar[tuple[str, ...]] = ("adassp", "objective_perturbation")
+
     def __init__(
         self,
         *,
@@ -171,6 +177,7 @@ class DPLinearRegression(PrivateLinearRegressor):
         fit_intercept: bool = True,
         intercept_scaling: float = 0.5,
         center: bool | Literal["auto"] = "auto",
+        standard_errors: bool | Literal["robust"] = False,
         solver: str | Solver = "auto",
         sampler: str | Sampler = "auto",
         n_samples_hint: int | None = None,
@@ -192,6 +199,7 @@ class DPLinearRegression(PrivateLinearRegressor):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.center = center
+        self.standard_errors = standard_errors
         self.solver = solver
         self.sampler = sampler
         self.n_samples_hint = n_samples_hint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -94,6 +94,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
         *A learned center* in the user guide.
     class_weight : dict or None
         *Public.* Weights by label; the largest scales the noise. ``"balanced"`` raises ValueError.
+    standard_errors : bool or "robust", default False
+        *Public.* Whether to release what standard errors, intervals and tests need. `coef_` then
+        has no bias from a ridge. ``"robust"``: valid without a logistic model. With
+        `groups` they are cluster-robust. See *Standard errors* in the user guide.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Which solver?* in the user guide); see `solver_`.
@@ -174,6 +178,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
     True
     """
 
+    with_errors: ClassVar[tuple[str, ...]] = ("objective_perturbation",)
+
     def __init__(
         self,
         *,
@@ -192,6 +198,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         intercept_scaling: float = 0.3,
         center: bool | Literal["auto"] = "auto",
         class_weight: dict[Label, float] | None = None,
+        standard_errors: bool | Literal["robust"] = False,
         solver: str | Solver = "auto",
         sampler: str | Sampler = "auto",
         n_samples_hint: int | None = None,
@@ -215,6 +222,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.center = center
         self.class_weight = class_weight
+        self.standard_errors = standard_errors
         self.solver = solver
         self.sampler = sampler
         self.n_samples_hint = n_samples_hint
@@ -314,9 +322,17 @@ class DPLogisticRegression(PrivateLinearClassifier):
             )
         return self
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.standard_errors and not (self.loss_clip is None or is_auto(self.loss_clip)):
+            raise ValueError(
+                "standard_errors needs loss_clip=None or loss_clip='auto': the coefficients of a "
+                "clipped loss are not those of a logistic model."
+            )
+
     def _loss(self, n_classes: int) -> Loss:
         clip = self.loss_clip
-        if clip is None:
+        if clip is None or (self.standard_errors and is_auto(clip)):
             return LogisticLoss() if n_classes == 2 else MultinomialLoss(n_classes)
         if is_auto(clip):
             family = AdaptiveLogisticLoss()

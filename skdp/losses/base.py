@@ -249,6 +249,20 @@ class _ScalarLoss(Loss):
         x = self._argument(y, z)
         return (self.derivative(x + _CHORD) - self.derivative(x - _CHORD)) / (2.0 * _CHORD)
 
+    def hessian(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return each record's second derivative in z, at most `smoothness`.
+
+        Parameters
+        ----------
+        y, z : ndarray of shape (n,)
+            Targets and scores.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self.second_derivative(self._argument(y, z))
+
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
         """Return the smaller φ'' of both ends.
 

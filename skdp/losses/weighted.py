@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.losses.base import Loss, LossFamily, ProbabilityLoss, adapted, oscillation
+from skdp.losses.base import (
+    Loss,
+    LossFamily,
+    MarginLoss,
+    ProbabilityLoss,
+    ResidualLoss,
+    adapted,
+    oscillation,
+)
 from skdp.losses.gradient_directions import GradientDirections
 from skdp.losses.minorant import Minorant
 from skdp.support.validation import check_size, make_plain
@@ -118,6 +126,21 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self._weights(y) * self.loss.curvature(self._targets(y), z)
+
+    def hessian(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return the weighted second derivatives of a loss of one score that has them.
+
+        Parameters
+        ----------
+        y, z : ndarray of shape (n,)
+            Targets with weights, and scores.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        assert isinstance(self.loss, MarginLoss | ResidualLoss | _Weighted), "no other loss has one"
+        return self._weights(y) * self.loss.hessian(self._targets(y), z)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
         """Return the weighted bounds.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.lazy import fit_of_columns, lazy_on_blocks
@@ -129,6 +130,20 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.missing != "indicator":
             return names
         return np.concatenate([names, [f"missing_{name}" for name in names]]).astype(object)
+
+    def output_units(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the center and the scale of the columns of the output.
+
+        Returns
+        -------
+        center, scale : ndarray of shape (n_features_out,)
+            *Public.* A feature is center + scale·(its scaled column). Indicators are their own
+            units.
+        """
+        check_is_fitted(self, "n_features_in_")
+        bounds = self._check_columns()
+        n = len(bounds.half) if self.missing == "indicator" else 0
+        return np.append(bounds.middle, np.zeros(n)), np.append(bounds.half, np.ones(n))
 
     def _rows(self, X: MatrixLike, *, reset: bool) -> tuple[np.ndarray, ColumnBounds]:
         """Return the rows as floats and the bounds, after all checks."""

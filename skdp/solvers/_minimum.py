@@ -29,11 +29,16 @@ class MinimumPlan:
     event: Event = field(default_factory=NonPrivateEvent)
     theorem: str = "none, epsilon=inf"
 
+    @property
+    def ridge(self) -> float:
+        """λ = 1/C."""
+        problem = self.problem
+        most = _MOST_C / (problem.loss.smoothness * problem.row_norm**2)
+        return 1.0 / min(problem.inverse_regularization(np.inf), most)
+
     def read(self, design: Design) -> Solution:
-        problem, R = self.problem, self.problem.row_norm
-        most = _MOST_C / (problem.loss.smoothness * R**2)
-        C = min(problem.inverse_regularization(np.inf), most)
+        problem, R, C = self.problem, self.problem.row_norm, 1.0 / self.ridge
         start = np.zeros(problem.shape(design.n_features))
-        objective = Objective(design, problem.loss, R, 1.0 / C, start)
+        objective = Objective(design, problem.loss, R, self.ridge, start)
         found = minimize(objective, _PRECISION * problem.loss.noise_scale / (R * C))
         return Solution(found.theta, objective.passes[0], solver="minimizer", noise_bound=0.0)

@@ -87,10 +87,25 @@ class AdaSSP(Solver[AdaSSPPlan]):
     takes_persons = True
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> AdaSSPPlan:
-        _require_squared(problem.loss)
         require_delta(delta, "adassp")
+        return self.plan_at(problem, gdp_mu(epsilon, delta))
+
+    def plan_at(self, problem: Problem, mu: float) -> AdaSSPPlan:
+        """Return the plan of a μ-Gaussian DP release.
+
+        Parameters
+        ----------
+        problem : Problem
+            *Public.*
+        mu : float
+            *Public.* Gaussian-DP parameter.
+
+        Returns
+        -------
+        AdaSSPPlan
+        """
+        _require_squared(problem.loss)
         _require_few_columns(problem)
-        mu = gdp_mu(epsilon, delta)
         noise = _sensitivity(problem.neighboring) / mu * (1.0 + SCALE_MARGIN)
         return AdaSSPPlan(
             problem=problem,

@@ -92,7 +92,26 @@ class ObjectivePerturbation(Solver[ObjectivePerturbationPlan]):
         rest = epsilon - spent, (1.0 - _OUTPUT_FAILURE) * delta
         columns = None if problem.rows_each == 1 else problem.n_features
         shape = replace(problem, n_samples=None, n_features=columns)  # the rest changes nothing
-        multiplier = _least_multiplier(shape, mu, *rest)
+        return self.plan_at(problem, _least_multiplier(shape, mu, *rest), output_mu)
+
+    def plan_at(
+        self, problem: Problem, multiplier: float, output_mu: float
+    ) -> ObjectivePerturbationPlan:
+        """Return the plan for a multiplier of the noise, whose cost is that of its event.
+
+        Parameters
+        ----------
+        problem : Problem
+            *Public.* Checked.
+        multiplier : float
+            *Public.* s over the largest gradient of a record.
+        output_mu : float
+            *Public.* Gaussian-DP parameter of the output noise.
+
+        Returns
+        -------
+        ObjectivePerturbationPlan
+        """
         noise = multiplier * problem.loss.lipschitz * problem.row_norm
         ridge = _ridge(problem, multiplier)
         covered = _OUTPUT_NOISE * min(problem.loss.noise_scale / problem.row_norm, noise / ridge)

@@ -1,0 +1,1 @@
+"""Standard errors, intervals and tests for the coefficients of private fits."""
