@@ -74,8 +74,8 @@ class DPHuberRegressor(PrivateLinearRegressor):
         *A learned center* in the user guide.
     standard_errors : bool or "robust", default False
         *Public.* Whether to release what standard errors, intervals and tests need. `coef_` then
-        has no bias from a ridge. ``"robust"``: valid without independent residuals. With
-        `groups` they are cluster-robust. See *Standard errors* in the user guide.
+        has no bias from a ridge. ``"robust"``: valid also if the spread of the residuals varies.
+        With `groups` they are cluster-robust. See *Standard errors* in the user guide.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Which solver?* in the user guide); see `solver_`.

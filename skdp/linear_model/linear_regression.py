@@ -81,8 +81,8 @@ class DPLinearRegression(PrivateLinearRegressor):
         *A learned center* in the user guide.
     standard_errors : bool or "robust", default False
         *Public.* Whether to release what standard errors, intervals and tests need. `coef_` then
-        has no bias from a ridge. ``"robust"``: valid without constant variance. With
-        `groups` they are cluster-robust. See *Standard errors* in the user guide.
+        has no bias from a ridge. ``"robust"``: valid also if the spread of the residuals varies.
+        With `groups` they are cluster-robust. See *Standard errors* in the user guide.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Which solver?* in the user guide); see `solver_`.
@@ -158,7 +158,7 @@ class DPLinearRegression(PrivateLinearRegressor):
     True
     """
 
-    with_errors: ClassVar[tuple[str, ...]] = ("adassp", "objective_perturbation")
+    with_errors: ClassVar[tuple[str, ...]] = ("objective_perturbation", "adassp")
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         *Public.* Weights by label; the largest scales the noise. ``"balanced"`` raises ValueError.
     standard_errors : bool or "robust", default False
         *Public.* Whether to release what standard errors, intervals and tests need. `coef_` then
-        has no bias from a ridge. ``"robust"``: valid without a logistic model. With
+        has no bias from a ridge. ``"robust"``: valid also if the log-odds are not linear. With
         `groups` they are cluster-robust. See *Standard errors* in the user guide.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.

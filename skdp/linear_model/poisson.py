@@ -77,6 +77,8 @@ class DPPoissonRegressor(DPLinearRegression):
         *Public.* Whether to spend a tenth of μ² on a noisy mean of the rows and fit the model to
         shifted rows, for which the same noise weighs less. ``"auto"`` decides by public facts. See
         *A learned center* in the user guide.
+    standard_errors : False
+        *Public.* Standard errors are not available for counts.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Which solver?* in the user guide); see `solver_`.
@@ -127,6 +129,7 @@ class DPPoissonRegressor(DPLinearRegression):
     """
 
     keeps_low = True
+    with_errors = ()
 
     def _target_range(self) -> TargetRange:
         target_range = super()._target_range()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,6 +10,7 @@ import numpy as np
 
 __all__ = ["Covariance", "Curvature"]
 
+_DEVIATIONS = 3.0
 _MOST_WEAK = 0.05  # of a variance from directions that are not identified
 
 
@@ -25,9 +27,10 @@ class Curvature:
     is_weak: np.ndarray  # of each direction
 
     @classmethod
-    def of(cls, matrix: np.ndarray, least: float) -> Curvature:
-        """Return the curvature of a released matrix, with eigenvalues of at least `least`."""
+    def of(cls, matrix: np.ndarray, scale: float) -> Curvature:
+        """Return the curvature of a released matrix with noise of size σ = `scale`."""
         values, vectors = np.linalg.eigh(matrix)
+        least = scale * _largest_noise(values / scale)
         return cls(np.maximum(values, least), vectors, values <= least)
 
     @cached_property
@@ -55,6 +58,19 @@ class Curvature:
             noise=inverse @ noise @ inverse,
             weak=of_weak @ (sampling + noise) @ of_weak,
         )
+
+
+def _largest_noise(values: np.ndarray) -> float:
+    """Return the size up to which eigenvalues may be noise of size 1.
+
+    A direction without curvature has the eigenvalue N(0, 1), and k of them have eigenvalues up to
+    √(2k), about: 2√k times the standard deviation of the noise off the diagonal. As many are
+    assumed as there are eigenvalues below that size.
+    """
+    size, count = _DEVIATIONS, -1
+    while count != (found := int((values <= size).sum())):
+        count, size = found, max(size, math.sqrt(2.0 * found) + 1.0)
+    return size
 
 
 @dataclass(frozen=True, eq=False)

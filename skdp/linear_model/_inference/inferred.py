@@ -6,13 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.design.base import Pointwise
 from skdp.exceptions import IncompatibleSolverError
 from skdp.linear_model._inference.covariance import Covariance
 from skdp.losses import Loss
 from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss
 from skdp.solvers import Problem, Solution
 
-__all__ = ["InferredSolution", "check_columns", "has_weights", "positive", "residual_spread"]
+__all__ = [
+    "InferredSolution",
+    "check_columns",
+    "has_weights",
+    "hessian_of",
+    "positive",
+    "residual_spread",
+]
 
 _MOST_COLUMNS = 2048  # four dense matrices of 32 MiB, and an eigendecomposition of seconds
 
@@ -23,6 +31,14 @@ class InferredSolution(Solution):
 
     covariance: Covariance
     kind: str  # of the covariance, in words
+
+
+def hessian_of(loss: Loss) -> Pointwise:
+    """Return the second derivative of a loss of one score, a function of targets and scores."""
+    found: Pointwise | None = getattr(loss, "hessian", None)
+    if found is None:
+        raise IncompatibleSolverError(f"standard_errors=True is not available for {loss!r}.")
+    return found
 
 
 def check_columns(problem: Problem) -> None:

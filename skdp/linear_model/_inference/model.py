@@ -26,7 +26,10 @@ __all__ = [
     "wald_test_of",
 ]
 
-_KINDS = {"adassp": MomentInference, "objective_perturbation": TiltedInference}
+_KINDS: dict[str, type[MomentInference] | type[TiltedInference]] = {
+    "adassp": MomentInference,
+    "objective_perturbation": TiltedInference,
+}
 _CLIPPED = "Rows longer than data_norm={:.4g} were scaled down to it."
 
 
@@ -42,6 +45,8 @@ def check_standard_errors(model: Any) -> None:
 def solver_with_errors(model: Any) -> Solver:
     """Return the solver of a model with standard errors."""
     names, asked = model.with_errors, model.solver
+    if not names:
+        raise ValueError(f"{type(model).__name__} has no standard errors.")
     if isinstance(asked, str) and asked in ("auto", *names):
         name = names[0] if asked == "auto" else asked
         return _KINDS[name](is_robust=isinstance(model.standard_errors, str))

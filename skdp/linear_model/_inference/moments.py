@@ -42,6 +42,7 @@ class MomentPlan(Plan):
 
     fit: AdaSSPPlan
     spread: SpreadRelease
+    is_private: bool
     middle_mus: tuple[float, ...]  # Gaussian-DP parameter of a middle matrix, if there is one
 
 
@@ -74,7 +75,7 @@ class MomentInference(Solver[MomentPlan]):
         require_delta(delta, "adassp")
         plan = self._plan_at(problem, gdp_mu(epsilon, delta))
         events = plan.fit.event, plan.spread.event, *(GDPEvent(mu) for mu in plan.middle_mus)
-        return replace(plan, event=composed(events))
+        return replace(plan, event=composed(events), is_private=True)
 
     def plan_without_noise(self, problem: Problem) -> MomentPlan:
         """Return the plan of a fit at ``epsilon=inf``.
@@ -102,6 +103,7 @@ class MomentInference(Solver[MomentPlan]):
             event=NonPrivateEvent(),
             theorem=f"{fit.theorem}; spread of the residuals by the Gaussian mechanism",
             fit=fit,
+            is_private=False,
             spread=SpreadRelease(of_spread, _LONGEST, 1.0),
             middle_mus=tuple(of_middle),
         )
@@ -110,18 +112,26 @@ class MomentInference(Solver[MomentPlan]):
         self, plan: MomentPlan, design: Design, rng: np.random.Generator, progress: Progress
     ) -> Solution:
         moments = AdaSSP().release(plan.fit, design, rng)
-        d, release = moments.moment.size, MatrixRelease(0.0, plan.fit.gram_noise)
-        H = Curvature.of(_known(plan, moments.gram), release.largest_noise(d))
+        release = MatrixRelease(0.0, plan.fit.gram_noise)
+        H = Curvature.of(_known(plan, moments.gram), release.scale)
         theta = H.inverse @ moments.moment
         theta = theta - H.bias_of_inverse(release.scale) @ theta
-        noise = plan.fit.moment_noise**2 * np.eye(d) + release.covariance_of_product(theta)
-        if _knows_count(plan.problem):
-            noise[-1, -1] -= (release.scale * theta[-1]) ** 2  # that entry of Ĝ has no noise
+        noise = _noise(plan, release, theta)
         J = _middle(plan, design, theta, H, noise, rng)
         progress(1, 1)
         return InferredSolution(
             theta, 1, solver="adassp", covariance=H.sandwich(J, noise), kind=_kind(plan)
         )
+
+
+def _noise(plan: MomentPlan, release: MatrixRelease, theta: np.ndarray) -> np.ndarray:
+    """Return the covariance of e − Nθ."""
+    if not plan.is_private:
+        return np.zeros((theta.size, theta.size))
+    noise = release.covariance_of_product(theta)
+    if _knows_count(plan.problem):
+        noise[-1, -1] -= (release.scale * theta[-1]) ** 2  # that entry of Ĝ has no noise
+    return noise + plan.fit.moment_noise**2 * np.eye(theta.size)
 
 
 def _known(plan: MomentPlan, gram: np.ndarray) -> np.ndarray:
@@ -150,7 +160,7 @@ def _middle(
 ) -> np.ndarray:
     """Return the covariance of Aᵀ(y − Aθ°)."""
     loss, lost = plan.problem.loss, float(np.trace(H.inverse @ noise))
-    squares, count = plan.spread.release(*design.total(_Spread(loss, theta)), rng)
+    squares, count = plan.spread.release(design.total(_Spread(loss, theta)), rng)
     if not plan.middle_mus:
         return residual_spread(squares, count, lost, theta.size) * H.matrix
     least = plan.spread.scale * _LONGEST**2  # the noise in `squares`

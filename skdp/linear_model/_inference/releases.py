@@ -51,10 +51,6 @@ class MatrixRelease:
         """
         return 0.5 * self.scale**2 * (v @ v * np.eye(v.size) + np.outer(v, v))
 
-    def largest_noise(self, d: int) -> float:
-        """Return about the largest eigenvalue of the noise of a d × d matrix."""
-        return math.sqrt(2.0 * d) * self.scale  # 2√d times the standard deviation off the diagonal
-
 
 @dataclass(frozen=True)
 class SpreadRelease:
@@ -77,11 +73,9 @@ class SpreadRelease:
     def scale(self) -> float:
         return math.sqrt(2.0) / self.mu * (1.0 + SCALE_MARGIN)
 
-    def release(
-        self, squares: float, curvatures: float, rng: np.random.Generator
-    ) -> tuple[float, float]:
-        """Return Σ ψ² and Σ ψ' with noise; the second is at least 1 record, or its noise."""
-        exact = np.array([squares / self.longest**2, curvatures / self.steepest])
+    def release(self, sums: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
+        """Return *private* Σ ψ² and Σ ψ' with noise; the second is at least 1, or its noise."""
+        exact = sums / np.array([self.longest**2, self.steepest])
         noisy = rounded(exact + self.scale * rng.standard_normal(2), self.scale)
         count = max(float(noisy[1]), self.scale, 1.0)
         return float(noisy[0]) * self.longest**2, count * self.steepest

@@ -11,11 +11,12 @@ import numpy as np
 from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.design import Design, MemoryDesign, row_products, slope_products
 from skdp.exceptions import IncompatibleSolverError
-from skdp.linear_model._inference.covariance import Covariance, Curvature
+from skdp.linear_model._inference.covariance import Curvature
 from skdp.linear_model._inference.inferred import (
     InferredSolution,
     check_columns,
     has_weights,
+    hessian_of,
     positive,
     residual_spread,
 )
@@ -35,7 +36,7 @@ from skdp.support.rounding import SUM, up
 __all__ = ["TiltedInference", "TiltedPlan"]
 
 # Shares of μ². No guarantee rests on them: the noise of the fit is calibrated to the rest.
-_OF_CURVATURE = 0.1
+_OF_CURVATURE, _MOST_OF_CURVATURE = 0.05, 0.2  # times √d, as the noise of Ĥ grows, at most
 _OF_MIDDLE = 0.1
 _OF_SPREAD = 0.02
 _OF_OUTPUT = 0.005**2
@@ -134,7 +135,8 @@ class TiltedInference(Solver[TiltedPlan]):
         loss, square, relation = problem.loss, problem.row_norm**2, problem.neighboring
         weighted = has_weights(loss)
         steepest, longest = loss.smoothness * square, loss.lipschitz**2 * square
-        curvature = MatrixRelease.plan(math.sqrt(_OF_CURVATURE) * mu, steepest, relation)
+        share = min(_OF_CURVATURE * math.sqrt(problem.n_features or 1), _MOST_OF_CURVATURE)
+        curvature = MatrixRelease.plan(math.sqrt(share) * mu, steepest, relation)
         spread = middle = None
         if self.is_robust or weighted:
             middle = MatrixRelease.plan(math.sqrt(_OF_MIDDLE) * mu, longest, relation)
@@ -147,24 +149,27 @@ class TiltedInference(Solver[TiltedPlan]):
     ) -> Solution:
         fit = plan.fit
         if isinstance(fit, MinimumPlan):
-            found, s, output = fit.read(design), 0.0, 0.0
+            theta = fit.read(design).theta
         else:
-            found = ObjectivePerturbation().solve(fit, design, rng, progress)
-            s, output = fit.noise, fit.output_noise
-        theta, release, loss = found.theta, plan.curvature, plan.problem.loss
-        exact = row_products(design, loss.hessian, theta)
-        H = Curvature.of(release.release(exact, rng), release.largest_noise(theta.size))
+            theta = ObjectivePerturbation().solve(fit, design, rng, progress).theta
+        release, loss = plan.curvature, plan.problem.loss
+        exact = row_products(design, hessian_of(loss), theta)
+        H = Curvature.of(release.release(exact, rng), release.scale)
         v = fit.ridge * (H.inverse @ theta)
-        noise = s**2 * np.eye(theta.size) + release.covariance_of_product(v)
+        noise, blur = _noise(plan, H, v)
         J = _middle(plan, design, theta + v, H, noise, rng)
-        blur = output * (np.eye(theta.size) + fit.ridge * H.inverse)
-        return InferredSolution(
-            theta + v,
-            1,
-            solver="objective_perturbation",
-            covariance=H.sandwich(J, noise).more(blur @ blur.T),
-            kind=_kind(plan),
-        )
+        covariance = H.sandwich(J, noise).more(blur @ blur.T)
+        name = "objective_perturbation"
+        return InferredSolution(theta + v, 1, solver=name, covariance=covariance, kind=_kind(plan))
+
+
+def _noise(plan: TiltedPlan, H: Curvature, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the covariance of b + Nv, and a root of that of the output noise in θ̂."""
+    fit, one = plan.fit, np.eye(v.size)
+    if isinstance(fit, MinimumPlan):
+        return 0.0 * one, 0.0 * one
+    noise = fit.noise**2 * one + plan.curvature.covariance_of_product(v)
+    return noise, fit.output_noise * (one + fit.ridge * H.inverse)
 
 
 def _middle(
@@ -181,7 +186,7 @@ def _middle(
     J = H.matrix
     if plan.spread is not None:
         sums = design.total(_Spread(loss, theta))
-        squares, count = plan.spread.release(*sums, rng)
+        squares, count = plan.spread.release(sums, rng)
         share = lost / count
         J = residual_spread(squares, count, lost, theta.size) * H.matrix
     if plan.middle is not None:
@@ -199,7 +204,7 @@ class _Spread:
 
     def __call__(self, block: MemoryDesign) -> np.ndarray:
         y, z = block.targets, block.scores(self.theta)
-        return np.array([(self.loss.gradient(y, z) ** 2).sum(), self.loss.hessian(y, z).sum()])
+        return np.array([(self.loss.gradient(y, z) ** 2).sum(), hessian_of(self.loss)(y, z).sum()])
 
 
 def _kind(plan: TiltedPlan) -> str:
@@ -213,6 +218,7 @@ def _check(problem: Problem) -> None:
         raise IncompatibleSolverError(
             f"standard_errors=True needs two classes, got {problem.loss.n_scores}."
         )
+    hessian_of(problem.loss)
     check_columns(problem)
 
 

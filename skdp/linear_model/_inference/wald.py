@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import chi2
@@ -19,7 +19,7 @@ class WaldTest(NamedTuple):
     pvalue: float
 
 
-def contrasts_of(hypothesis: object, names: Sequence[str]) -> np.ndarray:
+def contrasts_of(hypothesis: Any, names: Sequence[str]) -> np.ndarray:
     """Return a matrix with a row for each restriction, from names, positions or a matrix."""
     n = len(names)
     if isinstance(hypothesis, str):
