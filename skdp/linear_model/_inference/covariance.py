@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,7 +9,7 @@ import numpy as np
 
 __all__ = ["Covariance", "Curvature"]
 
-_DEVIATIONS = 3.0
+_BEYOND = 1.7
 _MOST_WEAK = 0.05  # of a variance from directions that are not identified
 
 
@@ -19,7 +18,7 @@ class Curvature:
     """*Released.* A noisy second derivative Ĥ, whose eigenvalues are raised to its noise.
 
     Directions whose eigenvalues were raised are *weak*: the data say less about them than the
-    noise.
+    noise. So are those in which a ridge outweighs the data, where its bias is not small.
     """
 
     values: np.ndarray  # eigenvalues, raised
@@ -27,11 +26,11 @@ class Curvature:
     is_weak: np.ndarray  # of each direction
 
     @classmethod
-    def of(cls, matrix: np.ndarray, scale: float) -> Curvature:
+    def of(cls, matrix: np.ndarray, scale: float, ridge: float = 0.0) -> Curvature:
         """Return the curvature of a released matrix with noise of size σ = `scale`."""
         values, vectors = np.linalg.eigh(matrix)
         least = scale * _largest_noise(values / scale)
-        return cls(np.maximum(values, least), vectors, values <= least)
+        return cls(np.maximum(values, least), vectors, values <= max(least, ridge))
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -61,16 +60,17 @@ class Curvature:
 
 
 def _largest_noise(values: np.ndarray) -> float:
-    """Return the size up to which eigenvalues may be noise of size 1.
+    """Return the size up to which rising eigenvalues may be noise of size 1.
 
-    A direction without curvature has the eigenvalue N(0, 1), and k of them have eigenvalues up to
-    √(2k), about: 2√k times the standard deviation of the noise off the diagonal. As many are
-    assumed as there are eigenvalues below that size.
+    If m directions have no curvature, their eigenvalues are those of the noise of an m × m matrix.
+    The largest is about √(2m) + m^(−1/6)·T/√2, T of the Tracy-Widom distribution, and N(0, 1) for
+    m = 1. It exceeds √(2m) + 1.7·m^(−1/6) with a probability of .001 to .01. The answer is for the
+    largest m whose m least eigenvalues are within that.
     """
-    size, count = _DEVIATIONS, -1
-    while count != (found := int((values <= size).sum())):
-        count, size = found, max(size, math.sqrt(2.0 * found) + 1.0)
-    return size
+    m = np.arange(1, values.size + 1)
+    sizes = np.sqrt(2.0 * m) + _BEYOND * m ** (-1.0 / 6.0)
+    within = np.flatnonzero(values <= sizes)
+    return float(sizes[within[-1]] if within.size else sizes[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -29,6 +29,7 @@ class Inference:
     covariance: Covariance
     n_columns: int  # coefficients without the intercept
     kind: str
+    notes: tuple[str, ...]
 
     @classmethod
     def of(
@@ -43,10 +44,11 @@ class Inference:
         coef = coef.ravel()
         if intercept_scaling == 0.0:
             covariance = solution.covariance.of(unit * np.eye(coef.size))
-            return cls(coef, covariance, coef.size, solution.kind)
+            return cls(coef, covariance, coef.size, solution.kind, solution.notes)
         scales = unit * np.append(np.ones(coef.size), intercept_scaling)
         covariance = solution.covariance.of(np.diag(scales))
-        return cls(np.append(coef, intercept), covariance, coef.size, solution.kind)
+        estimates = np.append(coef, intercept)
+        return cls(estimates, covariance, coef.size, solution.kind, solution.notes)
 
     @property
     def has_intercept(self) -> bool:
@@ -64,7 +66,7 @@ class Inference:
             matrix[:-1, :-1] = slopes
             matrix[-1, :-1] = -units.center / units.scale
         moved = self.covariance.of(matrix)
-        return Inference(matrix @ self.estimates, moved, self.n_columns, self.kind)
+        return replace(self, estimates=matrix @ self.estimates, covariance=moved)
 
     def interval(self, level: float, *, sampling: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of the intervals of all coefficients."""
@@ -109,5 +111,5 @@ class Inference:
             facts=[*facts, ("Covariance", self.kind)],
             names=[names[k] for k in order],
             columns={name: column[order] for name, column in table.items()},
-            notes=[_SPLIT, *notes, *missing],
+            notes=[_SPLIT, *notes, *self.notes, *missing],
         )

@@ -31,6 +31,7 @@ class InferredSolution(Solution):
 
     covariance: Covariance
     kind: str  # of the covariance, in words
+    notes: tuple[str, ...] = ()  # for a table
 
 
 def hessian_of(loss: Loss) -> Pointwise:

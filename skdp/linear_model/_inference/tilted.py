@@ -154,13 +154,19 @@ class TiltedInference(Solver[TiltedPlan]):
             theta = ObjectivePerturbation().solve(fit, design, rng, progress).theta
         release, loss = plan.curvature, plan.problem.loss
         exact = row_products(design, hessian_of(loss), theta)
-        H = Curvature.of(release.release(exact, rng), release.scale)
+        H = Curvature.of(release.release(exact, rng), release.scale, fit.ridge)
         v = fit.ridge * (H.inverse @ theta)
         noise, blur = _noise(plan, H, v)
-        J = _middle(plan, design, theta + v, H, noise, rng)
-        covariance = H.sandwich(J, noise).more(blur @ blur.T)
-        name = "objective_perturbation"
-        return InferredSolution(theta + v, 1, solver=name, covariance=covariance, kind=_kind(plan))
+        spread = _spread(plan, design, theta + v, rng)
+        J = _middle(plan, design, theta + v, H, noise, spread, rng)
+        return InferredSolution(
+            theta + v,
+            1,
+            solver="objective_perturbation",
+            covariance=H.sandwich(J, noise).more(blur @ blur.T),
+            kind=_kind(plan),
+            notes=_notes(plan.problem, spread),
+        )
 
 
 def _noise(plan: TiltedPlan, H: Curvature, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -172,27 +178,41 @@ def _noise(plan: TiltedPlan, H: Curvature, v: np.ndarray) -> tuple[np.ndarray, n
     return noise, fit.output_noise * (one + fit.ridge * H.inverse)
 
 
+def _spread(
+    plan: TiltedPlan, design: Design, theta: np.ndarray, rng: np.random.Generator
+) -> tuple[float, float] | None:
+    """Release Σ ψ² and Σ ψ' of a regression at θ̂."""
+    if plan.spread is None:
+        return None
+    return plan.spread.release(design.total(_Spread(plan.problem.loss, theta)), rng)
+
+
 def _middle(
     plan: TiltedPlan,
     design: Design,
     theta: np.ndarray,
     H: Curvature,
     noise: np.ndarray,
+    spread: tuple[float, float] | None,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Return the covariance of Σ ∇ℓ at θ°: by the model, or from released squares."""
-    loss, lost = plan.problem.loss, float(np.trace(H.inverse @ noise))
-    share = 0.0
-    J = H.matrix
-    if plan.spread is not None:
-        sums = design.total(_Spread(loss, theta))
-        squares, count = plan.spread.release(sums, rng)
-        share = lost / count
-        J = residual_spread(squares, count, lost, theta.size) * H.matrix
+    share, J, lost = 0.0, H.matrix, float(np.trace(H.inverse @ noise))
+    if spread is not None:
+        share = lost / spread[1]
+        J = residual_spread(*spread, lost, theta.size) * H.matrix
     if plan.middle is not None:
-        J = plan.middle.release(slope_products(design, loss.gradient, theta), rng)
-        J = positive(J - share * H.matrix)
+        exact = slope_products(design, plan.problem.loss.gradient, theta)
+        J = positive(plan.middle.release(exact, rng) - share * H.matrix)
     return J
+
+
+def _notes(problem: Problem, spread: tuple[float, float] | None) -> tuple[str, ...]:
+    """Return what a table says of clipped residuals, if the number of records is known."""
+    if spread is None or problem.n_samples is None:
+        return ()
+    clipped = min(max(1.0 - spread[1] / problem.n_samples, 0.0), 1.0)
+    return (f"About {clipped:.0%} of the residuals were clipped.",)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
