@@ -103,6 +103,13 @@ class DPHuberRegressor(PrivateLinearRegressor):
         *Released*, in units of the targets.
     intercept_ : float
         *Released*, in units of the targets.
+    coef_std_error_ : ndarray of the shape of `coef_`
+        *Released,* like the next two; only with `standard_errors`. Standard errors, by the sample
+        and by the noise; nan if a coefficient is not identified.
+    coef_noise_std_ : ndarray of the shape of `coef_`
+        The part of `coef_std_error_` that is noise.
+    coef_covariance_ : ndarray of shape (n_coefficients, n_coefficients)
+        Covariance of the coefficients and, last, the intercept.
     target_bounds_ : (float, float)
         *Public, or released* if a narrower range was found. The interval to which targets and
         predictions are clipped.

@@ -120,6 +120,13 @@ class DPLinearRegression(PrivateLinearRegressor):
     coef_noise_ : float
         *Public.* Standard deviation of the noise in each coefficient, if the solver adds Gaussian
         noise to an optimum.
+    coef_std_error_ : ndarray of the shape of `coef_`
+        *Released,* like the next two; only with `standard_errors`. Standard errors, by the sample
+        and by the noise; nan if a coefficient is not identified.
+    coef_noise_std_ : ndarray of the shape of `coef_`
+        The part of `coef_std_error_` that is noise.
+    coef_covariance_ : ndarray of shape (n_coefficients, n_coefficients)
+        Covariance of the coefficients and, last, the intercept.
     privacy_ : PrivacyGuarantee
         *Public.* The release and its guarantee.
     feature_map_ : object
@@ -141,8 +148,7 @@ class DPLinearRegression(PrivateLinearRegressor):
     ``"adassp"``: the Gaussian mechanism (*Least squares from noisy moments*).
     **Assumed.** Records are finite vectors with finite targets; all parameters, the columns and,
     under ``replace_one``, n are public; the noise is secret; running time is not observed.
-    **Uncertainty.** No standard errors are available, because no formula with proved coverage is
-    known that includes the clipping, the ridge and the noise.
+    **Uncertainty.** `standard_errors`: *Standard errors* in the user guide.
 
     Examples
     --------

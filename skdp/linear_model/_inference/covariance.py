@@ -9,7 +9,9 @@ import numpy as np
 
 __all__ = ["Covariance", "Curvature"]
 
+# Of noise, for `_largest_noise`.
 _BEYOND = 1.7
+_OF_FEW = 4.6
 _MOST_WEAK = 0.05  # of a variance from directions that are not identified
 
 
@@ -66,9 +68,13 @@ def _largest_noise(values: np.ndarray) -> float:
     The largest is about √(2m) + m^(−1/6)·T/√2, T of the Tracy-Widom distribution, and N(0, 1) for
     m = 1. It exceeds √(2m) + 1.7·m^(−1/6) with a probability of .001 to .01. The answer is for the
     largest m whose m least eigenvalues are within that.
+
+    Noise lowers the least of many equal eigenvalues, and so makes standard errors larger. Of few it
+    may be raised, and those that pass a low bar would be: so the bar is higher for few.
     """
     m = np.arange(1, values.size + 1)
     sizes = np.sqrt(2.0 * m) + _BEYOND * m ** (-1.0 / 6.0)
+    sizes = np.maximum(sizes, min(_OF_FEW, 2.2 + 15.0 / values.size))
     within = np.flatnonzero(values <= sizes)
     return float(sizes[within[-1]] if within.size else sizes[0])
 
