@@ -56,13 +56,12 @@ features = make_column_transformer(
 )
 terms = {"features": features, "data_norm": 2.0, "intercept_scaling": 1.0, "standard_errors": True}
 model = DPHuberRegressor(target_bounds=(0, 6), epsilon=1.0, **terms).fit(people, log_wage)
-table = model.summary()
-table
+model.summary()
 
 # %%
 # The same as text. Coefficients are in the units of the columns: a year of schooling raises wages
 # by about 8 %.
-print(table)
+print(model.summary())
 
 # %%
 # Do regions differ? A Wald test of both levels together says so.
