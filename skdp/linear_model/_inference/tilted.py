@@ -209,7 +209,7 @@ def _middle(
 
 def _notes(problem: Problem, spread: tuple[float, float] | None) -> tuple[str, ...]:
     """Return what a table says of clipped residuals, if the number of records is known."""
-    if spread is None or problem.n_samples is None:
+    if spread is None or problem.n_samples is None or not problem.neighboring.count_is_public:
         return ()
     clipped = min(max(1.0 - spread[1] / problem.n_samples, 0.0), 1.0)
     return (f"About {clipped:.0%} of the residuals were clipped.",)
