@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import RegularGridInterpolator
@@ -17,6 +17,7 @@ from sklearn.isotonic import isotonic_regression
 
 from skdp.losses import Loss
 from skdp.solvers._flow import Flow
+from skdp.solvers._score_means import ScoreMeans
 
 __all__ = ["Evidence", "Facts", "Link", "Posterior", "expected_decay", "two_class_link"]
 
@@ -25,12 +26,17 @@ _BASE_SPREAD = 2.5  # standard deviation of β: base rates from 1 % to 99 %
 _SIGNAL_SPREAD = 2.0  # where the density τ/(1 + (τ/2)²) of log τ is largest: an AUC of about 0.85
 _LEAST_TAU = 0.05
 _NO_SIGNAL = 0.02  # prior weight of τ = 0
+# With means, which tell τ, a prior that is flatter in log τ put fewer fits above a constant.
+_POWER_WITH_MEANS, _NO_SIGNAL_WITH_MEANS = 0.5, 0.1
 
 # Errors of the model itself, measured on simulated fits.
 _SIGNAL_ERROR = 0.3  # relative, of w
 _MEAN_ERROR = 0.1  # relative, of the mean score
 _LEAST_ERROR = 0.05  # of the mean score
 _NORM_ERROR = 0.15  # of log|θ|²
+_OWN_SHARE = 0.15  # of the longest way that a row's own gradient moves its score
+_LEAST_LABEL_ERROR = 0.01  # of the mean label
+_PRODUCT_ERROR = 0.15  # relative, of the covariance of label and score
 
 # Below the first power, |θ|² says little about the signal. The weight of the link is then a quarter
 # below the first n·μ/k and all of it above the second. More of it for fewer rows gained up to 0.03
@@ -41,6 +47,9 @@ _TRUSTED_ROWS = (60.0, 300.0)
 _LEAST_RIDGE, _TRUSTED_ROWS_OF_RIDGES = 0.3, (300.0, 1500.0)  # of ridge·time; of n·μ/k
 _LEAST_POWER, _FULL_POWER = 0.4, 1.0
 _TYPICAL_TAU = 1.5
+# Covariances of label and clipped score. In between the link goes over to that of the loss, because
+# the model of a run takes separable tables for weaker than they are.
+_STRONG, _SEPARABLE = 1.3, 2.0
 # Between these n·μ/k the link goes over to that of the loss, which tends to the true one.
 _FEW, _MANY = 2000.0, 8000.0
 
@@ -69,6 +78,7 @@ class Facts(NamedTuple):
     intercept: tuple[float, ...]
     signal: float
     mean_shares: tuple[float, ...]
+    means: ScoreMeans | None = None
 
 
 class Link(NamedTuple):
@@ -138,7 +148,16 @@ def _geometries(facts: Facts) -> list[_Geometry]:
 
 def _run(facts: Facts, rows: _Geometry) -> _End:
     """Return the end of the run, which is the same for all coefficients: once for many folds."""
-    return _followed(facts._replace(square=0.0, intercept=(), signal=0.0, mean_shares=()), rows)
+    return _followed(facts._replace(**_NOT_OF_RUNS), rows)
+
+
+_NOT_OF_RUNS: dict[str, Any] = {
+    "square": 0.0,
+    "intercept": (),
+    "signal": 0.0,
+    "mean_shares": (),
+    "means": None,
+}
 
 
 @lru_cache(maxsize=16)
@@ -193,11 +212,11 @@ def _fine(coarse: np.ndarray, sign: float = 1.0) -> np.ndarray:
     return np.where(beta < 0.0, sign, 1.0) * between((np.abs(beta), tau))
 
 
-def _log_prior() -> np.ndarray:
+def _log_prior(power: float, of_none: float) -> np.ndarray:
+    """Return log-densities of log τ that rise as τ^power and fall as 1/τ, and of β."""
     tau = np.maximum(_FINE_TAUS, _LEAST_TAU)
-    of_tau = np.where(
-        _FINE_TAUS > 0.0, np.log(tau / (1.0 + (tau / _SIGNAL_SPREAD) ** 2)), np.log(_NO_SIGNAL)
-    )
+    density = tau**power / (1.0 + (tau / _SIGNAL_SPREAD) ** (power + 1.0))
+    of_tau = np.log(np.where(_FINE_TAUS > 0.0, density, of_none))
     return of_tau - 0.5 * (_FINE_BETAS[:, None] / _BASE_SPREAD) ** 2
 
 
@@ -261,10 +280,58 @@ def _found(facts: Facts) -> tuple[Posterior, float, float]:
         end = _run(facts, rows)
         norm = _norm(facts, rows, end)
         likelihood, part = _weigh(facts, rows, end, norm)
-        log_weight = likelihood + _log_prior()
-        parts.append(part._replace(weight=log_weight.ravel()))
+        log_weight = likelihood + _log_prior(1.0, _NO_SIGNAL)
         seen.append((_power(norm), _excess(facts, log_weight[:, 0], norm)))
+        if facts.means is not None:
+            log_weight = likelihood + _log_prior(_POWER_WITH_MEANS, _NO_SIGNAL_WITH_MEANS)
+        part = part._replace(weight=log_weight.ravel())
+        parts.append(part if facts.means is None else _with_means(part, facts, facts.means))
     return _normalized(parts), *seen[0]
+
+
+def _with_means(found: Posterior, facts: Facts, means: ScoreMeans) -> Posterior:
+    """Return hypotheses that are likely, with log-weights that count the released means.
+
+    y has the mean E y = E(2p − 1) over u. Given u, z has the mean m + wu and the variance v, and
+    c(z) the mean f(u). Rows pull their own scores towards their labels. The mean score, which is
+    uncertain given a hypothesis, is updated as in a Kalman filter.
+    """
+    found = Posterior(*(column[found.weight > found.weight.max() - 25.0] for column in found))
+    n, most = means.n_records, means.most_score
+    noise = means.noise**2
+    sign = np.tanh(0.5 * (found.beta[:, None] + found.tau[:, None] * _U))
+    label, spread = sign @ _U_WEIGHTS, np.minimum(found.signal**2 + found.noise, most**2) / n
+    variance = noise + 1.0 / n + _LEAST_LABEL_ERROR**2 + (means.count_noise * label) ** 2
+    log_weight = found.weight + _log_normal(means.label - label, variance)
+
+    center, of_center = found.center, found.center_noise
+    score = _clipped(found, center, most) @ _U_WEIGHTS
+    variance = most**2 * noise + spread + of_center + (means.count_noise * score) ** 2
+    log_weight += _log_normal(means.score - score, variance)
+    center = center + of_center * (means.score - score) / variance
+    of_center = of_center * (1.0 - of_center / variance)
+
+    f = _clipped(found, center, most)
+    flow = facts.flow
+    longest = flow.time * facts.data_norm**2 * facts.loss.lipschitz * flow.clip_share
+    own = _OWN_SHARE * longest
+    product = (sign * f) @ _U_WEIGHTS + own * (1.0 - label**2)
+    covariance = product - label * (f @ _U_WEIGHTS)
+    variance = most**2 * noise + spread + own**2 + label**2 * of_center
+    variance += (_PRODUCT_ERROR * covariance) ** 2 + (means.count_noise * product) ** 2
+    log_weight += _log_normal(means.product - product, variance)
+    return found._replace(weight=log_weight, center=center, center_noise=of_center)
+
+
+def _clipped(found: Posterior, center: np.ndarray, most: float) -> np.ndarray:
+    """Return the mean clipped score at each hypothesis and u."""
+    scores = center[:, None] + found.signal[:, None] * _U
+    noise = np.sqrt(found.noise)[:, None, None] * _V
+    return np.asarray(np.clip(scores[..., None] + noise, -most, most) @ _V_WEIGHTS)
+
+
+def _log_normal(error: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    return -0.5 * error**2 / variance - 0.5 * np.log(variance)
 
 
 def _way(value: float, low: float, high: float) -> float:
@@ -296,11 +363,15 @@ class Evidence:
     @cached_property
     def trust(self) -> float:
         """Weight of the link in [0, 1]; the rest is that of the loss's own link."""
-        x, flow = self._signal, self.facts.flow
+        x, flow, means = self._signal, self.facts.flow, self.facts.means
+        few = 1.0 - _way(x, _FEW, _MANY)
+        if means is not None:
+            strong = (means.covariance - _STRONG) / (_SEPARABLE - _STRONG)
+            return few * (1.0 - float(np.clip(strong, 0.0, 1.0)))
         trust = max(_way(self.power, _LEAST_POWER, _FULL_POWER), _of_rows(x, *_TRUSTED_ROWS))
         if flow.ridge * flow.time > _LEAST_RIDGE:
             trust *= _of_rows(x, *_TRUSTED_ROWS_OF_RIDGES)
-        return trust * (1.0 - _way(x, _FEW, _MANY))
+        return trust * few
 
     @property
     def _signal(self) -> float:

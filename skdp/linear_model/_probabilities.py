@@ -18,10 +18,12 @@ from scipy.special import log_expit, log_softmax, softmax
 from skdp.design.memory import clip_factors
 from skdp.features.base import FeatureMap
 from skdp.linear_model._evidence import Evidence, Facts, expected_decay
-from skdp.losses import ClassWeightedLoss, ClippedLogisticLoss, Loss, SharedLoss, WeightedLoss
+from skdp.losses import ClippedLogisticLoss, Loss
 from skdp.losses.base import ProbabilityLoss
 from skdp.solvers import Problem
 from skdp.solvers._flow import Flow
+from skdp.solvers._means import loss_of_one_row
+from skdp.solvers._score_means import ScoreMeans
 
 __all__ = ["EvidenceOfClasses", "Probabilities", "PublicSpread"]
 
@@ -249,6 +251,8 @@ class Probabilities:
         *Public or released.* Whether the rows of the fit were shifted by their mean.
     spread : PublicSpread or None
         *Released.* How scores spread over public rows; None for features without bounds.
+    means : ScoreMeans or None
+        *Released.* Means of labels and scores of the rows of the fit.
     """
 
     loss: Loss
@@ -259,6 +263,7 @@ class Probabilities:
     n_columns: int = 0
     is_centered: bool = False
     spread: PublicSpread | None = None
+    means: ScoreMeans | None = None
 
     @property
     def follows_evidence(self) -> bool:
@@ -272,7 +277,7 @@ class Probabilities:
         None if the model of a run does not apply: with other solvers, without an intercept, with a
         number for C, with weights of rows or classes, or if a ridge ended a run of several classes.
         """
-        flow, problem, inner = self.flow, self.problem, _of_one_row(self.loss)
+        flow, problem, inner = self.flow, self.problem, loss_of_one_row(self.loss)
         if flow is None or problem is None or inner is None:
             return None
         if problem.intercept_scaling == 0.0 or not isinstance(problem.C, str):
@@ -294,6 +299,7 @@ class Probabilities:
             intercept=tuple(problem.intercept_scaling * b for b in self.last),
             signal=flow.n_samples * flow.time * pull / flow.noise,
             mean_shares=(0.0,) if self.is_centered else _MEAN_SHARES,
+            means=self.means,
         )
 
     @cached_property
@@ -336,14 +342,3 @@ class Probabilities:
             return np.asarray(log_softmax(mixed, axis=1))
         log_odds = mixed[:, 1] - mixed[:, 0]
         return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
-
-
-def _of_one_row(loss: Loss) -> Loss | None:
-    """Return the loss of a row, None if rows or classes have weights.
-
-    The evidence mirrors β, which weights of classes forbid, and does not undo them.
-    """
-    if isinstance(loss, SharedLoss):
-        return _of_one_row(loss.loss) if loss.largest == 1.0 else None
-    weighted = isinstance(loss, (WeightedLoss, ClassWeightedLoss))
-    return loss if isinstance(loss, ProbabilityLoss) and not weighted else None

@@ -167,9 +167,9 @@ class DPLogisticRegression(PrivateLinearClassifier):
     Notes
     -----
     **Guarantee.** (`epsilon`, `delta`)-DP under `neighboring`, and by default also
-    `privacy_.gdp_mu`-Gaussian DP. Samples: Gopi, Lee and Liu 2022, Theorem 4.1, and for finite runs
-    Theorem A' (*Finitely many steps* in the user guide). Noisy steps: Dong, Roth and Su 2022,
-    Corollary 2 (*The frontier*).
+    `privacy_.gdp_mu`-Gaussian DP, for the fit and the three means of few rows together. Samples:
+    Gopi, Lee and Liu 2022, Theorem 4.1, and for finite runs Theorem A' (*Finitely many steps* in
+    the user guide). Noisy steps: Dong, Roth and Su 2022, Corollary 2 (*The frontier*).
     **Assumed.** Records are finite vectors with labels in `classes`; all parameters, the columns
     and, under ``replace_one``, n are public; the noise is secret; running time is not observed.
 
@@ -242,10 +242,11 @@ class DPLogisticRegression(PrivateLinearClassifier):
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the probability of each class for rows clipped as in `fit`.
 
-        The strength of the signal is estimated from the released coefficients, and the link from
-        scores to probabilities follows from it, at no cost in privacy. Where the coefficients say
-        too little about it, or rows are many, the link is that of the loss. See *Probabilities* in
-        the user guide, which also says how far to trust the numbers for which n, ε and columns.
+        The strength of the signal is estimated from what `fit` released, and the link from scores
+        to probabilities follows from it, at no further cost in privacy. With ``solver="auto"`` and
+        few rows of two classes, `fit` releases the coefficients and three means for it. Where they
+        say too little, or rows are many, the link is that of the loss. See *Probabilities* in the
+        user guide, which also says how far to trust the numbers for which n, ε and columns.
 
         Parameters
         ----------
@@ -326,6 +327,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
                 n_columns=len(theta) - 1,
                 is_centered=self.center_ is not None,
                 spread=_spread(solution, fit.problem, facts.feature_map),
+                means=solution.means,
             )
         return self
 

@@ -10,8 +10,9 @@ import numpy as np
 from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.losses import GradientDirections, Loss, Minorant
-from skdp.privacy import GDPEvent
+from skdp.privacy import Event, GDPEvent
 from skdp.samplers import Progress, Sampler
+from skdp.solvers._means import MeansRelease
 from skdp.solvers.base import (
     Plan,
     PlannedSolver,
@@ -42,8 +43,34 @@ class AutoPlan(Plan):
     """The plan of the chosen solver, or of the choice itself; *public.*"""
 
     count: RowCount  # determines the choice
-    mu: float  # Gaussian-DP parameter of the chosen solver's release
-    chosen: PlannedSolver | None  # None if the choice needs an estimate of the row count
+    mu: float  # Gaussian-DP parameter of what is released besides the count
+    chosen: _Chosen | None  # None if the choice needs an estimate of the row count
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The chosen solver with its plan, and means that are released after it."""
+
+    fit: PlannedSolver
+    means: MeansRelease | None
+
+    @property
+    def event(self) -> Event:
+        means = () if self.means is None else (self.means.event,)
+        return composed((self.fit.plan.event, *means))
+
+    @property
+    def theorem(self) -> str:
+        theorem = self.fit.plan.theorem
+        if self.means is None:
+            return theorem
+        return f"{theorem}; then {self.means.name} by the Gaussian mechanism"
+
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
+        solution = self.fit.read(design, rng, progress)
+        if self.means is None:
+            return solution
+        return replace(solution, means=self.means.release(design, solution.theta, rng))
 
 
 @dataclass(frozen=True)
@@ -62,11 +89,15 @@ class AutoSolver(Solver[AutoPlan]):
     clips the gradients of a person's rows together. Without a metric its momentum would drive
     intercepts too far, which cost up to 0.05 in log-loss.
 
+    Logistic losses of two classes with x from 100 to 3000 spend 2 % of μ² on three noisy means at
+    the solution: of labels, of clipped scores, and of their products. Probabilities follow from
+    them.
+
     Notes
     -----
-    **Guarantee.** Both solvers' releases are μ-Gaussian DP with the same μ. The choice depends on
-    public facts and, if n is private, on an estimate of n that costs 1 % of μ²; choice and release
-    compose adaptively.
+    **Guarantee.** Both solvers' releases are μ-Gaussian DP with the same μ, which includes the
+    means. The choice depends on public facts and, if n is private, on an estimate of n that costs
+    1 % of μ²; estimate, solution and means compose adaptively.
     """
 
     is_gaussian = True
@@ -82,10 +113,13 @@ class AutoSolver(Solver[AutoPlan]):
         mu = count.rest(gdp_mu(epsilon, delta))
         if problem.n_samples is None:
             chosen, event = None, composed((*count.events, GDPEvent(mu)))
-            theorem = "a noisy count, then the solver that it chooses: Theorem A' or noisy steps"
+            theorem = (
+                "a noisy count, then the solver that it chooses: Theorem A' or noisy steps; for "
+                f"two classes of few rows then {MeansRelease.name} by the Gaussian mechanism"
+            )
         else:
-            chosen = self.choice(problem.adapted(problem.n_samples, mu), mu)
-            event, theorem = chosen.plan.event, chosen.plan.theorem
+            chosen = self._chosen(problem.adapted(problem.n_samples, mu), count, mu)
+            event, theorem = chosen.event, chosen.theorem
         return AutoPlan(
             problem=problem, event=event, theorem=theorem, count=count, mu=mu, chosen=chosen
         )
@@ -97,10 +131,13 @@ class AutoSolver(Solver[AutoPlan]):
         if chosen is None:
             n = plan.count.release(design, rng)
             problem = replace(plan.problem.adapted(n, plan.mu), n_samples=n)
-            chosen = self.choice(problem, plan.mu)
-        solution = chosen.read(design, rng, progress)
-        loss, name = chosen.plan.problem.loss, _NAMES[type(chosen.solver)]
-        return replace(solution, loss=loss, solver=name)
+            chosen = self._chosen(problem, plan.count, plan.mu)
+        solution, fit = chosen.read(design, rng, progress), chosen.fit
+        return replace(solution, loss=fit.plan.problem.loss, solver=_NAMES[type(fit.solver)])
+
+    def _chosen(self, problem: Problem, count: RowCount, mu: float) -> _Chosen:
+        means = MeansRelease.plan(problem, count, mu)
+        return _Chosen(self.choice(problem, mu if means is None else means.rest(mu)), means)
 
     def choice(self, problem: Problem, mu: float) -> PlannedSolver:
         """Return the solver for a known number of rows, and its plan.

@@ -17,6 +17,7 @@ from skdp.losses import Loss, Minorant, adapted
 from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
 from skdp.samplers import Progress, Sampler
 from skdp.solvers._flow import Flow
+from skdp.solvers._score_means import ScoreMeans
 from skdp.support.types import Countable
 from skdp.support.validation import make_plain
 
@@ -281,6 +282,8 @@ class Solution:
         *Released.* S; None for the identity.
     flow : Flow or None
         *Public, or computed from what was released.* The run as a flow, if it is one from 0 on.
+    means : ScoreMeans or None
+        *Released.* Noisy means of labels and scores at θ, if they were released.
     """
 
     theta: np.ndarray
@@ -292,6 +295,7 @@ class Solution:
     noise_bound: float | None = None
     noise_root: np.ndarray | None = None
     flow: Flow | None = None
+    means: ScoreMeans | None = None
 
 
 PlanT = TypeVar("PlanT", bound=Plan)

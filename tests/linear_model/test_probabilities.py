@@ -152,11 +152,12 @@ def test_the_prior_has_a_quarter_of_the_link_where_the_norm_says_nothing(seed):
     assert np.abs(wanted).mean() < np.abs(np.diff(plain)).mean()
 
 
-def noise_with_kernels(n, seed=0):
+def noise_with_kernels(n, seed=0, **more):
     """A fit of kernel features to labels without a signal."""
     rng = np.random.default_rng(seed)
     X, y = rng.uniform(size=(n + 2000, 10)), rng.integers(2, size=n + 2000)
-    model = DPKernelClassifier(bounds=(0, 1), classes=[0, 1], n_components=200, random_state=seed)
+    more = {"n_components": 200, "random_state": seed, **more}
+    model = DPKernelClassifier(bounds=(0, 1), classes=[0, 1], **more)
     return model.fit(X[:n], y[:n]), X[n:], y[n:]
 
 
@@ -169,14 +170,15 @@ def test_wide_features_are_not_far_below_the_constant(seed):
 
 
 @pytest.mark.parametrize(("n", "low", "high"), [(300, 0.25, 0.25), (1000, 0.4, 0.9), (3000, 1, 1)])
-def test_the_weight_of_the_link_grows_with_rows(n, low, high):
-    assert low <= noise_with_kernels(n)[0]._probabilities_.evidence.trust <= high
+def test_the_weight_of_the_link_grows_with_rows_where_there_are_no_means(n, low, high):
+    assert low <= noise_with_kernels(n, solver="noisy_gd")[0]._probabilities_.evidence.trust <= high
 
 
 def test_a_ridge_is_part_of_the_model_of_a_run():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(600, 8)), np.arange(600) % 2
-    model = DPAdditiveClassifier(bounds=(0, 1), epsilon=10.0, random_state=0).fit(X, y)
+    model = DPAdditiveClassifier(bounds=(0, 1), epsilon=10.0, solver="noisy_gd", random_state=0)
+    model.fit(X, y)
     facts = model._probabilities_.facts
     assert facts.flow.ridge * facts.flow.time > 0.3
     without = facts._replace(flow=replace(facts.flow, ridge=0.0))
@@ -264,3 +266,20 @@ def test_private_weights_keep_the_link_of_the_loss():
     model = DPLogisticRegression(max_weight=2.0, random_state=0)
     model.fit(X, y, sample_weight=np.ones(3000))
     assert model._probabilities_.facts is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_means_tell_noise_from_a_signal(seed):
+    """Without them kernels are up to 0.06 above the constant here."""
+    model, X, y = noise_with_kernels(3000, seed)
+    assert model._probabilities_.means is not None
+    assert log_loss(y, model.predict_proba(X)) < np.log(2.0) + 0.02
+
+
+def test_the_link_of_the_loss_stays_for_separable_tables():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-0.7, 0.7], size=(1000, 1)) + rng.normal(scale=0.05, size=(1000, 1))
+    model = DPLogisticRegression(epsilon=3.0, center=False, random_state=0)
+    model.fit(X, (X[:, 0] > 0.0).astype(int))
+    assert model._probabilities_.means.covariance > 1.3
+    assert model._probabilities_.evidence.trust < 1.0

@@ -1,0 +1,200 @@
+"""Means of labels and scores: what a record adds, what they cost, and when they are released."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from skdp import DPLogisticRegression
+from skdp.accounting import gdp_mu
+from skdp.data.persons import Persons
+from skdp.design import ClippedDesign, SharedDesign
+from skdp.losses import (
+    AdaptiveLogisticLoss,
+    ClassWeightedLoss,
+    LogisticLoss,
+    MultinomialLoss,
+    SharedLoss,
+    SmoothedHingeLoss,
+    WeightedLoss,
+    weighted_targets,
+)
+from skdp.privacy import Neighboring
+from skdp.solvers import AutoSolver, Problem
+from skdp.solvers._means import _LEVELS, _SHARES, MeansRelease, _Sums
+from skdp.solvers.base import PlannedSolver, RowCount
+
+FALSE_ALARM = 1e-6
+every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+THETA = np.array([4.0, 1.0])
+ROWS = [(row, y) for row in (-2.0, -0.5, 0.1, 0.7, 2.0) for y in (-1.0, 1.0)]
+
+
+def problem(n=1000, neighboring=Neighboring.REPLACE_ONE, **more):
+    facts = {
+        "loss": AdaptiveLogisticLoss(),
+        "data_norm": 1.0,
+        "intercept_scaling": 0.3,
+        "n_features": 2,
+    }
+    return Problem(n_samples=n, neighboring=neighboring, **{**facts, **more})
+
+
+def planned(facts, mu=1.0):
+    if facts.neighboring.count_is_public:
+        return MeansRelease.plan(facts, RowCount(facts.n_samples, 0.0), mu)
+    return MeansRelease.plan(facts, RowCount.of_share(mu), mu)
+
+
+def sums_of(rows, y, weights=None):
+    """The sums of one record, in units of y and of the largest score; with weights of a person."""
+    rows, y = np.array(rows, float)[:, None], np.array(y, float)
+    if weights is None:
+        design = ClippedDesign.clip(rows, 1.0, 0.3, y)
+    else:
+        persons = Persons.of(np.zeros(len(y)), len(y))
+        targets = weighted_targets(y, np.array(weights))
+        design = SharedDesign(ClippedDesign.clip(rows, 1.0, 0.3, targets), persons)
+    return design.total(_Sums(THETA)) / (_LEVELS * _SHARES)
+
+
+def every_record():
+    """Single rows and persons of up to three rows, with equal and with other shares."""
+    yield from (sums_of([row], [y]) for row, y in ROWS)
+    for count in (1, 2, 3):
+        for own in itertools.combinations_with_replacement(ROWS, count):
+            rows, y = zip(*own, strict=True)
+            yield sums_of(rows, y, [1.0 / count] * count)
+            yield sums_of(rows, y, [0.5**k / 2.0 for k in range(count)])
+
+
+def test_no_neighbor_moves_the_sums_farther_than_the_noise_covers():
+    records = np.array(list(every_record()))
+    for relation, others in (("replace_one", records), ("add_remove_one", np.zeros((1, 3)))):
+        allowed = planned(problem(neighboring=Neighboring(relation))).sensitivity
+        moved = np.linalg.norm(records[:, None] - others, axis=2).max()
+        assert moved <= allowed
+        assert moved > 0.999 * allowed
+
+
+def test_sums_are_exact_in_any_order_and_of_any_kind_of_rows():
+    rng = np.random.default_rng()
+    X, y = rng.normal(size=(3000, 1)), rng.choice([-1.0, 1.0], size=3000)
+    sums = ClippedDesign.clip(X, 1.0, 0.3, y).total(_Sums(THETA))
+    assert sums.dtype == np.int64
+    order = rng.permutation(3000)
+    again = ClippedDesign.clip(X[order], 1.0, 0.3, y[order]).total(_Sums(THETA), 7)
+    np.testing.assert_array_equal(again, sums)
+    as_sparse = ClippedDesign.clip(sparse.csr_matrix(X), 1.0, 0.3, y)
+    np.testing.assert_allclose(as_sparse.total(_Sums(THETA)), sums, atol=_SHARES)
+
+
+@every_relation
+def test_the_noise_is_what_the_sensitivity_needs(neighboring):
+    """Of 4000 releases; the test of each variance fails with probability 1e-6."""
+    release = planned(problem(neighboring=neighboring))
+    design = ClippedDesign.clip(np.array([[1.0], [0.2]]), 1.0, 0.3, np.array([1.0, -1.0]))
+    exact = design.total(_Sums(THETA)) / (_LEVELS * _SHARES) / 1000
+    rng, bounds = np.random.default_rng(), np.array([1.0, 3.0, 3.0])
+    found = [release.release(design, THETA, rng) for _ in range(4000)]
+    errors = np.array([(m.label, m.score, m.product) for m in found]) - bounds * exact
+    wanted = release.sensitivity / release.mu / 1000
+    assert found[0].noise == pytest.approx(wanted, rel=1e-9)
+    for square in ((errors / bounds / wanted) ** 2).sum(axis=0):
+        assert stats.chi2(4000).cdf(square) == pytest.approx(0.5, abs=0.5 - FALSE_ALARM / 2)
+
+
+@every_relation
+@pytest.mark.parametrize("n", [500, 3000, None])
+def test_fit_and_means_cost_what_was_asked_for(neighboring, n):
+    facts = problem(n, neighboring)
+    plan = AutoSolver().plan(facts, 1.0, 1e-5)
+    assert plan.event.curve(neighboring).epsilon(1e-5) == pytest.approx(1.0, rel=1e-6)
+    assert plan.event.curve(neighboring).delta(1.0) <= 1e-5
+    if n == 3000 and neighboring == "replace_one":
+        chosen, mu = plan.chosen, gdp_mu(1.0, 1e-5)
+        assert chosen.means.mu == pytest.approx(math.sqrt(0.02) * mu)
+        assert chosen.fit.plan.event.gdp_mu(neighboring) == pytest.approx(math.sqrt(0.98) * mu)
+        assert "three means" in plan.theorem
+
+
+def test_the_fit_after_a_count_gets_the_rest(monkeypatch):
+    """Of the count and of the means, whose squares add up to that of the whole."""
+    seen = []
+
+    def spied(kind, name):
+        old = getattr(kind, name)
+
+        def spy(self, *args):
+            seen.append(self)
+            return old(self, *args)
+
+        monkeypatch.setattr(kind, name, spy)
+
+    spied(PlannedSolver, "read")
+    spied(MeansRelease, "release")
+    rng = np.random.default_rng()
+    X, y = rng.normal(size=(2000, 2)) / 3.0, np.arange(2000) % 2
+    model = DPLogisticRegression(classes=[0, 1], neighboring="add_remove_one", center=False)
+    model.fit(X, y)
+    (fit, release), mu = seen, gdp_mu(1.0, 1e-5)
+    assert release.count.mu == pytest.approx(0.1 * mu)
+    assert release.mu**2 == pytest.approx(0.02 * 0.99 * mu**2)
+    of_fit = fit.plan.event.gdp_mu(Neighboring.ADD_REMOVE_ONE)
+    assert of_fit**2 == pytest.approx(0.98 * 0.99 * mu**2)
+    assert model._probabilities_.means.n_records == release.n_records
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"n_samples": 199},  # n·μ/k below 100
+        {"n_samples": 6001},  # above 3000
+        {"n_samples": None},
+        {"neighboring": Neighboring.ADD_REMOVE_ONE},  # a guess of n
+        {"C": 1.0},
+        {"intercept_scaling": 0.0},
+        {"loss": MultinomialLoss(3)},
+        {"loss": SmoothedHingeLoss(0.5)},
+        {"loss": WeightedLoss(LogisticLoss(), 1.0)},
+        {"loss": SharedLoss(LogisticLoss(), 2.0)},
+        {"loss": ClassWeightedLoss(LogisticLoss(), (1.0, 2.0))},
+    ],
+    ids=str,
+)
+def test_means_are_released_only_where_probabilities_follow_from_them(more):
+    assert planned(problem()) is not None
+    assert planned(problem(loss=SharedLoss(LogisticLoss(), 1.0))) is not None
+    assert MeansRelease.plan(replace(problem(), **more), RowCount(1000, 0.0), 1.0) is None
+
+
+@pytest.mark.parametrize("n", range(4))
+@pytest.mark.parametrize("label", [0, 1])
+def test_few_rows_and_one_class_are_no_error(n, label):
+    """The noisy count is at least 10, so with μ > 10 the means are released."""
+    X = np.full((n, 2), 0.4)
+    model = DPLogisticRegression(classes=[0, 1], neighboring="add_remove_one", epsilon=200.0)
+    model.fit(X, np.full(n, label))
+    assert model._probabilities_.means is not None
+    assert np.isfinite(model.predict_log_proba(np.full((5, 2), 0.4))).all()
+
+
+def test_persons_count_once():
+    """Means over persons of means over their rows; off by 6 standard deviations: 1e-8."""
+    rng = np.random.default_rng()
+    sizes = rng.integers(1, 6, size=1500)
+    groups = np.repeat(np.arange(1500), sizes)
+    X = rng.normal(size=(groups.size, 3)) / 2.0
+    y = (X[:, 0] + rng.normal(size=groups.size) > 0.3).astype(int)
+    model = DPLogisticRegression(classes=[0, 1]).fit(X, y, groups=groups)
+    means, shares = model._probabilities_.means, 1.0 / sizes[groups] / 1500
+    scores, signed = np.clip(model._scores(X)[:, 0], -3.0, 3.0), 2.0 * y - 1.0
+    for found, exact, bound in (
+        (means.label, shares @ signed, 1.0),
+        (means.score, shares @ scores, 3.0),
+        (means.product, shares @ (signed * scores), 3.0),
+    ):
+        assert found == pytest.approx(exact, abs=bound * (6.0 * means.noise + 1e-3))
