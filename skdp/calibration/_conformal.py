@@ -230,6 +230,8 @@ class PrivateConformal(
         public = parameters.neighboring.count_is_public
         records = Records.of_rows(X, y, groups, count_is_public=public).with_facts(facts)
         n = records.n_records
+        if public and n == 0:
+            raise ValueError("X has no rows to conformalize with.")
         if not self.prefit and public and _n_held_out(share, n) in (0, n):
             raise ValueError(f"conformalize_size={share:g} leaves no row for one of two parts.")
         return records

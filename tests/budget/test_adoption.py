@@ -94,8 +94,9 @@ def test_a_restored_dump_is_refused_until_it_is_adopted(server):
     name = f"of_{uuid4().hex}"
     budget = PrivacyBudget(**TERMS, path=server.address(name))
     spend(budget, "a")
-    dump = [programs() / "pg_dump", "-h", str(server.folder), "-U", "owner", "-n", name, "postgres"]
-    text = subprocess.run([*dump, "--inserts"], check=True, capture_output=True, text=True).stdout
+    dump = [programs() / "pg_dump", "-h", str(server.folder), "-p", str(server.port)]
+    dump += ["-U", "owner", "-n", name, "--inserts", "postgres"]
+    text = subprocess.run(dump, check=True, capture_output=True, text=True).stdout
     lines = [line for line in text.splitlines() if not line.startswith("\\")]
     with server.connect() as own:
         own.execute(f"ALTER SCHEMA {name} RENAME TO {name}_old")

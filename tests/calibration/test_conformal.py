@@ -363,6 +363,8 @@ def test_more_that_is_wrong():
         DPConformalRegressor(inner, target_bounds=(-2, 2)).fit(X, y)
     with pytest.raises(ValueError, match="Call fit"):
         DPConformalRegressor(DPLinearRegression()).conformalize(X, y)
+    with pytest.raises(ValueError, match="no rows"):
+        DPConformalClassifier(Shares(), prefit=True).conformalize(X[:0], y[:0])
     with pytest.raises(NotFittedError):
         DPConformalRegressor(LinearRegression(), prefit=True).conformalize(X, y)
     with pytest.raises(ValueError, match="labels outside"):

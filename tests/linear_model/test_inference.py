@@ -272,7 +272,7 @@ def test_a_scaler_in_front_gives_coefficients_in_its_units():
         p = 1.0 / (1.0 + np.exp(-A @ theta))
         V = np.linalg.inv((A.T * (p * (1.0 - p))) @ A)
         theta = theta + V @ (A.T @ (y - p))
-    for scaler in (pipeline[0], pipeline[:-1]):
+    for scaler in (pipeline[0], pipeline[:-1], pipeline):
         found = pipeline[-1].summary(scaler=scaler).to_frame()
         assert list(found.index) == ["Intercept", "age", "height"]
         close(found["coef"], theta, rtol=0.01, atol=1e-4)
@@ -316,6 +316,12 @@ def test_a_scaler_of_other_columns_is_refused(logistic):
     scaler = BoundsScaler(bounds=(0.0, 1.0)).fit(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="2 columns"):
         logistic.summary(scaler=scaler)
+
+
+def test_units_of_several_transformers_are_unknown(logistic):
+    scaler = BoundsScaler(bounds=(0.0, 1.0)).fit(np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="several transformers"):
+        logistic.summary(scaler=make_pipeline(scaler, scaler))
 
 
 # Wald tests.

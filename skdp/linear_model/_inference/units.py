@@ -33,14 +33,14 @@ class _Scaler(Protocol):
 def units_of(transformer: object, n_columns: int) -> Units:
     """Return the units of the columns that a fitted transformer returns.
 
-    Scalers are found as a step before nothing else in a pipeline, and as parts of a
+    Scalers are found as the only step of a pipeline that changes units, and as parts of a
     `ColumnTransformer`. Columns of other transformers are their own units.
     """
     found = Units.of_unscaled(n_columns)
     if isinstance(transformer, _Scaler):
         found = Units(*transformer.output_units())
-    elif isinstance(transformer, Pipeline) and len(transformer.steps) == 1:
-        return units_of(transformer.steps[0][1], n_columns)
+    elif isinstance(transformer, Pipeline):
+        return units_of(_only_step(transformer), n_columns)
     elif isinstance(transformer, ColumnTransformer):
         for name, part, _ in transformer.transformers_:
             own = transformer.output_indices_[name]
@@ -52,3 +52,15 @@ def units_of(transformer: object, n_columns: int) -> Units:
             "coefficients. Pass the transformer whose output the model was fitted to."
         )
     return found
+
+
+def _only_step(pipeline: Pipeline) -> object:
+    """Return the only transformer, None for several without a scaler, which are own units."""
+    steps = [step for _, step in pipeline.steps if step not in (None, "passthrough")]
+    steps = [step for step in steps if not hasattr(step, "predict")]
+    if len(steps) > 1 and any(isinstance(step, _Scaler) for step in steps):
+        raise ValueError(
+            "scaler is a pipeline of several transformers, whose units are unknown. If only one "
+            "of them changes units, pass that one."
+        )
+    return steps[0] if len(steps) == 1 else None
