@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from skdp.data.validation import column_names
 from skdp.exceptions import IncompatibleSolverError
@@ -107,6 +108,8 @@ def _inference_of(model: Any, scaler: object) -> tuple[Inference, list[str]]:
     feature_map = getattr(model, "feature_map_", None)
     if scaler is None:
         scaler = getattr(feature_map, "transformer", None)
+    if isinstance(scaler, Pipeline) and hasattr(scaler[-1], "predict"):
+        scaler = scaler[:-1]  # the model itself, at the end of its pipeline
     units = units_of(scaler, found.n_columns)
     return found.in_units(units), _names(model, feature_map, scaler, found.n_columns)
 

@@ -57,7 +57,6 @@ def units_of(transformer: object, n_columns: int) -> Units:
 def _only_step(pipeline: Pipeline) -> object:
     """Return the only transformer, None for several without a scaler, which are own units."""
     steps = [step for _, step in pipeline.steps if step not in (None, "passthrough")]
-    steps = [step for step in steps if not hasattr(step, "predict")]
     if len(steps) > 1 and any(isinstance(step, _Scaler) for step in steps):
         raise ValueError(
             "scaler is a pipeline of several transformers, whose units are unknown. If only one "
