@@ -105,8 +105,8 @@ def test_the_gradients_of_a_person_are_clipped_together(loss, targets):
 @pytest.mark.parametrize("n_scores", [1, 3])
 @pytest.mark.parametrize("some", [False, True])
 def test_clipping_in_batches_is_clipping_one_by_one(kind, n_scores, some, monkeypatch):
-    monkeypatch.setattr("skdp.design.shared._VALUES_AT_ONCE", 60)
-    monkeypatch.setattr("skdp.design.shared._FEWEST_ROWS", 5)
+    monkeypatch.setattr("skdp.design.products._VALUES_AT_ONCE", 60)
+    monkeypatch.setattr("skdp.design.products._FEWEST_ROWS", 5)
     rng = np.random.default_rng(0)
     codes, rows = rng.permutation(np.arange(90) % 17), rng.normal(size=(90, 4))
     rows = {"dense": rows, "sparse": sparse.csr_matrix(rows), "float32": rows.astype("f4")}[kind]
