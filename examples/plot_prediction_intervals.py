@@ -41,17 +41,19 @@ X, y = sample(200)
 predicted, intervals = model.predict_interval(X)
 order = np.argsort(predicted)
 
-figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
+figure, left = plt.subplots(figsize=(6, 4), layout="constrained")
 left.fill_between(np.arange(200), *intervals[order, :, 0].T, color="#2b6ca3", alpha=0.2)
 left.plot(predicted[order], color="#2b6ca3", label="prediction, 90 % interval")
 left.plot(y[order], ".", color="#c0392b", markersize=4, label="target")
 left.set(xlabel="new record, by prediction", ylabel="target")
 left.legend(frameon=False, loc="upper left")
+left.spines[["top", "right"]].set_visible(False)
 
 # %%
 # The coverage of new records, and the width relative to an ε of 10 000.
 sizes = [300, 600, 1200, 2500, 5000, 10_000]
 X, y = sample(4000)
+figure, (middle, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 colors = {0.5: "#c0392b", 1.0: "#2b6ca3", 3.0: "#27824a"}
 for epsilon, color in colors.items():
     coverage, width = [], []
@@ -76,6 +78,6 @@ middle.set(xscale="log", xlabel="records", ylabel="coverage of new records", yli
 right.axhline(1.0, color="k", linestyle="--", linewidth=1)
 right.set(xscale="log", yscale="log", xlabel="records", ylabel="width, without privacy = 1")
 right.legend(frameon=False)
-for panel in (left, middle, right):
+for panel in (middle, right):
     panel.spines[["top", "right"]].set_visible(False)
 plt.show()
