@@ -221,12 +221,13 @@ def test_sets_of_higher_levels_are_larger_and_aps_takes_the_most_probable():
         assert np.all(out <= in_.min(axis=1))
 
 
-def test_a_class_without_rows_is_in_every_set():
+def test_a_class_without_rows_is_in_most_sets():
+    """Noise alone leaves it out of a twelfth of fits: of half of 40 with probability 1e-11."""
     X = np.full((600, 3), [0.6, 0.4, 0.0])
     y = np.repeat(["a", "b"], 300)
     model = DPConformalClassifier(Shares(), prefit=True, class_conditional=True, epsilon=5.0)
-    _, sets = model.conformalize(X, y).predict_set(X[:2])
-    assert sets[:, 2, 0].all()
+    found = [model.conformalize(X, y).predict_set(X[:2])[1][:, 2, 0].all() for _ in range(40)]
+    assert sum(found) > 20
     assert model.quantiles_.shape == (1, 3)
 
 
