@@ -21,7 +21,7 @@ class Tally:
     unpaid: int = 0  # released models without a row
     denied: int = 0  # "nothing was spent", with a row
     silent: int = 0  # an error that did not say that it was paid, with a row
-    invented: int = 0  # rows that nobody tried to write
+    invented: int = 0  # rows without an attempt to write them
 
     def __add__(self, other):
         names = [field.name for field in fields(self)]

@@ -63,7 +63,7 @@ class Crowd:
         if size != self.size:
             self._changed, self.size = time.monotonic(), size
         if time.monotonic() - self._changed > _PATIENCE:
-            raise RuntimeError("nobody has spent anything for a long time")
+            raise RuntimeError("no process has spent anything for a long time")
 
     def close(self):
         for process in self._clients:

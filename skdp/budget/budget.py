@@ -186,7 +186,7 @@ class PrivacyBudget(BudgetHandle):
 
         Otherwise a copy is not opened, because two copies are two budgets for the same data. The
         other copy is closed if it is still at its place and this user may write to it. If it is
-        not reachable, you promise that nobody spends from it. The ledger records the adoption,
+        not reachable, you promise that it is no longer used. The ledger records the adoption,
         and reports show it with the `reason`.
 
         Parameters

@@ -26,7 +26,7 @@ exit codes:
   1  the ledger is damaged, was edited, or does not extend the known head
   2  the command line is wrong, or the output exists
   3  the ledger cannot be reached: no such ledger, no permission, no connection, locked too long
-  4  it is a copy that nobody has adopted
+  4  it is a copy that was not adopted
   5  its format is newer than this version of skdp, or only its owner may migrate it
 """
 # The first pattern that the message of an error contains. All other errors are damage: a wrong
@@ -113,7 +113,7 @@ def _show(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _facts(budget: PrivacyBudget) -> dict[str, Any]:
-    """Return what `show --json` prints about a ledger."""
+    """Return the terms, the sums and the shares of a ledger."""
     spent, left = budget.spent, budget.remaining
     return {
         "terms": {

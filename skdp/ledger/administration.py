@@ -83,7 +83,7 @@ def _adopt(place: str, reason: str, other: str, tables: Tables) -> None:
 def quarantine(storage: Storage, number: int, reason: str, cost: Amounts | None) -> None:
     """Count an entry that cannot be read as `cost`, or as all that its account could still spend.
 
-    Raise ValueError if the entry can be read, or there is none.
+    Raise ValueError if the entry can be read, or does not exist.
     """
     storage.write(partial(_quarantine, number, reason, cost))
 
@@ -114,7 +114,7 @@ def _quarantine(number: int, reason: str, cost: Amounts | None, tables: Tables) 
 
 
 def _added(before: Totals, after: dict[str, Amounts], nothing: Amounts) -> Amounts:
-    """Return what an entry has added to the sums by its seal."""
+    """Return the amounts that an entry has added to the sums, by its seal."""
     own = next((scope for scope in after if not scope.startswith("largest")), None)
     if own is None:
         return nothing

@@ -73,7 +73,7 @@ class Gate:
         self._open.add(connection)
 
     def drop(self, connection: _Open, process: int) -> None:
-        """Close a connection that nobody uses; called by finalizers, so it never waits.
+        """Close an unused connection; called by finalizers, so it never waits.
 
         If a thread is alone, the next one to enter closes it, unless a fork has closed it.
         """

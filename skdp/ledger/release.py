@@ -124,7 +124,7 @@ _FIELDS = [field.name for field in fields(Release)]
 
 
 def content_of(release: Release) -> str:
-    """Return what a release costs, as strict JSON in ASCII; equal for equal releases."""
+    """Return the content of a release as strict JSON in ASCII; equal for equal releases."""
     data = {k: v for k, v in _data_of(release).items() if k not in ("time", *_SEALED)}
     return json.dumps(data, allow_nan=False)
 

@@ -172,7 +172,7 @@ _verified: dict[tuple[str, str], tuple[Verification, int]] = {}
 
 
 def recall(key: tuple[str, str]) -> Verification | None:
-    """Return what this process has verified of a ledger; None if all is due again."""
+    """Return the verified part of a ledger, None if all entries are due again."""
     known, n_openings = _verified.get(key, (None, 0))
     if known is None or n_openings + 1 >= FULL_EVERY:
         return None

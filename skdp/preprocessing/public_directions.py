@@ -121,7 +121,7 @@ class PublicDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         Raises
         ------
         ValueError
-            If a parameter is wrong, or X has missing values or fewer than two rows.
+            If a parameter is wrong, or X has missing values or fewer than two different rows.
         """
         refuse_collections(self, X)
         wanted = self._wanted()
@@ -133,6 +133,8 @@ class PublicDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         else:
             self.mean_ = X.mean(axis=0)
             self.components_ = _scaled(X - self.mean_, wanted)
+            if not len(self.components_):
+                raise ValueError("All public rows are equal, so they show no direction.")
         self.n_components_ = len(self.components_)
         return self
 

@@ -349,11 +349,18 @@ def test_a_wald_test_is_that_of_its_matrix(logistic):
         ([], "once"),
         (np.ones((1, 3)), "4 finite columns"),
         (np.ones((2, 4)), "independent"),
+        (np.ones((0, 4)), "must have rows"),
     ],
 )
 def test_a_wrong_hypothesis_is_refused(logistic, hypothesis, message):
     with pytest.raises(ValueError, match=message):
         logistic.wald_test(hypothesis)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, [1.0, 2.0, 3.0]])
+def test_a_wrong_value_of_a_hypothesis_is_refused(logistic, value):
+    with pytest.raises(ValueError, match="finite number, or one for each of 2 rows"):
+        logistic.wald_test([0, 1], value=value)
 
 
 def test_fits_without_standard_errors_say_which_parameter_to_set():

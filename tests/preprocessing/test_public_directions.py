@@ -65,6 +65,11 @@ def test_tables_of_categories_stay_as_they_are():
     assert PublicDirections(n_samples_hint=100).fit(X[:, 2:]).mean_ is not None
 
 
+def test_equal_rows_show_no_direction():
+    with pytest.raises(ValueError, match="are equal"):
+        PublicDirections(n_components=2).fit(np.ones((5, 3)))
+
+
 def test_constant_columns_and_few_rows_give_fewer_directions():
     X = rows(n=6)
     X[:, 3] = 1.0

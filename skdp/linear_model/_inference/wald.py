@@ -26,8 +26,8 @@ def contrasts_of(hypothesis: Any, names: Sequence[str]) -> np.ndarray:
         hypothesis = [hypothesis]
     if np.ndim(hypothesis) == 2:
         matrix = np.asarray(hypothesis, dtype=float)
-        if matrix.shape[1] != n or not np.isfinite(matrix).all():
-            raise ValueError(f"hypothesis must have {n} finite columns: {list(names)}.")
+        if matrix.shape[1] != n or not len(matrix) or not np.isfinite(matrix).all():
+            raise ValueError(f"hypothesis must have rows, and {n} finite columns: {list(names)}.")
         return matrix
     places = [_place(one, names) for one in np.ravel(np.asarray(hypothesis, dtype=object))]
     if not places or len(set(places)) < len(places):
@@ -46,16 +46,20 @@ def wald_test(
     R = contrasts[:, used]
     if np.linalg.matrix_rank(R) < len(R):
         raise ValueError("hypothesis must have linearly independent rows.")
-    try:
-        target = np.broadcast_to(np.asarray(value, dtype=float), len(R))
-    except ValueError:
-        raise ValueError(f"value must be a number, or one for each of {len(R)} rows.") from None
-    gap = R @ estimates[used] - target
+    gap = R @ estimates[used] - _values(value, len(R))
     variance = R @ covariance[np.ix_(used, used)] @ R.T
     if np.isnan(variance).any():
         return WaldTest(np.nan, len(R), np.nan)
     statistic = float(gap @ np.linalg.solve(variance, gap))
     return WaldTest(statistic, len(R), float(chi2.sf(statistic, len(R))))
+
+
+def _values(value: Any, n: int) -> np.ndarray:
+    """Return a number, or one for each restriction, as an array."""
+    values = np.asarray(value, dtype=float)
+    if values.shape not in ((), (1,), (n,)) or not np.isfinite(values).all():
+        raise ValueError(f"value must be a finite number, or one for each of {n} rows.")
+    return values
 
 
 def _place(one: object, names: Sequence[str]) -> int:
