@@ -76,9 +76,6 @@ def test_constant_columns_and_few_rows_give_fewer_directions():
     prior = PublicDirections(n_components=30).fit(X)
     assert prior.n_components_ == 5
     assert np.isfinite(prior.transform(rows())).all()
-    assert (
-        PublicDirections(n_components=3).fit(np.ones((4, 5))).transform(np.ones((2, 5))).size == 0
-    )
 
 
 @pytest.mark.parametrize(
