@@ -85,9 +85,21 @@ class LocalServer:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, **unprivileged())
 
     def stop(self, how=signal.SIGQUIT):
-        """Stop the server and all that it runs; with SIGKILL, before it can say a word."""
+        """Stop the server and all that it runs; with SIGKILL, before it can say a word.
+
+        A session of a killed server runs on for a moment, in which it may still commit.
+        """
+        sessions = self._children() if how == signal.SIGKILL else []
         self.process.send_signal(how)
+        for pid in sessions:
+            with suppress(ProcessLookupError):
+                os.kill(pid, how)
         self.process.wait(60)
+
+    def _children(self):
+        command = ["pgrep", "-P", str(self.process.pid)]
+        found = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+        return [int(pid) for pid in found.split()]
 
     def answers(self):
         """Return whether somebody can connect, once that is so or the server has given up."""
