@@ -44,6 +44,12 @@ every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
 
+@pytest.fixture(autouse=True)
+def no_bar(monkeypatch):
+    """Without tqdm, whose bars show times."""
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+
+
 @dataclass(frozen=True)
 class ConstantSolver(RegularizedExponential):
     """Plans and spends like the real solver, but releases a constant."""
