@@ -16,7 +16,7 @@ from skdp.auditing.attacks import Attack
 from skdp.exceptions import PrivacyLeakError
 from skdp.support.digits import at_most
 from skdp.support.html import html_table
-from skdp.support.random import noise_generator
+from skdp.support.random import simulation_generator
 from skdp.support.types import MatrixLike, RandomState
 from skdp.support.validation import check_delta, check_epsilon, check_real
 
@@ -263,7 +263,7 @@ def _subject(
         X=X,
         n_runs=check_runs(n_runs),
         level=(1.0 - confidence) / len(_AUDITS),
-        rng=noise_generator(random_state),
+        rng=simulation_generator(random_state),
     )
 
 

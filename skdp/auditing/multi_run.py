@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from skdp.auditing._bounds import AttackBounds
 from skdp.auditing._guesses import Guesses, check_runs
 from skdp.privacy import PrivacyGuarantee
-from skdp.support.random import noise_generator
+from skdp.support.random import simulation_generator
 from skdp.support.types import RandomState
 
 __all__ = ["MultiRunAudit"]
@@ -84,7 +84,7 @@ class MultiRunAudit(Guesses):
         -------
         MultiRunAudit
         """
-        rng = noise_generator(random_state)
+        rng = simulation_generator(random_state)
         members = rng.integers(2, size=check_runs(n_runs))
         scores = [release(one if member else other, rng.spawn(1)[0]) for member in members]
         return cls(scores, members)

@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.auditing._subject import Subject, check_has_fit
 from skdp.auditing.attacks import Attack, FitArguments, Readout, kind_of, reader
-from skdp.support.random import noise_generator
+from skdp.support.random import simulation_generator
 from skdp.support.types import RandomState
 from skdp.support.validation import check_count
 
@@ -69,7 +69,7 @@ def samples(
             )
     n = check_count("n", n)
     attack = Attack(one, other, _default(estimator, one) if readout is None else readout)
-    rng = noise_generator(random_state)
+    rng = simulation_generator(random_state)
     subject = Subject(estimator=estimator, kind=attack, n_runs=2 * n, level=0.0, rng=rng)
     return _scores(subject, one, n), _scores(subject, other, n)
 

@@ -138,6 +138,6 @@ class DPRandomizedSearchCV(PrivateSearch):
         shown = child_generator(
             noise_generator(self.random_state)
         )  # it reveals nothing about the noise
-        seed = np.random.RandomState(shown.integers(2**32, size=4, dtype=np.uint32))
+        seed = np.random.RandomState(shown.integers(2**32, size=4))
         drawn = ParameterSampler(self.param_distributions, self.n_iter, random_state=seed)
         return list(drawn)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-import os
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from skdp.support.secure_random import SecureGenerator
 from skdp.support.types import RandomState
 
-try:
-    from randomgen import ChaCha  # the extra `secure`
-except ImportError:
-    ChaCha = None
-
-__all__ = ["child_generator", "hidden", "noise_generator", "poisson_sample", "seed_of"]
+__all__ = [
+    "child_generator",
+    "hidden",
+    "noise_generator",
+    "poisson_sample",
+    "seed_of",
+    "simulation_generator",
+]
 
 _KEY_BYTES = 32
-_ROUNDS = 20
 
 
 class HiddenSeed(int):
@@ -62,9 +63,8 @@ def _shown(random_state: object) -> Any:
 def noise_generator(random_state: RandomState) -> np.random.Generator:
     """Return the generator that a fit draws its noise from.
 
-    With ``None`` the generator is keyed by the operating system, afresh at each call, and never by
-    NumPy's global state. It is the stream cipher ChaCha20 (RFC 8439) if the extra ``secure`` is
-    installed, else NumPy's PCG64, which is not a cipher. Anything else makes the noise repeatable,
+    With ``None`` all bits come from the operating system's cryptographic generator. The object then
+    has the methods of NumPy's `Generator` that skdp uses. Anything else makes the noise repeatable,
     so anyone who knows the seed can subtract the noise: seeds are for tests only.
 
     Examples
@@ -73,9 +73,8 @@ def noise_generator(random_state: RandomState) -> np.random.Generator:
     [85, 63, 51]
     """
     random_state = _shown(random_state)
-    if random_state is None and ChaCha is not None:
-        key = int.from_bytes(os.urandom(_KEY_BYTES), "little")
-        return np.random.Generator(ChaCha(key=key, rounds=_ROUNDS))
+    if random_state is None:
+        return cast(np.random.Generator, SecureGenerator())
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
     try:
@@ -88,12 +87,16 @@ def noise_generator(random_state: RandomState) -> np.random.Generator:
     )
 
 
+def simulation_generator(random_state: RandomState) -> np.random.Generator:
+    """Return a NumPy generator, for simulations: their random numbers need not be secret."""
+    return np.random.default_rng() if random_state is None else noise_generator(random_state)
+
+
 def child_generator(rng: np.random.Generator) -> np.random.Generator:
-    """Return a new generator of the same kind, keyed by the next bits of another one."""
-    key = int.from_bytes(rng.bytes(_KEY_BYTES), "little")
-    if ChaCha is not None and isinstance(rng.bit_generator, ChaCha):
-        return np.random.Generator(ChaCha(key=key, rounds=_ROUNDS))
-    return np.random.default_rng(key)
+    """Return a generator whose stream is independent of the further stream of another one."""
+    if isinstance(rng, SecureGenerator):
+        return rng  # it has no stream: every number is new
+    return np.random.default_rng(int.from_bytes(rng.bytes(_KEY_BYTES), "little"))
 
 
 def seed_of(random_state: RandomState) -> RandomState:
