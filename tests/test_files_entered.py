@@ -37,7 +37,7 @@ print(*entered(lambda: {call}), sep="\\n")
     ("call", "most"),
     [
         ("linear_model.DPLogisticRegression().fit(X, y)", 32),
-        ("statistics.count(y == 1, epsilon=1.0)", 16),
+        ("statistics.count(y == 1, epsilon=1.0)", 17),
     ],
     ids=["a default fit", "a count"],
 )
@@ -46,8 +46,8 @@ def test_a_call_enters_few_files(call, most):
 
     Seven more: `support/registry.py` looks names up, `support/rounding.py` rounds bounds outwards,
     `data/column.py` converts columns, `support/public_words.py` replaces what other libraries say
-    of them, `design/base.py` adds sums over rows up, `losses/minorant.py` has the tangents of
-    a loss, and `solvers/_means.py` decides whether means are released.
+    of them, `design/base.py` adds sums over rows up, `losses/minorant.py` has the tangents of a
+    loss, and `support/secure_random.py` draws random numbers.
     """
     code = COUNT.replace("{call}", call)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

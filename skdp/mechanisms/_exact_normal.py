@@ -2,30 +2,115 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from decimal import Decimal, localcontext
+from functools import lru_cache
 from itertools import count
 
 import numpy as np
 
-from skdp.mechanisms._grid import cut_off, geometric, rejection
+from skdp.mechanisms._grid import cut_off, rejection
 
 __all__ = ["discrete_normal", "whole_steps_of_normal"]
 
-_DIGIT = 2**62  # base of the further digits
+_FINE = 2**32  # least base of the first digit of x: a chance below 2⁻²⁷ that more are needed
+_BITS = 62  # of the further digits, and of the choice of k
+_UNIT = 2.0**-53
+_DIGITS = 30  # of the first decision by decimal numbers; each further one has as many more
+_GUARD = 5  # digits of their error; they lose less than two in some tens of operations
+# exp of NumPy is exact to a few units of 2⁻⁵³, its argument of at most 100 to two. The margin of
+# a probability is 2⁻³¹·(k + 1): half of it for the further digits of x, which change the exponent
+# by at most (k + 1)/2³², and the other half, a million times as much as is needed, for rounding.
+_MARGIN = 2.0**-31
 
 
 def whole_steps_of_normal(scale: int, size: int, rng: np.random.Generator) -> np.ndarray:
     """Return ⌊scale·abs(Z)⌋ for standard normal Z.
 
     abs(Z) = k + x with P(k) ∝ e^(−k²/2), x uniform in [0, 1), accepted with e^(−x(2k + x)/2). The
-    first digit of x in base `scale` is all that shows; further ones are drawn if needed.
+    first digit of x in base `scale` is all that shows. The others are drawn if the decision, or the
+    choice of k, needs them. A `scale` below 2^32 is that of the first bits of a finer one.
     """
+    more = max(0, (_FINE - 1).bit_length() - scale.bit_length())
+    fine = scale << more
 
     def propose(n: int) -> tuple[np.ndarray, np.ndarray]:
-        k, j = _wholes(n, rng), rng.integers(scale, size=n)
-        return j + scale * cut_off(k, scale), _accepted(k, j, scale, rng, _Digits(rng))
+        k, j = _wholes(n, rng), rng.integers(fine, size=n)
+        return (j + fine * cut_off(k, fine)) >> more, _taken(k, j, fine, rng)
 
     return rejection(size, propose, 0.7)
+
+
+def _wholes(size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return k ≥ 0 with P(k) ∝ e^(−k²/2), by inversion of uniform numbers."""
+    ends, first = _ends(), rng.integers(2**_BITS, size=size)
+    k = np.searchsorted(ends, first, side="right")
+    for i in np.flatnonzero(np.isin(first, ends)):
+        k[i] = _whole(int(first[i]), rng)
+    return k
+
+
+@lru_cache(maxsize=1)
+def _ends() -> np.ndarray:
+    """Return ⌊2^62·P(K ≤ k)⌋ for k = 0, 1, ..., as far as they differ."""
+    with localcontext(prec=2 * _DIGITS):
+        masses = _masses()
+        scaled = 2**_BITS / sum(masses)
+        ends = [int(scaled * sum(masses[: k + 1])) for k in range(len(masses))]
+    return np.unique(np.array(ends))
+
+
+def _masses() -> list[Decimal]:
+    """Return e^(−k²/2) for k = 0, 1, ..., until they are below the precision."""
+    with localcontext() as context:
+        last = next(k for k in count() if k * k > 5 * context.prec)  # e^(−5/2) < 1/10
+        return [(-Decimal(k * k) / 2).exp() for k in range(last + 1)]
+
+
+def _whole(first: int, rng: np.random.Generator) -> int:
+    """Return the k that belongs to a uniform number with these first bits."""
+    for rounds in count(2):
+        first, bits = first << _BITS | int(rng.integers(2**_BITS)), _BITS * rounds
+        with localcontext(prec=_DIGITS * rounds):
+            masses, error = _masses(), Decimal(10) ** (_GUARD - _DIGITS * rounds)
+            u, total, end = Decimal(first) / 2**bits, sum(masses), Decimal(0)
+            for k, mass in enumerate(masses):
+                end += mass / total
+                if u + error + Decimal(1) / 2**bits < end:
+                    return k
+                if u - error < end:
+                    break
+    raise AssertionError("unreachable")
+
+
+def _taken(k: np.ndarray, j: np.ndarray, one: int, rng: np.random.Generator) -> np.ndarray:
+    """Return Bernoulli samples of probability e^(−x(2k + x)/2) for x = (j + r)/one, r uniform."""
+    x = j / one
+    chance, v = np.exp(-x * (k + 0.5 * x)), rng.random(k.size)
+    margin = _MARGIN * (k + 1.0)
+    taken = v < chance
+    for i in np.flatnonzero(np.abs(v - chance) <= margin):
+        taken[i] = _is_taken(int(k[i]), int(j[i]), one, int(v[i] / _UNIT), rng)
+    return taken
+
+
+def _is_taken(k: int, j: int, one: int, first: int, rng: np.random.Generator) -> bool:
+    """Decide one sample; `first` has 53 bits of the uniform number that is compared."""
+    digit = 0
+    for rounds in count(1):
+        first = first << _BITS | int(rng.integers(2**_BITS))
+        digit, parts = digit << _BITS | int(rng.integers(2**_BITS)), 2 ** (_BITS * rounds)
+        with localcontext(prec=_DIGITS * rounds):
+            error = Decimal(10) ** (_GUARD - _DIGITS * rounds)
+            low, high = (
+                (-x * (2 * k + x) / 2).exp()
+                for x in (Decimal(j * parts + digit + i) / (one * parts) for i in (1, 0))
+            )
+            v, width = Decimal(first) / (parts << 53), Decimal(1) / (parts << 53)
+            if v + width + error < low:
+                return True
+            if v - error > high:
+                return False
+    raise AssertionError("unreachable")
 
 
 def discrete_normal(
@@ -49,74 +134,27 @@ def discrete_normal(
     return rejection(size, propose, 0.3)
 
 
-def _wholes(size: int, rng: np.random.Generator) -> np.ndarray:
-    """Return k ≥ 0 with P(k) ∝ e^(−k²/2) = e^(−k/2)·e^(−k(k − 1)/2)."""
-
-    def propose(n: int) -> tuple[np.ndarray, np.ndarray]:
-        k = geometric(2, n, rng)
-        return k, geometric(2, n, rng) >= k * (k - 1)
-
-    return rejection(size, propose, 0.6)
-
-
-class _Digits:
-    """Uniform numbers u in [0, 1); digits are drawn when a comparison needs them."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-        self._digits: defaultdict[int, list[int]] = defaultdict(list)
-
-    def exceeds_another(self, which: int) -> bool:
-        """Return whether u exceeds a fresh uniform number."""
-        digits = self._digits[which]
-        for place in count():
-            if place == len(digits):
-                digits.append(int(self._rng.integers(_DIGIT)))
-            other = int(self._rng.integers(_DIGIT))
-            if other != digits[place]:
-                break
-        return other < digits[place]
-
-
-def _accepted(
-    k: np.ndarray, x: np.ndarray, one: int, rng: np.random.Generator, rest: _Digits | None = None
-) -> np.ndarray:
-    """Return Bernoulli samples of probability e^(−y(2k + y)/2), y = (x + u)/one; u is `rest`, or 0.
+def _accepted(k: np.ndarray, x: np.ndarray, one: int, rng: np.random.Generator) -> np.ndarray:
+    """Return Bernoulli samples of probability e^(−y(2k + y)/2) for y = x/one.
 
     All of k + 1 trials of probability e^(−γ), γ = y·(2k + y)/(2k + 2) ≤ 1, have to succeed.
     """
     passed = np.ones(k.size, dtype=bool)
     for trial in range(int(k.max(initial=0)) + 1):
         tried = np.flatnonzero(passed & (trial <= k))
-        passed[tried] = _trials(tried, k, x, one, rng, rest)
+        passed[tried] = _trials(tried, k, x, one, rng)
     return passed
 
 
 def _trials(
-    running: np.ndarray,
-    k: np.ndarray,
-    x: np.ndarray,
-    one: int,
-    rng: np.random.Generator,
-    rest: _Digits | None,
+    running: np.ndarray, k: np.ndarray, x: np.ndarray, one: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Return trials of e^(−γ): of those of γ/1, γ/2, ... the first that fails is odd."""
     start, true, step = running, np.zeros(k.size, dtype=bool), 1
     while running.size:
         low, high = x[running], x[running] + 2 * k[running] * one
-        passed = _exceeds(low, rng.integers(step * one, size=running.size), running, rest)
-        other = rng.integers((2 * k[running] + 2) * one)
-        passed &= _exceeds(high, other, running, rest)
+        passed = low > rng.integers(step * one, size=running.size)
+        passed &= high > rng.integers((2 * k[running] + 2) * one)
         true[running[~passed]] = step % 2 == 1
         running, step = running[passed], step + 1
     return true[start]
-
-
-def _exceeds(
-    values: np.ndarray, others: np.ndarray, which: np.ndarray, rest: _Digits | None
-) -> np.ndarray:
-    """Return whether value + u > other + a fresh uniform number, or value > other without u."""
-    larger = values > others
-    for tie in np.flatnonzero(values == others) if rest else ():
-        larger[tie] = rest.exceeds_another(int(which[tie]))  # type: ignore[union-attr]
-    return larger

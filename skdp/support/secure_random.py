@@ -95,7 +95,8 @@ class SecureGenerator:
     def logseries(self, p: float) -> int:
         """Return an integer n ≥ 1 with probability ∝ pⁿ/n.
 
-        Kemp 1981: geometric with parameter 1 − q, for q = 1 − (1 − p)^U.
+        It is geometric with parameter 1 − q for q = 1 − (1 − p)^U: q has density ∝ 1/(1 − q) on
+        [0, p], and the integral of q^(n − 1) over it is pⁿ/n.
         """
         q = -math.expm1(math.log1p(-p) * (1.0 - self.random()))
         return math.floor(1.0 + math.log(1.0 - self.random()) / math.log(q))

@@ -1,0 +1,79 @@
+"""Gaussian noise on a public grid whose step is a part of the noise, for sums of many rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.mechanisms._exact_normal import whole_steps_of_normal
+from skdp.mechanisms._grid import from_steps, to_steps
+from skdp.support.rounding import SUM, up
+
+__all__ = ["GridGaussian"]
+
+_BITS = 32  # of the grid below the noise and the sensitivity; see `at` for what rounding costs
+_MOST_BELOW = 50  # bits below the noise
+_MOST_BITS = 60  # of the grid below the largest value: within its end, 2^61 steps
+_LEAST_STEP = 2.0**-1000  # so that no quotient by it overflows; no guarantee rests on it
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridGaussian:
+    """⌊v + Y⌋ for values v rounded to a grid and exact samples Y of N(0, σ²), in steps of the grid.
+
+    It is a function of v + Y, so as private as the real Gaussian mechanism: see `Gaussian`, whose
+    grid is a part of the sensitivity and not of the noise.
+    """
+
+    scale_in_steps: int
+    step: float
+
+    @classmethod
+    def at(
+        cls, mu: float, sensitivity: float, dimension: int, largest: float = 0.0
+    ) -> GridGaussian:
+        """Return the least noise that makes a release μ-Gaussian DP.
+
+        Parameters
+        ----------
+        mu : float
+            *Public.* Gaussian-DP parameter.
+        sensitivity : float
+            *Public.* l2 distance of the float64 values of two neighbors.
+        dimension : int
+            *Public.* How many numbers are released. Rounding adds √d steps to their distance: each
+            is less than one longer. That is √d·2⁻³² of the noise, and more only if μ < 2⁻¹⁸.
+        largest : float
+            *Public.* Values up to this size fit on the grid. Larger ones count as its end.
+
+        Returns
+        -------
+        GridGaussian
+        """
+        noise, distance = _exponent(sensitivity / mu), _exponent(sensitivity)
+        of_noise = max(min(noise, distance) - _BITS, noise - _MOST_BELOW)
+        step = max(2.0 ** max(of_noise, _exponent(largest) - _MOST_BITS), _LEAST_STEP)
+        in_steps = sensitivity / step + math.sqrt(dimension)
+        return cls(scale_in_steps=math.ceil(up(in_steps / mu, SUM)), step=step)
+
+    @property
+    def scale(self) -> float:
+        """σ, the standard deviation of the noise in each number."""
+        return self.scale_in_steps * self.step
+
+    def release(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return *private* values with noise, on the grid; none of them raises an error."""
+        steps = to_steps(values, self.step) + self.noise(values.size, rng).reshape(values.shape)
+        return from_steps(steps, self.step)
+
+    def noise(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return ⌊Y⌋ of samples Y, in steps."""
+        sizes = whole_steps_of_normal(self.scale_in_steps, size, rng)
+        return np.where(rng.integers(2, size=size) == 0, sizes, ~sizes)
+
+
+def _exponent(size: float) -> int:
+    """Return the least e with `size` < 2^e; very small for 0."""
+    return math.frexp(max(size, _LEAST_STEP))[1]

@@ -1,0 +1,119 @@
+"""Exact Gaussian noise on a grid: the sampler's decisions, its distribution, and the scale."""
+
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+from scipy import stats
+
+from skdp.mechanisms import _exact_normal
+from skdp.mechanisms._exact_normal import whole_steps_of_normal
+from skdp.mechanisms.grid_gaussian import GridGaussian
+from skdp.support.secure_random import SecureGenerator
+
+RISK = 1e-7  # of a false alarm, of each statistical test
+FINE = 2**35 + 12345
+
+
+class Told:
+    """A generator whose integers are told beforehand."""
+
+    def __init__(self, *integers):
+        self.integers_left = list(integers)
+
+    def integers(self, *_):
+        return self.integers_left.pop(0)
+
+
+def agrees_with_half_normal(found, scale):
+    top = 4 * scale
+    mass = 2.0 * np.diff(stats.norm.cdf(np.arange(top + 1) / scale))
+    counts = np.bincount(np.minimum(found, top), minlength=top + 1)
+    return stats.chisquare(counts, np.append(mass, 1.0 - mass.sum()) * found.size).pvalue > RISK
+
+
+class TestSampler:
+    @pytest.mark.parametrize("scale", [1, 2, 7])
+    @pytest.mark.parametrize("rng", [SecureGenerator(), np.random.default_rng()], ids=type)
+    def test_masses_at_small_scales(self, scale, rng):
+        assert agrees_with_half_normal(whole_steps_of_normal(scale, 200_000, rng), scale)
+
+    def test_masses_if_every_decision_is_made_exactly(self, monkeypatch):
+        monkeypatch.setattr(_exact_normal, "_MARGIN", 10.0)
+        found = whole_steps_of_normal(3, 3000, np.random.default_rng())
+        assert agrees_with_half_normal(found, 3)
+
+    def test_low_bits_at_a_large_scale_are_uniform(self):
+        found = whole_steps_of_normal(FINE, 200_000, np.random.default_rng())
+        for width in (2, 3, 64, 100):
+            counts = np.bincount(found % width, minlength=width)
+            assert stats.chisquare(counts).pvalue > RISK
+        assert stats.kstest(found / FINE, stats.halfnorm.cdf).pvalue > RISK
+
+    @pytest.mark.parametrize("k", [0, 1, 3])
+    @pytest.mark.parametrize("j", [0, 1, 2**32 // 3, 2**32 - 1])
+    def test_an_exact_decision_compares_with_the_exponential(self, k, j):
+        """For x next to j/2^32, u is below e^(−x(2k + x)/2) or not; both differ by 2^−60."""
+        one, digit = 2**32, 12345
+        with mp.workdps(60):
+            x = (j + mp.mpf(digit) / 2**62) / one
+            chance = int(mp.floor(mp.exp(-x * (2 * k + x) / 2) * 2**115))
+        for shift, wanted in ((-(2**56), True), (2**56, False)):
+            u = chance + shift
+            if 0 <= u < 2**115:
+                told = Told(u % 2**62, digit)
+                assert _exact_normal._is_taken(k, j, one, u >> 62, told) is wanted
+
+    def test_an_exact_choice_of_k_compares_with_the_sums_of_masses(self):
+        with mp.workdps(60):
+            masses = [mp.exp(-mp.mpf(k * k) / 2) for k in range(40)]
+            ends = [int(mp.floor(sum(masses[: k + 1]) / sum(masses) * 2**124)) for k in range(4)]
+        for k, end in enumerate(ends):
+            for shift, wanted in ((-(2**40), k), (2**40, k + 1)):
+                u = end + shift
+                assert _exact_normal._whole(u >> 62, Told(u % 2**62)) == wanted
+        table = [end >> 62 for end in ends]
+        assert _exact_normal._ends()[:4].tolist() == table
+
+    def test_ties_draw_further_bits(self):
+        with mp.workdps(60):
+            masses = [mp.exp(-mp.mpf(k * k) / 2) for k in range(40)]
+            end = int(mp.floor(masses[0] / sum(masses) * 2**124))
+        told = Told(end % 2**62, 0)  # as many bits as cannot tell, and 62 more
+        assert _exact_normal._whole(end >> 62, told) == 0
+        assert told.integers_left == []
+
+
+class TestScale:
+    @pytest.mark.parametrize("mu", [1e-6, 0.02, 1.0, 300.0])
+    @pytest.mark.parametrize("sensitivity", [1e-200, 3e-5, 1.0, 7e50])
+    @pytest.mark.parametrize("dimension", [1, 500, 10**6])
+    def test_it_makes_rounded_values_mu_gaussian_dp(self, mu, sensitivity, dimension):
+        noise = GridGaussian.at(mu, sensitivity, dimension)
+        distance = Fraction(sensitivity) / Fraction(noise.step)  # and √d steps for the rounding
+        spent = Fraction(mu) * noise.scale_in_steps - distance
+        assert spent > 0
+        assert spent**2 >= dimension
+        assert noise.scale <= sensitivity / mu * (1.0 + 4e-9 * (1.0 + dimension**0.5))
+
+    def test_the_grid_has_room_for_the_largest_value(self):
+        noise = GridGaussian.at(1e6, 1.0, 1, largest=1e12)
+        released = noise.release(np.array([1e12, -1e12]), np.random.default_rng(0))
+        assert np.allclose(np.abs(released), 1e12, rtol=1e-12)
+        assert noise.scale < 2e-5
+
+    def test_no_value_raises_and_each_is_released_on_the_grid(self):
+        noise = GridGaussian.at(1.0, 1.0, 5)
+        values = np.array([np.nan, np.inf, -np.inf, 1e300, 0.3])
+        released = noise.release(values, np.random.default_rng(0))
+        assert np.isfinite(released).all()
+        assert np.array_equal(released / noise.step, np.rint(released / noise.step))
+
+    def test_the_noise_has_its_scale_and_rounds_down(self):
+        noise = GridGaussian(scale_in_steps=2, step=0.5)
+        found = noise.noise(200_000, np.random.default_rng())
+        edges = np.arange(-9, 10)
+        mass = np.diff(stats.norm.cdf(edges / 2.0))
+        counts = np.histogram(found, edges)[0]
+        assert stats.chisquare(counts, mass / mass.sum() * counts.sum()).pvalue > RISK
