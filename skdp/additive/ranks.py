@@ -21,8 +21,8 @@ from skdp.linear_model._base import is_auto
 from skdp.linear_model._records import LinearRecords, TaskT
 from skdp.linear_model._sample import LinearPlan
 from skdp.linear_model._stages.staged import StagedPlan, rest_of
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
-from skdp.solvers.base import SCALE_MARGIN, rounded
 
 __all__ = [
     "RankRelease",
@@ -35,6 +35,9 @@ __all__ = [
 N_BINS = 128
 _SHARE = 0.1  # of μ²; no guarantee rests on it
 _CERTAIN = 2.0  # standard deviations of noise below which a bin is empty; likewise
+# Of the sensitivity, for persons: counts in steps of 2⁻³¹ are rounded as floats, by n·2⁻⁵³ each.
+# That is 2·√D·n·2⁻⁵³ for D counts of two neighbors, less than 2⁻²⁰ for n·√D < 2³².
+_ROUNDED_COUNTS = 2.0**-20
 _NO_NOISE = 1e-9  # of a count, at epsilon=inf
 _ROWS = 4096
 _WIDEST = 1e9  # bound of numbers without bounds
@@ -55,34 +58,40 @@ class RankRelease:
 
     name: ClassVar[str] = "histograms"
     mu: float  # Gaussian-DP parameter
-    scale: float  # standard deviation of the noise in each count
+    noise: GridGaussian  # in each count
 
     @classmethod
     def plan(cls, n_numbers: int, mu: float, neighboring: Neighboring) -> RankRelease:
         """Return a release with a tenth of μ²."""
         share = math.sqrt(_SHARE) * mu
-        sensitivity = math.sqrt(n_numbers * neighboring.n_changed)
-        return cls(mu=share, scale=sensitivity / share * (1.0 + SCALE_MARGIN))
+        sensitivity = math.sqrt(n_numbers * neighboring.n_changed) * (1.0 + _ROUNDED_COUNTS)
+        return cls(mu=share, noise=GridGaussian.at(share, sensitivity, n_numbers * N_BINS))
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation of the noise in each count."""
+        return self.noise.scale
 
     def prepared(
         self, records: LinearRecords[TaskT], rng: np.random.Generator
     ) -> LinearRecords[TaskT]:
         """Release ranks; return the records with a map that uses them."""
         feature_map = _additive_map(records)
-        counts = records.total(partial(_counts, feature_map.facts))["counts"]
+        unweighted = replace(records, weights=None)
+        counts = unweighted.counts(partial(_counts, feature_map.facts))["counts"]
         ranks = self.release(counts, rng)
         ranked = replace(feature_map, facts=replace(feature_map.facts, ranks=ranks))
         return records.with_facts(replace(records.facts, feature_map=ranked))
 
     def release(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Release ranks from *private* counts."""
-        noisy = rounded(counts + rng.normal(scale=self.scale, size=counts.shape), self.scale)
+        noisy = self.noise.release(counts, rng)
         return ranks_of(np.where(noisy < _CERTAIN * self.scale, 0.0, noisy))
 
 
 def counts_of(facts: TableFacts, X: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
-    """Return *private* counts of shape (n_numbers, 128); a row counts `shares`, or 1."""
-    counts = np.zeros((facts.numbers.size, N_BINS))
+    """Return *private* counts of shape (n_numbers, 128); a row counts `shares`, integers, or 1."""
+    counts = np.zeros((facts.numbers.size, N_BINS), dtype=np.int64)
     for start in range(0, len(X), _ROWS):
         places = facts.place(X[start : start + _ROWS])
         of_rows = None if shares is None else shares[start : start + _ROWS]
@@ -90,7 +99,7 @@ def counts_of(facts: TableFacts, X: np.ndarray, shares: np.ndarray | None = None
             known = ~np.isnan(place)
             bins = np.minimum(place[known] * N_BINS, N_BINS - 1).astype(np.intp)
             weights = None if of_rows is None else of_rows[known]
-            counts[k] += np.bincount(bins, weights, minlength=N_BINS)
+            counts[k] += np.bincount(bins, weights, minlength=N_BINS).astype(np.int64)
     return counts
 
 
@@ -118,7 +127,7 @@ def plan_ranked(
 ) -> StagedPlan[RankRelease]:
     """Return a plan of histograms, and of a fit with the rest of the cost."""
     if not parameters.is_private:
-        ranks = RankRelease(mu=math.inf, scale=_NO_NOISE)
+        ranks = RankRelease(mu=math.inf, noise=GridGaussian.of_scale(_NO_NOISE))
         return _staged(ranks, plan_fit(parameters, records))
     if not (records.facts.solver.is_gaussian and parameters.delta > 0.0):
         raise IncompatibleSolverError(
@@ -143,5 +152,5 @@ def _additive_map(records: LinearRecords[TaskT]) -> AdditiveMap:
 
 
 def _counts(facts: TableFacts, records: LinearRecords[TaskT]) -> dict[str, np.ndarray]:
-    shares = None if records.persons is None else records.persons.row_weights()
+    shares = replace(records, weights=None).steps  # of persons, whose rows share one count
     return {"counts": counts_of(facts, records.X, shares)}

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from skdp.design.exact_total import ROWS_SUMMED, SumGrid
+
 __all__ = [
     "Design",
     "LossSum",
@@ -102,12 +104,38 @@ class Design(ABC):
             return function(self.take(rows))
         return reduce(add, self.parts(function, most_rows))
 
+    def exact_total(
+        self,
+        function: Callable[[MemoryDesign], np.ndarray],
+        grid: SumGrid,
+        rows: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the sum of a function over blocks of at most `ROWS_SUMMED` rows, on a grid.
+
+        Parameters
+        ----------
+        function : callable
+            Of a `MemoryDesign`, additive over rows; picklable. Rounding errors of the sum over a
+            block are bounded for any order of its rows.
+        grid : SumGrid
+            *Public.* The results of the blocks are added on it as integers.
+        rows : ndarray of int or None
+            Increasing row numbers. None: all rows.
+
+        Returns
+        -------
+        ndarray of int of shape (2, ...)
+            *Private.* See `SumGrid`.
+        """
+        return np.asarray(self.total(_ExactTotal(function, grid), ROWS_SUMMED, rows))
+
     def slope_sum(
         self,
         derivative: Pointwise,
         theta: np.ndarray,
         longest: float = math.inf,
         records: np.ndarray | None = None,
+        grid: SumGrid | None = None,
     ) -> np.ndarray:
         """Return Σ a_i ⊗ derivative(y_i, a_i·θ): one read of X.
 
@@ -121,6 +149,8 @@ class Design(ABC):
             *Public.* Each record's part is scaled down to this norm, rounding included.
         records : ndarray of int or None
             Increasing numbers of the records to add up. None: all.
+        grid : SumGrid or None
+            *Public.* Where to add blocks without rounding errors. None: in floating point.
 
         Returns
         -------
@@ -130,17 +160,28 @@ class Design(ABC):
         slopes = SlopeSum(derivative, theta)
         if longest < math.inf:
             slopes = _ClippedSlopeSum(derivative, theta, longest)
+        if grid is not None:
+            by_cache = methodcaller("total", slopes)
+            return grid.floats(self.exact_total(by_cache, grid, records))
         return np.asarray(self.total(slopes, rows=records))
 
-    def cross_product(self) -> np.ndarray:
+    def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
         """Return AᵀA: one read of X, of which a few megabytes at a time are copied.
+
+        Parameters
+        ----------
+        grid : SumGrid or None
+            *Public.* Where to add blocks without rounding errors. None: in floating point.
 
         Returns
         -------
         ndarray of shape (n_features, n_features)
             *Private.*
         """
-        return np.asarray(self.total(methodcaller("cross_product")))
+        product = methodcaller("cross_product")
+        if grid is not None:
+            return grid.floats(self.exact_total(product, grid))
+        return np.asarray(self.total(product))
 
     @abstractmethod
     def reach(self, delta: np.ndarray) -> float:
@@ -310,9 +351,6 @@ class MemoryDesign(Design):
         """
 
     @abstractmethod
-    def cross_product(self) -> np.ndarray: ...
-
-    @abstractmethod
     def row_norms(self) -> np.ndarray:
         """Return upper bounds of the norms of the rows of A, rounding included.
 
@@ -344,6 +382,33 @@ class MemoryDesign(Design):
     ) -> Iterator[T]:
         for _, block in self.blocks(most_rows):
             yield function(block)
+
+    def view(self, rows: slice) -> MemoryDesign:
+        """Return consecutive rows without converting or computing any.
+
+        Parameters
+        ----------
+        rows : slice
+            Row numbers.
+
+        Returns
+        -------
+        MemoryDesign
+            *Private.*
+        """
+        return self.take(rows)
+
+    def exact_total(
+        self,
+        function: Callable[[MemoryDesign], np.ndarray],
+        grid: SumGrid,
+        rows: np.ndarray | None = None,
+    ) -> np.ndarray:
+        if rows is not None:
+            return self.take(rows).exact_total(function, grid)
+        starts = range(0, max(1, self.n_samples), ROWS_SUMMED)
+        blocks = (self.view(slice(start, start + ROWS_SUMMED)) for start in starts)
+        return reduce(add, (grid.integers(function(block)) for block in blocks))
 
     def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
         """Return the same rows with their scores, and `slope_sum`.
@@ -412,8 +477,8 @@ class ScoredDesign(Wrapper, MemoryDesign):
     def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
         return self.inner.gram_diagonal(weights)
 
-    def cross_product(self) -> np.ndarray:
-        return self.inner.cross_product()
+    def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
+        return self.inner.cross_product(grid)
 
     def row_norms(self) -> np.ndarray:
         return self.inner.row_norms()
@@ -427,6 +492,17 @@ class ScoredDesign(Wrapper, MemoryDesign):
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
         for rows, block in self.inner.blocks(most_rows):
             yield rows, ScoredDesign(block, self.theta, self.known[rows])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _ExactTotal:
+    """`exact_total` of a block; picklable."""
+
+    function: Callable[[MemoryDesign], np.ndarray]
+    grid: SumGrid
+
+    def __call__(self, block: MemoryDesign) -> np.ndarray:
+        return block.exact_total(self.function, self.grid)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 from skdp.data.blocks import Blocks
 from skdp.design.base import Design, MemoryDesign, RowNumbers, T
+from skdp.design.exact_total import SumGrid
 from skdp.design.memory import ClippedDesign, longest_reach
 
 __all__ = ["DaskDesign"]
@@ -61,6 +62,19 @@ class DaskDesign(Design):
         if not rows.size or self._here.brings(rows):
             return function(self.take(rows))
         return reduce(add, self.blocks.gather(partial(_over, function), self.blocks.places(rows)))
+
+    def exact_total(
+        self,
+        function: Callable[[MemoryDesign], np.ndarray],
+        grid: SumGrid,
+        rows: np.ndarray | None = None,
+    ) -> np.ndarray:
+        if rows is None:
+            return reduce(add, self._gather(partial(_exact_total, function, grid)))
+        if not rows.size or self._here.brings(rows):
+            return self.take(rows).exact_total(function, grid)
+        summed = partial(_exact_over, function, grid)
+        return reduce(add, self.blocks.gather(summed, self.blocks.places(rows)))
 
     def reach(self, delta: np.ndarray) -> float:
         return longest_reach(delta, self._most_entries)
@@ -148,6 +162,21 @@ def _parts(
 
 def _total(function: Callable[[MemoryDesign], T], most_rows: int | None, block: MemoryDesign) -> T:
     return block.total(function, most_rows)
+
+
+def _exact_total(
+    function: Callable[[MemoryDesign], np.ndarray], grid: SumGrid, block: MemoryDesign
+) -> np.ndarray:
+    return block.exact_total(function, grid)
+
+
+def _exact_over(
+    function: Callable[[MemoryDesign], np.ndarray],
+    grid: SumGrid,
+    rows: np.ndarray,
+    block: MemoryDesign,
+) -> np.ndarray:
+    return block.exact_total(function, grid, rows)
 
 
 def _over(function: Callable[[MemoryDesign], T], rows: np.ndarray, block: MemoryDesign) -> T:

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from skdp.design.base import MemoryDesign, RowNumbers
+from skdp.design.exact_total import SumGrid
 from skdp.design.memory import ClippedDesign, clip_factors, longest_reach
 from skdp.features.base import FeatureMap
 
@@ -131,7 +132,9 @@ class ExpandedDesign(MemoryDesign):
             total += block.gram(weights[rows])
         return total
 
-    def cross_product(self) -> np.ndarray:
+    def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
+        if grid is not None:
+            return super().cross_product(grid)
         total = np.zeros((self.n_features, self.n_features))
         step = max(self.n_features, self.feature_map.rows_at_once)  # for fast matrix products
         for start in range(0, self.n_samples, step):
@@ -147,6 +150,9 @@ class ExpandedDesign(MemoryDesign):
     def take(self, rows: RowNumbers) -> MemoryDesign:
         taken = self._of(rows)
         return taken.in_memory() if _is_small(self.feature_map, taken.n_samples) else taken
+
+    def view(self, rows: slice) -> MemoryDesign:
+        return self._of(rows)
 
     def in_memory(self) -> ClippedDesign:
         features = self.feature_map.whole(self.X, _dtype(self.feature_map, self.n_samples))

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from skdp.design.base import MemoryDesign, RowNumbers
+from skdp.design.exact_total import SumGrid
 from skdp.support.types import MatrixLike
 
 __all__ = ["ClippedDesign", "clip_factors", "factors_of", "longest_reach"]
@@ -105,18 +106,18 @@ def _float_rows(X: MatrixLike, rows: RowNumbers) -> MatrixLike:
     order, such as a pandas frame.
     """
     if sparse.issparse(X) and isinstance(rows, slice):
-        return _float_slice(X, rows)
+        return _slice(X, rows).astype(np.float64, copy=False)
     by_number = isinstance(rows, np.ndarray) and isinstance(X, np.ndarray)
     taken = X.take(rows, axis=0) if by_number and X.flags.c_contiguous else X[rows]
     return taken.astype(np.float64, copy=False)
 
 
-def _float_slice(X: MatrixLike, rows: slice) -> MatrixLike:
-    """Return consecutive rows of a CSR matrix in float64, with a view of their indices."""
+def _slice(X: MatrixLike, rows: slice) -> MatrixLike:
+    """Return a view of consecutive rows of a CSR matrix."""
     start, stop, _ = rows.indices(X.shape[0])
     ends = X.indptr[start : max(start, stop) + 1]
-    data = X.data[ends[0] : ends[-1]].astype(np.float64, copy=False)
-    indices, shape = X.indices[ends[0] : ends[-1]], (ends.size - 1, X.shape[1])
+    data, indices = X.data[ends[0] : ends[-1]], X.indices[ends[0] : ends[-1]]
+    shape = ends.size - 1, X.shape[1]
     return sparse.csr_matrix((data, indices, ends - ends[0]), shape=shape, copy=False)
 
 
@@ -341,7 +342,9 @@ class ClippedDesign(MemoryDesign):
         np.multiply(X, self.factors[:, None], out=A[:, : X.shape[1]])
         return A
 
-    def cross_product(self) -> np.ndarray:
+    def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
+        if grid is not None:
+            return super().cross_product(grid)
         d, most = self.n_features, max(1, self.most_entries)
         total, step = np.zeros((d, d)), max(d, _COPY_BYTES // (8 * most))
         for start in range(0, self.n_samples, step):
@@ -377,6 +380,11 @@ class ClippedDesign(MemoryDesign):
         targets = None if self.targets is None else self.targets[rows]
         X = _float_rows(self.X, rows)
         return ClippedDesign(X, self.factors[rows], self.intercept_scaling, targets)
+
+    def view(self, rows: slice) -> ClippedDesign:
+        targets = None if self.targets is None else self.targets[rows]
+        X = _slice(self.X, rows) if sparse.issparse(self.X) else self.X[rows]
+        return replace(self, X=X, factors=self.factors[rows], targets=targets)
 
     def in_memory(self) -> ClippedDesign:
         return self

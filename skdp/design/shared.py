@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from skdp.design.base import (
     in_memory,
     scored,
 )
+from skdp.design.exact_total import SumGrid
 from skdp.design.products import rows_at_once
 
 __all__ = ["SharedDesign"]
@@ -67,11 +69,20 @@ class SharedDesign(Wrapper):
         theta: np.ndarray,
         longest: float = math.inf,
         records: np.ndarray | None = None,
+        grid: SumGrid | None = None,
     ) -> np.ndarray:
         if longest < math.inf:
             return self._clipped_slope_sum(derivative, theta, longest, records)
         rows = None if records is None else self.persons.rows_of(records)
-        return self.inner.slope_sum(derivative, theta, records=rows)
+        return self.inner.slope_sum(derivative, theta, records=rows, grid=grid)
+
+    def exact_total(
+        self,
+        function: Callable[[MemoryDesign], np.ndarray],
+        grid: SumGrid,
+        rows: np.ndarray | None = None,
+    ) -> np.ndarray:
+        return self.inner.exact_total(function, grid, rows)
 
     def _clipped_slope_sum(
         self, derivative: Pointwise, theta: np.ndarray, longest: float, records: np.ndarray | None
@@ -135,15 +146,24 @@ class SharedDesign(Wrapper):
         """
         return scored(self.inner, derivative, theta)
 
-    def cross_product(self) -> np.ndarray:
+    def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
         """Return Σ (w/`largest`)·aaᵀ: a person adds as much as one row, or less.
+
+        Parameters
+        ----------
+        grid : SumGrid or None
+            *Public.* Where to add blocks without rounding errors. None: in floating point.
 
         Returns
         -------
         ndarray of shape (n_features, n_features)
             *Private.*
         """
-        return np.asarray(self.total(_SharedGram(self.largest), rows_at_once(self.n_features)))
+        product, most = _SharedGram(self.largest), rows_at_once(self.n_features)
+        if grid is not None:
+            by_block = methodcaller("total", product, most)
+            return grid.floats(self.exact_total(by_block, grid))
+        return np.asarray(self.total(product, most))
 
     def slope_products(self, derivative: Pointwise, theta: np.ndarray) -> np.ndarray:
         """Return Σ ggᵀ over persons, where g is the sum of the gradients of a person's rows.

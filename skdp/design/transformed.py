@@ -19,6 +19,7 @@ from skdp.design.base import (
     prefetch,
     scored,
 )
+from skdp.design.exact_total import SumGrid
 from skdp.design.memory import ClippedDesign
 
 __all__ = ["TransformedDesign"]
@@ -81,9 +82,10 @@ class TransformedDesign(Wrapper):
         theta: np.ndarray,
         longest: float = math.inf,
         records: np.ndarray | None = None,
+        grid: SumGrid | None = None,
     ) -> np.ndarray:
-        if longest < math.inf:  # lengths are those of S·a, one row after the other
-            return super().slope_sum(derivative, theta, longest, records)
+        if longest < math.inf or grid is not None:  # of S·a, one row after the other
+            return super().slope_sum(derivative, theta, longest, records, grid)
         total = self.inner.slope_sum(derivative, self.matrix @ theta, records=records)
         return np.asarray(self.matrix @ total)
 
@@ -107,7 +109,9 @@ class TransformedDesign(Wrapper):
         inner, total = scored(self.inner, derivative, self.matrix @ theta)
         return TransformedDesign(inner, self.matrix), np.asarray(self.matrix @ total)
 
-    def cross_product(self) -> np.ndarray:
+    def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
+        if grid is not None:
+            return super().cross_product(grid)
         return np.asarray(self.matrix @ self.inner.cross_product() @ self.matrix)
 
     def reach(self, delta: np.ndarray) -> float:
@@ -153,7 +157,9 @@ class TransformedRows(Wrapper, MemoryDesign):
     def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
         return np.diagonal(self.gram(weights))
 
-    def cross_product(self) -> np.ndarray:
+    def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
+        if grid is not None:
+            return super().cross_product(grid)
         return np.asarray(self.matrix @ self.inner.cross_product() @ self.matrix)
 
     def row_norms(self) -> np.ndarray:

@@ -32,6 +32,7 @@ from skdp.design import (
     expanded_scores,
 )
 from skdp.design.centered import CenteredMap
+from skdp.design.exact_total import SumGrid
 from skdp.features.additive import AdditiveMap
 from skdp.features.auto import AutoMap
 from skdp.features.base import FeatureMap
@@ -39,6 +40,7 @@ from skdp.features.public_features import PublicFeatures
 from skdp.features.row_wise import RowWiseMap, feature_map_of
 from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
 from skdp.solvers import Problem, Solver
+from skdp.support.random import likely_size
 from skdp.support.types import Label, MatrixLike, VectorLike
 
 __all__ = [
@@ -62,7 +64,6 @@ __all__ = [
 
 _LARGEST_VALUE = 1e100
 _MOST_SIGNAL = 10.0  # n·μ/k for each column; no guarantee rests on it
-_TAIL = 700.0  # a probability of e^−700 is below the rounding error of δ
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
 """Types that X keeps. All others, such as objects and dates, become the first."""
@@ -251,10 +252,7 @@ def weighted(loss: Loss, records: LinearRecords[TaskT]) -> Loss:
 def most_rows(records: LinearRecords[TaskT]) -> float:
     """Return the largest number of fitted rows; a sample exceeds it with chance e^−700 at most."""
     n = records.n_records
-    if records.rate == 1.0:
-        return n
-    mean = records.rate * n
-    return min(n, mean + math.sqrt(2.0 * _TAIL * mean) + 2.0 / 3.0 * _TAIL)
+    return n if records.rate == 1.0 else likely_size(n, records.rate)
 
 
 def row_weights(records: LinearRecords[TaskT]) -> np.ndarray | None:
@@ -268,7 +266,7 @@ def row_weights(records: LinearRecords[TaskT]) -> np.ndarray | None:
 def design_of(records: LinearRecords[TaskT], problem: Problem) -> Design:
     """Return the clipped rows and their targets for a solver."""
     norm, scaling, loss = problem.data_norm, problem.intercept_scaling, problem.loss
-    rows: Any = records.each(partial(_clipped, norm, scaling))
+    rows: Any = records.each(partial(_with_targets, norm, scaling))
     if records.blocks is not None:
         return DaskDesign(rows, records.facts.n_columns + (scaling > 0.0))
     if records.persons is None or not isinstance(loss, SharedLoss):
@@ -277,20 +275,33 @@ def design_of(records: LinearRecords[TaskT], problem: Problem) -> Design:
 
 
 def row_sums(
-    data_norm: float, intercept_scaling: float, records: LinearRecords[TaskT]
+    data_norm: float, intercept_scaling: float, grid: SumGrid, records: LinearRecords[TaskT]
 ) -> dict[str, np.ndarray]:
-    """Return Σ s·(ã, b) over rows ã clipped to R, with the row's share s of a record."""
-    rows = _clipped(data_norm, intercept_scaling, records)
-    shares = np.ones(rows.n_samples) if records.shares is None else records.shares
-    return {"sums": rows.weighted_sum(shares)}
+    """Return Σ s·(ã, b) over rows ã clipped to R, with the row's share s of a record, on a grid."""
+    shares = np.ones(records.n_rows) if records.shares is None else records.shares
+    rows = _clipped(data_norm, intercept_scaling, records, shares)
+    return {"sums": rows.exact_total(_sum_of_rows, grid)}
 
 
-def _clipped(
+def _sum_of_rows(block: MemoryDesign) -> np.ndarray:
+    return block.weighted_sum(block.targets)
+
+
+def _with_targets(
     data_norm: float, intercept_scaling: float, records: LinearRecords[TaskT]
 ) -> MemoryDesign:
     weights, targets = row_weights(records), records.y
     if weights is not None:
         targets = weighted_targets(targets, weights)
+    return _clipped(data_norm, intercept_scaling, records, targets)
+
+
+def _clipped(
+    data_norm: float,
+    intercept_scaling: float,
+    records: LinearRecords[TaskT],
+    targets: np.ndarray,
+) -> MemoryDesign:
     expanded, center = _expanded(records.facts.feature_map), records.facts.center
     if center is not None:
         expanded = CenteredMap(expanded, center)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ __all__ = ["GridGaussian"]
 _BITS = 32  # of the grid below the noise and the sensitivity; see `at` for what rounding costs
 _MOST_BELOW = 50  # bits below the noise
 _MOST_BITS = 60  # of the grid below the largest value: within its end, 2^61 steps
+_AT_ONCE = 1 << 16  # samples: a call takes as long as a thousand; no guarantee rests on it
 _LEAST_STEP = 2.0**-1000  # so that no quotient by it overflows; no guarantee rests on it
 
 
@@ -58,6 +60,16 @@ class GridGaussian:
         in_steps = sensitivity / step + math.sqrt(dimension)
         return cls(scale_in_steps=math.ceil(up(in_steps / mu, SUM)), step=step)
 
+    @classmethod
+    def of_scale(cls, scale: float) -> GridGaussian:
+        """Return noise of standard deviation `scale`, rounded up to a grid of 2^−32 of it."""
+        return cls.on(max(2.0 ** (_exponent(scale) - _BITS), _LEAST_STEP), scale)
+
+    @classmethod
+    def on(cls, step: float, scale: float) -> GridGaussian:
+        """Return noise on a given grid."""
+        return cls(scale_in_steps=math.ceil(scale / step), step=step)
+
     @property
     def scale(self) -> float:
         """σ, the standard deviation of the noise in each number."""
@@ -65,8 +77,19 @@ class GridGaussian:
 
     def release(self, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return *private* values with noise, on the grid; none of them raises an error."""
-        steps = to_steps(values, self.step) + self.noise(values.size, rng).reshape(values.shape)
+        return self.add(values, self.noise(values.size, rng))
+
+    def add(self, values: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Return *private* values with noise of `noise` or `stream`, which is used once."""
+        steps = to_steps(values, self.step) + noise.reshape(values.shape)
         return from_steps(steps, self.step)
+
+    def stream(self, size: int, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Yield `count` times the noise of a release, drawn for several at a time."""
+        at_once = max(1, _AT_ONCE // size)
+        for start in range(0, count, at_once):
+            n = min(at_once, count - start)
+            yield from self.noise(n * size, rng).reshape(n, size)
 
     def noise(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return ⌊Y⌋ of samples Y, in steps."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.samplers import Progress
 from skdp.solvers._metric import Metric
 from skdp.solvers.base import PlanT, Problem, Solution, Solver, rounded
@@ -77,11 +78,17 @@ class Descent:
 
     n_steps: int  # T
     step_size: float  # h; the run flows for a time T·h/(1 − β)
-    noise: float  # standard deviation in each coordinate of each estimate
+    release: GridGaussian  # of each estimate
     ridge: float  # 1/C
     momentum: float = 0.0  # β in [0, 1)
     average: float = 0.0  # last share of the run, whose iterates are averaged; 0: the last iterate
+    rate: float = 1.0  # of a sample, whose sums are divided by it
     radius: float = math.inf  # iterates are projected on this ball
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the noise in each coordinate of each estimate."""
+        return self.release.scale / self.rate
 
     @property
     def last_noise(self) -> float:
@@ -128,13 +135,14 @@ class Descent:
         progress: Progress,
         metric: Metric | None = None,
     ) -> np.ndarray:
-        """Return the released iterate; `gradient` estimates ∇Σ ℓ without noise.
+        """Return the released iterate; `gradient` sums gradients of the sample, without noise.
 
         With a metric, forces are multiplied by its matrix P.
         """
-        theta, velocity, total = start.copy(), np.zeros_like(start), np.zeros_like(start)
+        theta, velocity, total = self._projected(start), np.zeros_like(start), np.zeros_like(start)
+        noise = self.release.stream(start.size, self.n_steps, rng)
         for step in range(1, self.n_steps + 1):
-            force = gradient(theta) + rng.normal(scale=self.noise, size=theta.shape)
+            force = self.release.add(gradient(theta), next(noise)) / self.rate
             force += self.ridge * theta
             velocity = self.momentum * velocity + (metric.apply(force) if metric else force)
             theta = self._projected(theta - self.step_size * velocity)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from skdp.design import Design
 from skdp.losses import Minorant
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import GDPEvent
-from skdp.solvers.base import SCALE_MARGIN, Problem, rounded
+from skdp.solvers._machine_sums import MachineSum, gram_sum
+from skdp.solvers.base import Problem
 
-__all__ = ["GramRelease", "Metric"]
+__all__ = ["GramRelease", "Metric", "as_matrix", "as_vector"]
+
+_ROOT_2 = math.sqrt(2.0)
 
 # No guarantee rests on these.
 _MOST_COLUMNS = 1024  # of a released matrix
@@ -70,7 +75,7 @@ class GramRelease:
     """
 
     mu: float
-    scale: float  # σ
+    sums: MachineSum
     floor: float = 0.0  # least ρ of a metric for steps: a run that a ridge ends needs no less
 
     @classmethod
@@ -79,10 +84,18 @@ class GramRelease:
         d = problem.n_features
         if d is None or not 1 < d <= _MOST_COLUMNS:
             return None
-        share = _GRAM_SHARE * mu
-        sensitivity = math.sqrt(problem.neighboring.n_changed) * problem.row_norm**2
         floor = _RIDGES / (problem.most_C * Minorant.of(problem.loss).smoothness)
-        return cls(mu=share, scale=sensitivity / share * (1.0 + SCALE_MARGIN), floor=floor)
+        return cls(mu=_GRAM_SHARE * mu, sums=gram_sum(problem), floor=floor)
+
+    @cached_property
+    def noise(self) -> GridGaussian:
+        """The noise in the vector."""
+        return self.sums.noise(self.mu)
+
+    @property
+    def scale(self) -> float:
+        """σ, its standard deviation."""
+        return self.noise.scale
 
     @property
     def events(self) -> tuple[GDPEvent, ...]:
@@ -112,7 +125,21 @@ class GramRelease:
 
     def release(self, design: Design, rng: np.random.Generator) -> Metric:
         """Release the metric of the noisy matrix, with ρ = σ·√(2d); takes one pass."""
-        d = design.n_features
-        noise = rng.normal(scale=0.5 * self.scale, size=(d, d))
-        noisy = rounded(design.cross_product() + noise + noise.T, self.scale)
-        return Metric.of(noisy, self.spectral_noise(d))
+        noisy = self.noise.release(as_vector(design.cross_product(self.sums.grid)), rng)
+        return Metric.of(as_matrix(noisy), self.spectral_noise(design.n_features))
+
+
+def as_vector(matrix: np.ndarray) -> np.ndarray:
+    """Return the diagonal and √2 times the upper triangle of a symmetric matrix, row by row."""
+    rows, columns = np.triu_indices(len(matrix))
+    return matrix[rows, columns] * np.where(rows == columns, 1.0, _ROOT_2)
+
+
+def as_matrix(vector: np.ndarray) -> np.ndarray:
+    """Return the symmetric matrix of such a vector."""
+    d = (math.isqrt(8 * vector.size + 1) - 1) // 2
+    rows, columns = np.triu_indices(d)
+    matrix = np.empty((d, d))
+    matrix[rows, columns] = vector / np.where(rows == columns, 1.0, _ROOT_2)
+    matrix[columns, rows] = matrix[rows, columns]
+    return matrix

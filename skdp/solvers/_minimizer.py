@@ -14,6 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 from skdp.design import Design, MemoryDesign, SlopeSum
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
+from skdp.solvers._machine_sums import record_error
 from skdp.solvers.base import Problem, require_delta
 
 __all__ = [
@@ -21,22 +22,20 @@ __all__ = [
     "Objective",
     "certified_tolerance",
     "check_problem",
-    "covered_rows",
     "longest",
     "minimize",
+    "of_projection",
 ]
 
 UNIT = 2.0**-53  # relative error of one operation
 ROWS_SUMMED = 1024  # rows whose gradients are summed at a time in a certified gradient
 
-# Bound of the error of a sum of n gradients of norm R·L, in units of 2⁻⁵³ relative to n·R·L. A
-# guarantee rests on it. A sum of m terms, in any order, is off by m units of the sum of their
-# sizes; the sums of `ROWS_SUMMED` rows are added up with the error of each addition, which costs 2.
-# The rest of 64 covers the derivative, 32 units, and products with factors of a row.
-_ROUNDINGS = ROWS_SUMMED + 64
+# Additions that a number of a gradient passes through. The sums of `ROWS_SUMMED` rows are added up
+# with the error of each addition, which costs 2; 4 are left out where `rounding` says so.
+_ROUNDINGS = ROWS_SUMMED + 8
+_OF_PROJECTION = 8
 _STEEPEST = 1e6  # curvature of one record over the ridge; beyond, rounding hides the minimum
 _LONGEST_SCORE = 64.0  # in units of the loss's noise scale, at least 1: see `longest`
-_MOST_UNKNOWN_ROWS = 1 << 24  # covered if n is unknown
 _MOST_MOVED = 0.25  # of Θ: largest distance of a point from the minimum; see `minimize`
 
 # No guarantee rests on the following constants: they affect speed, and every result is certified.
@@ -71,12 +70,6 @@ def check_problem(name: str, problem: Problem, delta: float) -> None:
         )
 
 
-def covered_rows(problem: Problem) -> int:
-    """Return the number of rows that a plan covers: the public one, or a very large one."""
-    n = problem.n_samples or 0
-    return n if problem.neighboring.count_is_public and n else max(_MOST_UNKNOWN_ROWS, 2 * n)
-
-
 def longest(problem: Problem) -> float:
     """Return the radius Θ of the ball for minima: scores of 64 noise scales, at least 64.
 
@@ -84,6 +77,12 @@ def longest(problem: Problem) -> float:
     """
     scores = _LONGEST_SCORE * max(1.0, problem.loss.noise_scale) * math.sqrt(problem.loss.n_scores)
     return scores / problem.row_norm
+
+
+def of_projection(problem: Problem) -> float:
+    """Return twice the rounding error of a projection on the ball: of a norm and two products."""
+    size = (problem.n_features or 1) * problem.loss.n_scores
+    return 2.0 * (size + _OF_PROJECTION) * UNIT * longest(problem)
 
 
 def certified_tolerance(
@@ -98,7 +97,7 @@ def certified_tolerance(
     if least > most:
         raise IncompatibleSolverError(
             f"solver={name!r} cannot certify a minimum in floating point for "
-            f"{covered_rows(problem)} rows of {problem.n_features} columns and 1/C = {ridge:.3g}. "
+            f"{problem.covered_rows} rows of {problem.n_features} columns and 1/C = {ridge:.3g}. "
             "Lower C or epsilon, or use solver='regularized_exponential'."
         )
     return max(min(wanted, most), least)
@@ -111,9 +110,9 @@ def _least_tolerance(problem: Problem, noise: float) -> float:
     # `Objective.rounding` are at most 2 units of n·R·L, of the 4 it leaves, and 4 units of |b|. A
     # normal vector of k entries is longer than √k + 10 with probability e^(−10²/2) at most.
     loss, R, d = problem.loss, problem.row_norm, problem.n_features or 1
-    of_scores = loss.smoothness * R * (d + 4) * longest(problem)
-    records = covered_rows(problem) * R * (_ROUNDINGS * loss.lipschitz + of_scores)
-    return 3.0 * UNIT * (records + 4.0 * noise * (math.sqrt(d * loss.n_scores) + 10.0))
+    whole, of_score = record_error(loss, R, d, _ROUNDINGS)
+    records = problem.covered_rows * (whole + of_score * longest(problem))
+    return 3.0 * (records + 4.0 * UNIT * noise * (math.sqrt(d * loss.n_scores) + 10.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,15 +146,14 @@ class Objective:
 
     def rounding(self, theta: np.ndarray) -> float:
         """Return a bound of the distance of the certified gradient from the true ∇J(θ)."""
-        # The sizes of all gradients add up to n·R·L at most, n the number of records. A score, a
-        # sum of d products, is off by d + 4 units of R·|θ|, and moves the derivative by
-        # `smoothness` times that.
+        # The sizes of all gradients add up to n·R·L at most, n the number of records.
         # λθ is rounded once, and so are the two additions, whose sums are nearly −b and 0. That is
         # less than 2 units of λ|θ| and of |b|. `_least_tolerance` needs the 4 units left out here.
         n, R, size = self.design.n_records, self.row_norm, float(np.linalg.norm(theta))
-        of_scores = self.loss.smoothness * R * (self.design.n_features + 4) * size
-        records = n * self.weight * R * ((_ROUNDINGS - 4) * self.loss.lipschitz + of_scores)
-        return UNIT * (records + 2.0 * (self.ridge * size + float(np.linalg.norm(self.tilt))))
+        whole, of_score = record_error(self.loss, R, self.design.n_features, _ROUNDINGS - 4)
+        records = n * self.weight * (whole + of_score * size)
+        of_rest = 2.0 * UNIT * (self.ridge * size + float(np.linalg.norm(self.tilt)))
+        return records + of_rest
 
     @property
     def is_narrow(self) -> bool:

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.design import Design, MemoryDesign
+from skdp.design.exact_total import SumGrid
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, SharedLoss, SquaredLoss, WeightedLoss
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers import Progress
+from skdp.solvers._machine_sums import MachineSum, moment_sum
+from skdp.solvers._metric import as_matrix, as_vector
 from skdp.solvers.base import (
-    SCALE_MARGIN,
     Plan,
     Problem,
     Solution,
     Solver,
     require_delta,
-    rounded,
 )
 
 __all__ = ["AdaSSP", "AdaSSPPlan", "NoisyMoments"]
@@ -35,8 +37,27 @@ _MOST_COLUMNS = 16_384  # a square matrix of this size takes 2 GiB, and four are
 class AdaSSPPlan(Plan):
     """Public numbers of a release of noisy moments."""
 
-    gram_noise: float  # standard deviation on the diagonal of AᵀA; elsewhere 1/√2 of it
-    moment_noise: float  # standard deviation on Aᵀy
+    sums: MachineSum  # of Σ v
+    noise: GridGaussian  # in each entry of Σ v
+
+    def with_columns(self, n_features: int) -> AdaSSPPlan:
+        """Return the plan for a known number of columns."""
+        if self.problem.n_features is not None:
+            return self
+        problem = self.problem.with_columns(n_features)
+        sums = moment_sum(problem, self.sums.between)
+        mu = self.event.gdp_mu(problem.neighboring)
+        return replace(self, problem=problem, sums=sums, noise=sums.noise(mu))
+
+    @property
+    def gram_noise(self) -> float:
+        """Standard deviation on the diagonal of AᵀA; elsewhere 1/√2 of it."""
+        return self.noise.scale * self.problem.row_norm**2 / math.sqrt(_SHARE)
+
+    @property
+    def moment_noise(self) -> float:
+        """Standard deviation on Aᵀy."""
+        return self.noise.scale * self.problem.row_norm / math.sqrt(1.0 - _SHARE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +127,13 @@ class AdaSSP(Solver[AdaSSPPlan]):
         """
         _require_squared(problem.loss)
         _require_few_columns(problem)
-        noise = _sensitivity(problem.neighboring) / mu * (1.0 + SCALE_MARGIN)
+        sums = moment_sum(problem, _sensitivity(problem.neighboring))
         return AdaSSPPlan(
             problem=problem,
             event=GDPEvent(mu),
             theorem="Gaussian mechanism on the moments, AdaSSP",
-            gram_noise=noise * problem.row_norm**2 / math.sqrt(_SHARE),
-            moment_noise=noise * problem.row_norm / math.sqrt(1.0 - _SHARE),
+            sums=sums,
+            noise=sums.noise(mu),
         )
 
     def solve(
@@ -140,13 +161,14 @@ class AdaSSP(Solver[AdaSSPPlan]):
         NoisyMoments
             *Released.*
         """
-        d = design.n_features
-        gram = design.cross_product()
-        noise = rng.standard_normal((d, d))  # its symmetric part has variances 1 and 1/2
-        exact = design.total(_moment_of(plan.problem.loss))
-        moment = exact + plan.moment_noise * rng.standard_normal(d)
-        gram += plan.gram_noise * 0.5 * (noise + noise.T)
-        return NoisyMoments(rounded(gram, plan.gram_noise), rounded(moment, plan.moment_noise))
+        plan, R = plan.with_columns(design.n_features), plan.problem.row_norm
+        of_gram, of_moment = math.sqrt(_SHARE) / R**2, math.sqrt(1.0 - _SHARE) / R
+        gram = as_vector(design.cross_product(SumGrid.of(plan.sums.largest * R**2)))
+        grid = SumGrid.of(plan.sums.largest * R)
+        moment = grid.floats(design.exact_total(_moment_of(plan.problem.loss), grid))
+        noisy = plan.noise.release(np.concatenate([of_gram * gram, of_moment * moment]), rng)
+        gram, moment = np.split(noisy, [gram.size])
+        return NoisyMoments(as_matrix(gram) / of_gram, moment / of_moment)
 
     def solution(self, plan: AdaSSPPlan, moments: NoisyMoments) -> np.ndarray:
         """Return the coefficients that follow from the noisy moments.

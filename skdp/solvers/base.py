@@ -14,6 +14,7 @@ from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, Minorant, adapted
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
 from skdp.samplers import Progress, Sampler
 from skdp.solvers._flow import Flow
@@ -55,7 +56,9 @@ _SHARE_OF_ROOT = 0.25  # C over √n, of a long run and rows of norm 1
 _FEWEST_COUNTED = 64  # records by which C is chosen
 _RELAXATIONS = 3.0  # of the ridge; a longer run adds noise only
 _GRID_BITS = 20  # about 1e-6 of the noise; no guarantee rests on it, rounding is post-processing
+_MOST_UNKNOWN_ROWS = 1 << 24  # covered if n is unknown
 _COUNT_SHARE = 0.1  # of μ for an estimate of n, which is 1 % of μ²; no guarantee rests on it
+_MOST_RECORDS = 1e12  # a larger count is released as about this one
 _FEWEST_ROWS = 10  # smallest estimate of n; no guarantee rests on it
 
 
@@ -116,6 +119,12 @@ class Problem:
         """G, the Lipschitz constant in θ of the change of Σ ℓ between neighbors."""
         return self.neighboring.n_changed * self.loss.lipschitz * self.row_norm
 
+    @property
+    def covered_rows(self) -> int:
+        """Number of rows for which guarantees hold in floating point: public, or very large."""
+        n = self.n_samples or 0
+        return n if self.neighboring.count_is_public and n else max(_MOST_UNKNOWN_ROWS, 2 * n)
+
     def signal(self, n: int, mu: float) -> float:
         """Return the signal-to-noise ratio n·μ/k, by which losses and solvers are chosen.
 
@@ -157,6 +166,21 @@ class Problem:
             return replace(self, loss=adapted(self.loss, signal), most_C=most_C)
         loss = adapted(self.loss, signal)
         return self if loss is self.loss else replace(self, loss=loss)
+
+    def with_columns(self, n_features: int) -> Problem:
+        """Return the problem with a known number of columns.
+
+        Parameters
+        ----------
+        n_features : int
+            *Public.* Columns, the intercept's included.
+
+        Returns
+        -------
+        Problem
+            `self` if the number was known.
+        """
+        return self if self.n_features is not None else replace(self, n_features=n_features)
 
     def shape(self, n_features: int) -> tuple[int, ...]:
         """Return the shape of the coefficients.
@@ -386,9 +410,9 @@ class Solver(ABC, Generic[PlanT]):
         Returns
         -------
         float
-            *Public.* inf if there is no limit.
+            *Public.* That for which rounding errors are bounded.
         """
-        return math.inf
+        return problem.covered_rows
 
     @abstractmethod
     def solve(
@@ -485,7 +509,8 @@ class RowCount:
         """Return the public number, or release an estimate."""
         if self.public is not None:
             return self.public
-        return max(_FEWEST_ROWS, round(records.n_records + rng.normal() / self.mu))
+        noise = GridGaussian.at(self.mu, 1.0, 1, _MOST_RECORDS)
+        return max(_FEWEST_ROWS, round(float(noise.release(np.array(records.n_records), rng))))
 
     def rest(self, mu: float) -> float:
         """Return the rest of `mu`."""

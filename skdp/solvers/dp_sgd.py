@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -14,11 +14,21 @@ from scipy.optimize import brentq
 from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
-from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent, SelfComposedEvent
+from skdp.mechanisms.grid_gaussian import GridGaussian
+from skdp.privacy import (
+    Event,
+    GaussianEvent,
+    GDPEvent,
+    Neighboring,
+    PoissonSampledEvent,
+    SelfComposedEvent,
+)
 from skdp.samplers import Progress
 from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
+from skdp.solvers._machine_sums import MachineSum, gradient_sum
 from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import (
+    SCALE_MARGIN,
     Plan,
     Problem,
     RowCount,
@@ -26,12 +36,13 @@ from skdp.solvers.base import (
     composed,
     require_delta,
 )
-from skdp.support.random import poisson_sample
+from skdp.support.random import likely_size, poisson_sample
 from skdp.support.root_search import first_to_hold
 from skdp.support.validation import check_count, check_real, check_size, make_plain
 
 __all__ = ["DPSGD", "DPSGDPlan", "noise_multiplier", "sampled_steps"]
 
+_SHARE_OF_ERRORS = 0.01  # of μ, for rounding errors; no guarantee rests on it
 # No guarantee rests on these three.
 _RATE = 0.1  # sampling rate if n is not public
 _BATCH = 1024  # expected rows of a batch if n is public
@@ -51,6 +62,7 @@ class DPSGDPlan(Plan):
     sampling_rate: float  # q
     clip_norm: float  # C, the largest norm of one record's gradient
     noise_multiplier: float  # σ, the standard deviation of the noise in units of C
+    mu_of_errors: float  # Gaussian-DP parameter of the noise that covers rounding errors
 
 
 @dataclass(frozen=True)
@@ -133,7 +145,8 @@ class DPSGD(DescentSolver[DPSGDPlan]):
         count = RowCount.plan(problem, epsilon, delta)
         metric = self.precondition and self.step_size is None and self.momentum != 0.0
         gram = GramRelease.plan(problem, gdp_mu(epsilon, delta)) if metric else None
-        others = (*count.events, *(gram.events if gram else ()))
+        mu_of_errors = _SHARE_OF_ERRORS * gdp_mu(epsilon, delta)
+        others = (*count.events, *(gram.events if gram else ()), GDPEvent(mu_of_errors))
         rate = self._rate(problem.n_samples)
         sigma = noise_multiplier(others, rate, self.n_steps, problem.neighboring, epsilon, delta)
         return DPSGDPlan(
@@ -145,6 +158,7 @@ class DPSGD(DescentSolver[DPSGDPlan]):
             sampling_rate=rate,
             clip_norm=self._norm(problem),
             noise_multiplier=sigma,
+            mu_of_errors=mu_of_errors,
         )
 
     def resume(
@@ -155,14 +169,16 @@ class DPSGD(DescentSolver[DPSGDPlan]):
         progress: Progress,
         start: np.ndarray,
     ) -> Solution:
-        descent = self.descent(plan, plan.count.release(design, rng))
+        problem = plan.problem.with_columns(design.n_features)
+        descent = self.descent(replace(plan, problem=problem), plan.count.release(design, rng))
+        grid = gradient_sum(problem).grid
         metric = plan.gram.release_for_steps(design, rng) if plan.gram else None
         loss, rate = plan.problem.loss, plan.sampling_rate
         longest = math.inf if self.clip_norm is None else plan.clip_norm
 
         def gradient(theta: np.ndarray) -> np.ndarray:
             records = None if rate == 1.0 else poisson_sample(design.n_records, rate, rng)
-            return design.slope_sum(loss.gradient, theta, longest, records) / rate
+            return design.slope_sum(loss.gradient, theta, longest, records, grid)
 
         theta = descent.run(start, gradient, rng, progress, metric)
         return Solution(
@@ -187,7 +203,9 @@ class DPSGD(DescentSolver[DPSGDPlan]):
         Descent
         """
         problem, T = plan.problem, self.n_steps
-        noise = plan.noise_multiplier * plan.clip_norm / plan.sampling_rate
+        sums = gradient_sum(problem, plan.clip_norm, _most_sampled(plan))
+        release = _release(plan, sums, T)
+        noise = release.scale / plan.sampling_rate
         h = self.step_size
         if h is None:
             gram, unit_noise = plan.gram, noise / math.sqrt(T)
@@ -198,7 +216,9 @@ class DPSGD(DescentSolver[DPSGDPlan]):
         return Descent(
             n_steps=T,
             step_size=h,
-            noise=noise,
+            release=release,
+            rate=plan.sampling_rate,
+            radius=sums.radius,
             ridge=1.0 / C,
             momentum=self.momentum,
             average=self.average,
@@ -217,6 +237,25 @@ class DPSGD(DescentSolver[DPSGDPlan]):
                 f"The derivative of {problem.loss!r} is unbounded. Pass clip_norm to DPSGD."
             )
         return bound
+
+
+def _most_sampled(plan: DPSGDPlan) -> float:
+    """Return a size of samples of `covered_rows` records, exceeded with chance e^−700 at most."""
+    n, rate = plan.problem.covered_rows, plan.sampling_rate
+    return n if rate == 1.0 else likely_size(n, rate)
+
+
+def _release(plan: DPSGDPlan, sums: MachineSum, n_steps: int) -> GridGaussian:
+    """Return the noise of a step.
+
+    Whether or not a record is in the sample, the sum of the others is computed up to an error. So
+    the noise has two parts: one for a sample with the record or without, and one for the errors.
+    """
+    sigma, share = plan.noise_multiplier, plan.mu_of_errors / math.sqrt(n_steps)
+    about = GridGaussian.of_scale(sigma * (plan.clip_norm + sums.errors))
+    errors = sums.errors + math.sqrt(sums.dimension) * about.step  # and of the rounding to the grid
+    scale = math.hypot(sigma * (plan.clip_norm + errors), errors / share)
+    return GridGaussian.on(about.step, scale * (1.0 + SCALE_MARGIN))
 
 
 def sampled_steps(rate: float, sigma: float, n_steps: int) -> Event:

@@ -15,8 +15,10 @@ from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
 from skdp.solvers._flow import Flow
+from skdp.solvers._machine_sums import gradient_sum
 from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers.base import (
+    SCALE_MARGIN,
     SHORT_RUN,
     Plan,
     Problem,
@@ -246,15 +248,17 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         start: np.ndarray,
     ) -> Solution:
         n = plan.count.release(design, rng)
-        problem = plan.problem.adapted(n, plan.mu)
+        problem = plan.problem.with_columns(design.n_features).adapted(n, plan.mu)
         descent = self.descent(replace(plan, problem=problem), n)
         metric = plan.gram.release_for_steps(design, rng) if plan.gram else None
 
         share = self._share(plan, n)
         longest = share * problem.loss.lipschitz * problem.row_norm if share < 1.0 else math.inf
 
+        grid = gradient_sum(problem).grid
+
         def gradient(theta: np.ndarray) -> np.ndarray:
-            return design.slope_sum(problem.loss.gradient, theta, longest)
+            return design.slope_sum(problem.loss.gradient, theta, longest, grid=grid)
 
         theta = descent.run(start, gradient, rng, progress, metric)
         passes = descent.n_steps + (metric is not None)
@@ -296,24 +300,26 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         -------
         Descent
         """
+        share, mu = self._share(plan, n), plan.mu
+        longest = share * plan.problem.loss.lipschitz * plan.problem.row_norm
+        sums = gradient_sum(plan.problem, longest)
         # clipping to a share allows a run with the noise of an unclipped run at a larger μ
-        share = self._share(plan, n)
         problem = replace(plan.problem, most_C=plan.problem.most_C / share)
         plan = replace(plan, problem=problem, mu=plan.mu / share)
         run = self._run(plan, n)
-        noise = problem.lipschitz_difference * math.sqrt(run.n_steps) / plan.mu
+        each = mu / math.sqrt(run.n_steps)
         C = problem.inverse_regularization(run.flow_time)
         if self._is_contractive(problem):
             h, M = run.step_size, n * problem.loss.smoothness * problem.row_norm**2
-            noise *= _last_iterate(h / C, h * M, run.n_steps)
+            each /= _last_iterate(h / C, h * M, run.n_steps)
         return Descent(
             n_steps=run.n_steps,
             step_size=run.step_size,
-            noise=noise,
+            release=sums.noise(each * (1.0 - SCALE_MARGIN)),
             ridge=1.0 / C,
             momentum=run.momentum,
             average=_given(self.average, _METRIC_AVERAGE if self._is_steady(plan, n) else 0.0),
-            radius=_given(self.domain_radius, math.inf),
+            radius=min(_given(self.domain_radius, math.inf), sums.radius),
         )
 
     def _run(self, plan: NoisyGDPlan, n: int) -> _Run:

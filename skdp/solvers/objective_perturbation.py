@@ -13,15 +13,16 @@ from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import GradientDirections, Loss, Minorant
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import GDPEvent, ObjectivePerturbationEvent
 from skdp.samplers import Progress
 from skdp.solvers._minimizer import (
     Objective,
     certified_tolerance,
     check_problem,
-    covered_rows,
     longest,
     minimize,
+    of_projection,
 )
 from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solution, Solver, composed, rounded
 from skdp.support.root_search import first_to_hold, log_ratio, next_to_root
@@ -46,7 +47,27 @@ class ObjectivePerturbationPlan(Plan):
     noise: float  # s, the standard deviation of each entry of the tilt b
     ridge: float  # λ = 1/C
     tolerance: float  # τ, the length of the gradient
-    output_noise: float  # σ, the standard deviation of the noise in a coefficient
+    output_mu: float  # Gaussian-DP parameter of the noise in the coefficients
+
+    def tilt(self) -> GridGaussian:
+        """Return the distribution of b, on a grid."""
+        return GridGaussian.of_scale(self.noise)
+
+    def blur(self, size: int) -> GridGaussian:
+        """Return the noise in the coefficients.
+
+        Rounding takes each entry of b less than one step away from a sample of N(0, s²), and so
+        the minimizer by C·√d steps. Two neighbors are twice as far from their exact minimizers.
+        """
+        error = self.tolerance + math.sqrt(size) * self.tilt().step
+        between = 2.0 * error / self.ridge * (1.0 + SCALE_MARGIN) + of_projection(self.problem)
+        return GridGaussian.at(self.output_mu, between, size)
+
+    @property
+    def output_noise(self) -> float:
+        """σ, the standard deviation of the noise in a coefficient."""
+        size = (self.problem.n_features or 1) * self.problem.loss.n_scores
+        return self.blur(size).scale
 
 
 @dataclass(frozen=True)
@@ -117,7 +138,6 @@ class ObjectivePerturbation(Solver[ObjectivePerturbationPlan]):
         covered = _OUTPUT_NOISE * min(problem.loss.noise_scale / problem.row_norm, noise / ridge)
         wanted = max(0.5 * output_mu * covered * ridge, _LEAST_TOLERANCE * noise / multiplier)
         tolerance = certified_tolerance("objective_perturbation", problem, ridge, wanted, noise)
-        output_noise = 2.0 * tolerance / (output_mu * ridge) * (1.0 + SCALE_MARGIN)
         event = composed((_event(problem, multiplier), GDPEvent(output_mu)))
         return ObjectivePerturbationPlan(
             problem=problem,
@@ -126,11 +146,8 @@ class ObjectivePerturbation(Solver[ObjectivePerturbationPlan]):
             noise=noise,
             ridge=ridge,
             tolerance=tolerance,
-            output_noise=output_noise,
+            output_mu=output_mu,
         )
-
-    def most_rows(self, problem: Problem) -> float:
-        return covered_rows(problem)
 
     def solve(
         self,
@@ -140,13 +157,15 @@ class ObjectivePerturbation(Solver[ObjectivePerturbationPlan]):
         progress: Progress,
     ) -> Solution:
         problem = plan.problem
-        tilt = plan.noise * rng.normal(size=problem.shape(design.n_features))
+        shape = problem.shape(design.n_features)
+        tilt = plan.tilt().release(np.zeros(shape), rng)
         objective = Objective(design, problem.loss, problem.row_norm, plan.ridge, tilt)
         found = minimize(objective, plan.tolerance, longest(problem))
-        noisy = found.theta + plan.output_noise * rng.normal(size=tilt.shape)
+        blur = plan.blur(tilt.size)
+        noisy = blur.release(found.theta, rng)
         progress(1, 1)
         diagnostics = {"passes": objective.passes[0], "gradient": found.length}
-        return Solution(rounded(noisy, plan.output_noise), 1, diagnostics)
+        return Solution(rounded(noisy, blur.scale), 1, diagnostics)
 
 
 def _ridge(problem: Problem, multiplier: float) -> float:

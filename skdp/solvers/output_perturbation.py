@@ -8,15 +8,16 @@ import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.design import Design
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._minimizer import (
     Objective,
     certified_tolerance,
     check_problem,
-    covered_rows,
     longest,
     minimize,
+    of_projection,
 )
 from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solution, Solver, rounded
 
@@ -33,7 +34,16 @@ class OutputPerturbationPlan(Plan):
 
     ridge: float  # λ = 1/C
     tolerance: float  # τ, the length of the gradient
-    noise: float  # σ, the standard deviation of the noise in a coefficient
+    moved: float  # largest distance of the computed coefficients of neighbors
+
+    def release(self, size: int) -> GridGaussian:
+        """Return the noise in `size` coefficients."""
+        return GridGaussian.at(self.event.gdp_mu(self.problem.neighboring), self.moved, size)
+
+    @property
+    def noise(self) -> float:
+        """σ, the standard deviation of the noise in a coefficient."""
+        return self.release(1).scale
 
 
 @dataclass(frozen=True)
@@ -66,18 +76,15 @@ class OutputPerturbation(Solver[OutputPerturbationPlan]):
         else:
             ridge = 1.0 / float(problem.C)
         tolerance = certified_tolerance("output_perturbation", problem, ridge, _TOLERANCE * G)
-        noise = _moved(G, tolerance) / (ridge * mu)
+        moved = _moved(G, tolerance) / ridge + of_projection(problem)
         return OutputPerturbationPlan(
             problem=problem,
             event=GDPEvent(mu),
             theorem="output perturbation of a certified minimizer",
             ridge=ridge,
             tolerance=tolerance,
-            noise=noise,
+            moved=moved,
         )
-
-    def most_rows(self, problem: Problem) -> float:
-        return covered_rows(problem)
 
     def solve(
         self,
@@ -90,7 +97,8 @@ class OutputPerturbation(Solver[OutputPerturbationPlan]):
         tilt = np.zeros(problem.shape(design.n_features))
         objective = Objective(design, problem.loss, problem.row_norm, plan.ridge, tilt)
         found = minimize(objective, plan.tolerance, longest(problem))
-        theta = rounded(found.theta + plan.noise * rng.normal(size=tilt.shape), plan.noise)
+        noise = plan.release(tilt.size)
+        theta = rounded(noise.release(found.theta, rng), noise.scale)
         progress(1, 1)
         seen = {"passes": objective.passes[0], "gradient": found.length}
         return Solution(theta, 1, seen, plan.noise, noise_bound=plan.noise)

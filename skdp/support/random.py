@@ -14,6 +14,7 @@ from skdp.support.types import RandomState
 __all__ = [
     "child_generator",
     "hidden",
+    "likely_size",
     "noise_generator",
     "poisson_sample",
     "seed_of",
@@ -21,6 +22,7 @@ __all__ = [
 ]
 
 _KEY_BYTES = 32
+_TAIL = 700.0  # e^−700 is the least positive float
 
 
 class HiddenSeed(int):
@@ -104,6 +106,12 @@ def seed_of(random_state: RandomState) -> RandomState:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     return _shown(random_state)
+
+
+def likely_size(n: float, rate: float) -> float:
+    """Return a size that a Poisson sample exceeds with chance e^−700 at most (Bernstein)."""
+    mean = rate * n
+    return min(n, mean + math.sqrt(2.0 * _TAIL * mean) + 2.0 / 3.0 * _TAIL)
 
 
 def poisson_sample(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:

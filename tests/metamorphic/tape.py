@@ -26,6 +26,7 @@ from skdp.design import LossSum, in_memory
 from skdp.mechanisms import AdditiveMechanism, Gaussian, Geometric, Laplace, Mechanism
 from skdp.mechanisms._grid import grid_step, to_steps
 from skdp.mechanisms._selection import Selection
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.pipeline._rehearsal import _Rehearsed
 from skdp.privacy import Event, GDPEvent, ObjectivePerturbationEvent
 from skdp.research.solvers.coordinate_descent import Cycles
@@ -219,6 +220,7 @@ def recorded(tape: Tape, seed: int = 0) -> Iterator[Tape]:
         patch.setattr(skdp._private_fit, "plan_queries", _planned_once)
         patch.setattr(QueryPlan, "release", _query_plan(tape))
         patch.setattr(GaussianPlan, "release", _gaussian_plan(tape))
+        patch.setattr(GridGaussian, "noise", lambda self, size, rng: np.zeros(size, np.int64))
         patch.setattr(RankRelease, "release", _ranks(tape))
         for kind in _kinds_that_define("release", Mechanism):
             patch.setattr(kind, "release", _mechanism(tape))

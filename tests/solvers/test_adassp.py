@@ -17,6 +17,7 @@ from skdp.linear_model import DPLinearRegression
 from skdp.losses import SquaredLoss
 from skdp.privacy import Neighboring
 from skdp.solvers import AdaSSP, Problem
+from skdp.solvers._metric import as_vector
 
 SOLVER = AdaSSP()
 FALSE_ALARM = 1e-6
@@ -69,7 +70,8 @@ def test_the_worst_neighbors_are_mu_apart(neighboring):
     moved = contribution(p, row, 1.0)
     if neighboring is Neighboring.REPLACE_ONE:
         moved = moved - contribution(p, row, -1.0)
-    assert np.linalg.norm(moved) == pytest.approx(gdp_mu(1.0, 1e-5), rel=1e-10)
+    mu = gdp_mu(1.0, 1e-5)
+    assert mu * (1.0 - 1e-3) <= np.linalg.norm(moved) <= mu  # the rest covers rounding errors
 
 
 @every_relation
@@ -95,9 +97,13 @@ def test_the_release_has_the_distribution_that_the_plan_says(neighboring):
 def test_what_is_released_lies_on_a_public_grid():
     p, rng = plan(Neighboring.REPLACE_ONE), np.random.default_rng(0)
     moments = SOLVER.release(p, ClippedDesign.clip(np.eye(3), 2.0, 0.5, np.ones(3)), rng)
-    for values, noise in ((moments.gram, p.gram_noise), (moments.moment, p.moment_noise)):
-        steps = values / 2.0 ** (math.floor(math.log2(noise)) - 20)
-        np.testing.assert_array_equal(steps, np.round(steps))
+    units = p.noise.step / p.noise.scale
+    for values, noise in (
+        (as_vector(moments.gram), p.gram_noise),
+        (moments.moment, p.moment_noise),
+    ):
+        steps = values / (noise * units)
+        np.testing.assert_allclose(steps, np.round(steps), atol=1e-4)
 
 
 def test_targets_are_clipped_whatever_the_caller_does():

@@ -242,4 +242,6 @@ def test_noise_without_a_metric_reaches_the_scale_of_the_loss(loss):
     facts, mu = replace(problem(n=1000, d=2000), loss=loss), gdp_mu(1.0, 1e-5)
     run = NoisyGD().descent(NoisyGD().plan(facts, 1.0, 1e-5), 1000)
     assert facts.row_norm * run.flat_noise == pytest.approx(loss.noise_scale, rel=0.05)
-    assert run.noise == pytest.approx(facts.lipschitz_difference * math.sqrt(run.n_steps) / mu)
+    assert run.noise == pytest.approx(
+        facts.lipschitz_difference * math.sqrt(run.n_steps) / mu, rel=2e-4
+    )

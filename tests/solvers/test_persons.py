@@ -18,6 +18,7 @@ from skdp.losses import (
     SquaredLoss,
     weighted_targets,
 )
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring, ObjectivePerturbationEvent, PrivacyGuarantee
 from skdp.research import PhasedSGD
 from skdp.solvers import DPSGD, AdaSSP, NoisyGD, ObjectivePerturbation, Problem
@@ -141,7 +142,7 @@ def test_the_noise_of_clipped_steps_is_in_proportion_to_the_clip(neighboring):
         plan = solver.plan(problem, 1.0, 1e-5)
         run = solver.descent(plan, n)
         least = share * problem.lipschitz_difference * np.sqrt(run.n_steps) / plan.mu
-        assert run.noise == pytest.approx(least)
+        assert least <= run.noise <= least * (1.0 + 1e-3)  # with rounding errors of all rows
 
 
 @every_relation
@@ -154,26 +155,16 @@ def test_the_matrix_for_a_metric_moves_by_no_more_than_for_one_row(neighboring):
 
 
 @every_relation
-def test_moments_move_by_no_more_than_for_one_row(neighboring):
+def test_moments_move_by_no_more_than_for_one_row(neighboring, monkeypatch):
     solver, problem = AdaSSP(), problem_of(SquaredLoss(), neighboring)
     plan = solver.plan(problem, 1.0, 1e-5)
-    mu, zero = gdp_mu(1.0, 1e-5), np.random.Generator(np.random.PCG64(0))
-    added = []
+    mu, added = gdp_mu(1.0, 1e-5), []
+    monkeypatch.setattr(GridGaussian, "noise", lambda self, size, rng: np.zeros(size, np.int64))
     for own in every_person((-1.0, 1.0)):
-        exact = solver.release(plan, design_of(*own), _Silent(zero))
+        exact = solver.release(plan, design_of(*own), np.random.default_rng())
         entries = np.r_[exact.gram.ravel() / plan.gram_noise, exact.moment / plan.moment_noise]
         added.append(entries)
-    assert 0.9 * mu < farthest(np.array(added), neighboring) <= mu * (1.0 + 1e-5)  # of the grid
-
-
-class _Silent:
-    """A generator whose normal variables are 0."""
-
-    def __init__(self, rng):
-        self.rng = rng
-
-    def standard_normal(self, size):
-        return np.zeros(size)
+    assert 0.9 * mu < farthest(np.array(added), neighboring) <= mu
 
 
 def test_a_poisson_sample_of_persons_reads_all_rows_of_each_or_none(monkeypatch):
@@ -183,11 +174,11 @@ def test_a_poisson_sample_of_persons_reads_all_rows_of_each_or_none(monkeypatch)
     design = SharedDesign(inner, Persons.of(codes, 7))
     read = []
 
-    def total(self, function, most_rows=None, rows=None):
+    def exact_total(self, function, grid, rows=None):
         read.append(rows)
-        return np.zeros(7)
+        return np.zeros((2, 7), dtype=np.int64)
 
-    monkeypatch.setattr(ClippedDesign, "total", total)
+    monkeypatch.setattr(ClippedDesign, "exact_total", exact_total)
     problem = Problem(
         loss=SharedLoss(LogisticLoss(), 1.0),
         data_norm=R,

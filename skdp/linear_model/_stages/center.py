@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -13,13 +13,15 @@ from scipy import sparse
 from skdp._private_fit import ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.design import Center
+from skdp.design.exact_total import SumGrid
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features.base import FeatureMap
 from skdp.features.row_wise import RowWiseMap
 from skdp.linear_model._records import LinearRecords, TaskT, row_sums
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
-from skdp.solvers.base import SCALE_MARGIN, rounded
+from skdp.solvers._machine_sums import MachineSum, center_sum
 
 __all__ = ["CenterRelease", "plan_center"]
 
@@ -47,7 +49,7 @@ class CenterRelease:
 
     name: ClassVar[str] = "a mean of the rows"
     mu: float  # Gaussian-DP parameter
-    scale: float  # standard deviation of the noise in each entry
+    sums: MachineSum
     data_norm: float
     n_records: int | None  # if the sum of all shares is public
     most_records: float  # above which rows stay as they are
@@ -57,14 +59,24 @@ class CenterRelease:
         cls, mu: float, problem: Problem, n_columns: int, n_records: int | None
     ) -> CenterRelease:
         """Return a release with a tenth of μ²."""
-        share, relation = math.sqrt(_SHARE) * mu, problem.neighboring
+        relation = problem.neighboring
         return cls(
-            mu=share,
-            scale=_SENSITIVITY[relation] / share * (1.0 + SCALE_MARGIN),
+            mu=math.sqrt(_SHARE) * mu,
+            sums=center_sum(problem, n_columns, _SENSITIVITY[relation]),
             data_norm=problem.data_norm,
             n_records=n_records,
             most_records=_MOST_SIGNAL * relation.n_changed * n_columns / mu,
         )
+
+    @cached_property
+    def added(self) -> GridGaussian:
+        """The noise in each entry."""
+        return self.sums.noise(self.mu)
+
+    @property
+    def scale(self) -> float:
+        """Its standard deviation."""
+        return self.added.scale
 
     def noise(self, n_columns: int, n: float) -> float:
         """Return the expected squared length of the noise in the mean of n rows."""
@@ -78,10 +90,12 @@ class CenterRelease:
 
     def release(self, records: LinearRecords[TaskT], rng: np.random.Generator) -> Center | None:
         """Release a center of *private* records, None if rows should stay as they are."""
-        count = _COUNT_SCALING * self.data_norm
-        sums = records.total(partial(row_sums, self.data_norm, count))["sums"] / self.data_norm
-        noisy = sums + rng.normal(scale=self.scale, size=sums.shape)
-        return self.center(rounded(noisy, self.scale))
+        count, grid = (
+            _COUNT_SCALING * self.data_norm,
+            SumGrid.of(self.sums.largest * self.data_norm),
+        )
+        sums = records.total(partial(row_sums, self.data_norm, count, grid))["sums"]
+        return self.center(self.added.release(grid.floats(sums) / self.data_norm, rng))
 
     def center(self, noisy: np.ndarray) -> Center | None:
         """Return the center for *released* sums, None for too many records or for noise alone.

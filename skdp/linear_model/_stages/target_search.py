@@ -15,10 +15,15 @@ from skdp.data.exact_sums import counted
 from skdp.data.records import Facts, Records, Sums
 from skdp.linear_model._records import LinearRecords
 from skdp.linear_model._target_scale import TargetRange
-from skdp.solvers.base import SCALE_MARGIN, RowCount, rounded
+from skdp.mechanisms.grid_gaussian import GridGaussian
+from skdp.solvers.base import RowCount
 
 __all__ = ["TargetSearch"]
 
+# By how much a record changes a count. A count is a float: a public share of all records, and a sum
+# of steps of 2⁻³¹ for persons, are rounded by n·2⁻⁵³ each, less than 2⁻²⁰ for both neighbors
+# together if n < 2³⁰.
+_BETWEEN = 1.0 + 2.0**-20
 # No guarantee rests on the numbers below.
 _SIGNAL = 7.0  # the search's share of μ² is this number over n·μ, so that both gain from more rows
 _SHARE = 0.02  # of μ², if n is private
@@ -92,7 +97,7 @@ class TargetSearch:
 
     def _scale(self, share: float, n_counts: int) -> float:
         """Return the noise of each of `n_counts` counts that cost a share of the search's μ²."""
-        return math.sqrt(n_counts / share) / self.mu * (1.0 + SCALE_MARGIN)
+        return GridGaussian.at(self.mu * math.sqrt(share / n_counts), _BETWEEN, 1).scale
 
     def _median(self, below: np.ndarray, rng: np.random.Generator) -> int:
         """Return the cell of the median, from *private* counts below each edge."""
@@ -127,7 +132,7 @@ def _counts(bounds: TargetRange, records: Records[Facts]) -> Sums:
 
 
 def _noisy(count: float, scale: float, rng: np.random.Generator) -> float:
-    return float(rounded(np.asarray(count + rng.normal(scale=scale)), scale))
+    return float(GridGaussian.of_scale(scale).release(np.asarray(count), rng))
 
 
 def _last(size: int, holds: Callable[[int], bool]) -> int:

@@ -1,0 +1,59 @@
+"""Sums of blocks that are added as integers, so that only the sum of a block is rounded."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["ROWS_SUMMED", "TERMS_SUMMED", "SumGrid"]
+
+ROWS_SUMMED = 1 << 14
+"""Rows whose numbers are added in floating point, in any order."""
+
+_PLACES = 1 << 13  # of a table, whose rows are added after those of the design: 4098 at most
+TERMS_SUMMED = ROWS_SUMMED + _PLACES
+"""Most floating-point additions through which a number of a row passes."""
+
+_BITS = 61  # of the coarse steps: the sum of all blocks is within 2^61 of them
+_FINE_BITS = 31  # of the rest, in fine steps: up to 2^31 blocks add to less than 2^62 of them
+_END = 2.0**_BITS
+_LEAST_EXPONENT = -900
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumGrid:
+    """Two integers for each number: coarse steps, and the rest in steps 2^−32 as wide.
+
+    Sums of such integers do not depend on the order of the blocks.
+    """
+
+    exponent: int  # the coarse step is 2^exponent
+
+    @classmethod
+    def of(cls, largest: float) -> SumGrid:
+        """Return the grid on which sums up to `largest` fit."""
+        return cls(exponent=max(math.frexp(largest)[1] - _BITS, _LEAST_EXPONENT))
+
+    @property
+    def fine_step(self) -> float:
+        """A block's number is rounded to a multiple of this."""
+        return math.ldexp(1.0, self.exponent - _FINE_BITS - 1)
+
+    def integers(self, block: np.ndarray) -> np.ndarray:
+        """Return the numbers of a block, of shape (2, ...): within half a fine step of it.
+
+        Division by a power of two is exact, and so is the rest after rounding: it is a multiple of
+        the last digit of the number and not larger than the number. Nothing raises: ``nan`` counts
+        as 0, and numbers beyond the grid, which no plan allows for, as its end.
+        """
+        scaled = np.clip(np.nan_to_num(np.ldexp(block, -self.exponent)), -_END, _END)
+        coarse = np.rint(scaled)
+        rest = np.rint(np.ldexp(scaled - coarse, _FINE_BITS + 1))
+        return np.stack([coarse, rest]).astype(np.int64)
+
+    def floats(self, total: np.ndarray) -> np.ndarray:
+        """Return sums of integers as floats, rounded three times."""
+        coarse, rest = total.astype(float)
+        return np.asarray(np.ldexp(coarse + np.ldexp(rest, -_FINE_BITS - 1), self.exponent))

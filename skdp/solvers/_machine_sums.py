@@ -1,0 +1,173 @@
+"""Sums of clipped contributions as a computer adds them; *Machine numbers* derives all bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from skdp.design.exact_total import TERMS_SUMMED, SumGrid
+from skdp.losses import Loss
+from skdp.mechanisms.grid_gaussian import GridGaussian
+from skdp.solvers.base import Problem
+from skdp.support.rounding import SERIES, up
+
+__all__ = [
+    "MachineSum",
+    "center_sum",
+    "gradient_sum",
+    "gram_sum",
+    "is_covered",
+    "moment_sum",
+    "record_error",
+]
+
+_UNIT = 2.0**-53
+# Units of the relative error of a computed derivative, for one score: `exp`, four units, and up to
+# twenty operations. The K values of a softmax are also divided by a sum of K.
+_DERIVATIVE = 32
+_OF_TARGET = 4  # units of a residual z + start − y besides those of z, for targets up to 1
+# Units of a clip factor N·(1 − margin)/max(|x|, N) besides the d + 1 of a sum of d squares, of
+# which its root takes half: a root, a product, a quotient.
+_FACTOR = 8
+_PRODUCTS = 8  # products with a factor, a weight and √2, and the roundings of the final sum
+
+# The radius of the ball of coefficients is so large that only these bound it. No guarantee rests
+# on them: they set the radius, and the error is computed for it.
+_SCORE_SHARE = 2.0**-16  # of the sensitivity, for errors of scores, if the ball may be smaller
+_LEAST_SCORES = 64.0  # in units of the loss's noise scale, at least 1
+_NOISY_SCORES = 4.0  # the same, for each standard deviation of noise in a coefficient
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineSum:
+    """Public facts of a sum over all records, computed in floating point.
+
+    Parameters
+    ----------
+    between : float
+        l2 distance of the exact sums of neighbors.
+    errors : float
+        Bound of the errors of two computed sums together.
+    largest : float
+        Bound of the l2 norm of a sum over blocks.
+    dimension : int
+        Size of the sum.
+    radius : float
+        Norm of the coefficients up to which this holds.
+    """
+
+    between: float
+    errors: float
+    largest: float
+    dimension: int
+    radius: float = math.inf
+
+    @property
+    def sensitivity(self) -> float:
+        """l2 distance of the computed sums of neighbors."""
+        return up(self.between + self.errors, SERIES)
+
+    @property
+    def grid(self) -> SumGrid:
+        """The grid on which blocks are added."""
+        return SumGrid.of(self.largest)
+
+    def noise(self, mu: float) -> GridGaussian:
+        """Return noise with which the release of one sum is μ-Gaussian DP."""
+        return GridGaussian.at(mu, self.sensitivity, self.dimension, self.largest)
+
+
+def gradient_sum(
+    problem: Problem, longest: float = math.inf, n_records: float = math.inf
+) -> MachineSum:
+    """Return the facts of Σ ℓ'(y_i, a_i·θ) ⊗ a_i on a ball of θ, each part at most `longest`.
+
+    There are at most `n_records` parts, and no more than the problem has.
+    """
+    loss, R, n = problem.loss, problem.row_norm, min(problem.covered_rows, n_records)
+    longest, n_features = min(longest, loss.lipschitz * R), problem.n_features or 1
+    between = problem.neighboring.n_changed * longest
+    size = n_features * loss.n_scores
+    whole, of_score = record_error(loss, R, n_features, TERMS_SUMMED)
+    if not is_covered(loss):
+        return _with_errors(between, n, longest, 0.0, size)
+    radius = _radius(problem, size, n * of_score)
+    return _with_errors(between, n, longest, whole + of_score * radius, size, radius)
+
+
+def is_covered(loss: Loss) -> bool:
+    """Whether the theorem covers a loss: an error of a score may move another's gradient by 2L."""
+    return math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)
+
+
+def record_error(loss: Loss, row_norm: float, n_features: int, terms: int) -> tuple[float, float]:
+    """Return a bound a + b·|θ| of the error in a sum of gradients, for each record of the sum.
+
+    `terms` is the number of additions that a number passes through before blocks are added.
+    """
+    of_sum = loss.lipschitz * (_gamma(terms + _PRODUCTS) + _of_factor(n_features))
+    of_derivative = loss.lipschitz * (_DERIVATIVE + loss.n_scores) * _UNIT
+    of_target = loss.smoothness * _OF_TARGET * math.sqrt(loss.n_scores) * _UNIT
+    of_score = loss.smoothness * row_norm * (_gamma(n_features + 4) + _of_factor(n_features))
+    return row_norm * (of_sum + of_derivative + of_target), row_norm * of_score
+
+
+def gram_sum(problem: Problem) -> MachineSum:
+    """Return the facts of AᵀA, as the vector of its diagonal and √2 times its upper triangle."""
+    square, n_features = problem.row_norm**2, problem.n_features or 1
+    between = math.sqrt(problem.neighboring.n_changed) * square
+    each = square * (_summed() + 2.0 * _of_factor(n_features))
+    size = n_features * (n_features + 1) // 2
+    return _with_errors(between, problem.covered_rows, square, each, size)
+
+
+def moment_sum(problem: Problem, sensitivity: float) -> MachineSum:
+    """Return the facts of Σ v for v = (√s·aaᵀ/R², √(1 − s)·y·a/R), by the `sensitivity` of Σ v."""
+    # Both parts are at most 1 long, so the sum of their errors bounds that of v.
+    n_features = problem.n_features or 1
+    each = 2.0 * _summed() + 3.0 * _of_factor(n_features)
+    size = n_features * (n_features + 1) // 2 + n_features
+    return _with_errors(sensitivity, problem.covered_rows, 1.0, each, size)
+
+
+def _with_errors(
+    between: float, n: float, longest: float, each: float, size: int, radius: float = math.inf
+) -> MachineSum:
+    """Return the facts of n contributions up to `longest`, each computed up to an error."""
+    largest = up(2.0 * n * longest, SERIES)  # twice, for errors and for weights and shares
+    blocks = n * SumGrid.of(largest).fine_step * math.sqrt(size)  # at most n blocks
+    return MachineSum(
+        between=up(between, SERIES),
+        errors=up(2.0 * n * each + blocks, SERIES),
+        largest=largest,
+        dimension=size,
+        radius=radius,
+    )
+
+
+def _radius(problem: Problem, size: int, error: float) -> float:
+    """Return the radius Θ of coefficients; `error` is that of the sum for a unit of it."""
+    scores = _LEAST_SCORES + _NOISY_SCORES * math.sqrt(size)
+    least = scores * max(1.0, problem.loss.noise_scale) / problem.row_norm
+    return max(least, _SCORE_SHARE * problem.lipschitz_difference / (2.0 * error))
+
+
+def center_sum(problem: Problem, n_columns: int, sensitivity: float) -> MachineSum:
+    """Return the facts of Σ (s·ã, s/2) for rows ã of norm 1 at most and shares s."""
+    each = 2.0 * (_summed() + _of_factor(n_columns))  # twice: (ã, 1/2) is √1.25 long
+    return _with_errors(sensitivity, problem.covered_rows, 2.0, each, n_columns + 1)
+
+
+def _summed() -> float:
+    """Return the relative error of a sum of products in any order, and of what follows."""
+    return _gamma(TERMS_SUMMED + _PRODUCTS)
+
+
+def _of_factor(n_features: int) -> float:
+    """Return the relative error of a clip factor."""
+    return _gamma(n_features + _FACTOR)
+
+
+def _gamma(n_operations: int) -> float:
+    """Return the relative error of so many roundings: Higham 2002, Lemma 3.1."""
+    return n_operations * _UNIT / (1.0 - n_operations * _UNIT)
