@@ -5,10 +5,11 @@ from __future__ import annotations
 from skdp.budget.recorded_event import recorded_event
 from skdp.ledger.release import Release
 
-__all__ = ["NOT_STATED", "arithmetic_of"]
+__all__ = ["NOT_STATED", "arithmetic_of", "is_exact"]
 
 NOT_STATED = "not stated"
 GRID = "noise drawn exactly on a grid, which is safe in floating point"
+EXACT_SUMS = "sums with bounds of their rounding errors, and noise drawn exactly on a grid"
 CONTINUOUS = (
     "continuous noise computed in floating point: the proof is about real numbers, and there is "
     "none for floating-point numbers"
@@ -17,6 +18,8 @@ SAMPLER = (
     "a sampler that computes in floating point: the proof is about real numbers, and there is none "
     "for floating-point numbers"
 )
+
+_EXACT = ", with bounds of rounding errors and exact noise"  # `EXACT` of the solvers
 
 # An event describes the release, not its computation: a mechanism on a grid and noisy gradient
 # steps are both Gaussian DP. So the theorem decides. These are the theorems that skdp writes. They
@@ -48,12 +51,19 @@ _OF_CONTINUOUS_NOISE = (
 
 
 def arithmetic_of(release: Release) -> str:
-    """Return `GRID`, `CONTINUOUS`, `SAMPLER`, or `NOT_STATED` if the ledger does not say."""
+    """Return the kind of a release, or `NOT_STATED` if the ledger does not say."""
     if _is_approximate(release) or _names(_OF_SAMPLERS, release.theorem):
         return SAMPLER
+    if release.theorem.endswith(_EXACT):
+        return EXACT_SUMS
     if _names(_OF_CONTINUOUS_NOISE, release.theorem):
         return CONTINUOUS
     return GRID if release.theorem in _ON_A_GRID else NOT_STATED
+
+
+def is_exact(release: Release) -> bool:
+    """Return whether the theorem of a release holds for machine numbers."""
+    return arithmetic_of(release) in (GRID, EXACT_SUMS)
 
 
 def _is_approximate(release: Release) -> bool:

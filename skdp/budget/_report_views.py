@@ -137,6 +137,8 @@ def _of_ceiling(ceiling: dict[str, Any]) -> Iterator[str]:
             f"Strict: the trade-off function of all releases together is nowhere below that of "
             f"N({_number(mu)}, 1) against N(0, 1). Releases that no Gaussian covers are rejected."
         )
+    if ceiling["exact"]:
+        yield "Exact: releases without a theorem about machine numbers are rejected."
 
 
 def _of_meter(meter: dict[str, Any]) -> str:

@@ -74,6 +74,10 @@ class PrivacyBudget(BudgetHandle):
         for one that does not answer.
     at_least : str or None
         *Public.* An earlier `head` that the ledger must extend.
+    exact : bool
+        *Public.* Whether to admit only releases whose theorem holds for the numbers that a computer
+        adds. ``solver="auto"`` then chooses among those. See *Machine numbers* in the
+        documentation.
 
     Raises
     ------
@@ -116,8 +120,9 @@ class PrivacyBudget(BudgetHandle):
         strict: bool = False,
         timeout: float = TIMEOUT,
         at_least: str | None = None,
+        exact: bool = False,
     ) -> None:
-        rule = rule_of(composition, epsilon, delta, slack=slack, tv=tv, strict=strict)
+        rule = rule_of(composition, epsilon, delta, slack=slack, tv=tv, strict=strict, exact=exact)
         if not strict:  # its guarantee is one of Gaussian DP, at every δ
             _warn_of_delta(rule.delta)
         self._neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))

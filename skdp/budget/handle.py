@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 from skdp.accounting import gdp_mu
+from skdp.budget._arithmetic import arithmetic_of, is_exact
 from skdp.budget._messages import MOST_ROWS, shortfall
 from skdp.budget.cost import priced_release
 from skdp.budget.dry_run import DryRun
@@ -108,6 +109,11 @@ class BudgetHandle(LedgerReader):
             Nothing is reserved for it: each release must also fit into the budget.
         """
 
+    @property
+    def exact(self) -> bool:
+        """Whether only releases with a theorem about machine numbers are admitted."""
+        return self._filter.exact
+
     def at(self, *, name: str | None = None, partition: str | int | None = None) -> Self:
         """Return a handle on the same ledger that names its releases or reads one partition.
 
@@ -203,6 +209,12 @@ class BudgetHandle(LedgerReader):
         self._check_relation(guarantee, name)
         part = self._partition if partition is None else check_partition(partition)
         release = self._priced(guarantee, delta, name, part, epsilon=epsilon, tag=tag)
+        if self.exact and not is_exact(release):
+            raise BudgetExceededError(
+                f"{name} is not admitted, because this budget is exact: no theorem about machine "
+                f"numbers covers it ({arithmetic_of(release)}). Use solver='auto' or 'noisy_gd' "
+                "with a smooth loss, and no kernel features."
+            )
         refused, commit = None, _Commit(before_commit)
         try:
             self._ledger.append(release, self._check, commit)

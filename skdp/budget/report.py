@@ -204,6 +204,7 @@ def _ceiling(rule: Filter, totals: Totals, owner: str, outer: Filter | None) -> 
         "slack": rule.slack,
         "tv": rule.tv,
         "strict": rule.strict,
+        "exact": rule.exact,
         "share": owner or None,
         "of": of,
         "risk": _risk(rule.promise_after(totals), Amount(rule.epsilon, rule.delta)),

@@ -55,6 +55,14 @@ class FeatureMap(ABC):
         """Whether all features are numbers of single precision and can be kept as such."""
         return False
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether features of a row are the same in floating point wherever the row stands.
+
+        Products of matrices are not: the order of their sums depends on the rows around.
+        """
+        return False
+
     def prepare(self, X: np.ndarray) -> MatrixLike:
         """Return the rows of a coded table in the form that a design keeps and `expand` takes."""
         return X

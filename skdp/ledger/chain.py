@@ -11,7 +11,8 @@ from skdp.ledger.release import Release, release_from
 
 __all__ = ["Entry", "Head", "first_head", "head_of", "next_hash"]
 
-_UNSPOKEN = (("unit", "record"), ("strict", False))  # older ledgers do not have these terms
+# Older ledgers do not have these terms.
+_UNSPOKEN = (("unit", "record"), ("strict", False), ("exact", False))
 _KIND = '{"entry": '  # how the content of an entry that is not a release begins
 
 

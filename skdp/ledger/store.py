@@ -34,6 +34,7 @@ _DEFAULTS: dict[str, object] = {
     "tv": 0.0,
     "unit": "record",
     "strict": False,
+    "exact": False,
     "orders": "[]",
 }
 

@@ -47,7 +47,7 @@ FROM_SECOND = (
         for name in ("measures", "place", "home", "closed")
     ),
 )
-_OF, _STRICT, _RECORD = " of a ", "strict ", "record"
+_OF, _EXACT, _STRICT, _RECORD = " of a ", "exact ", "strict ", "record"
 _TERM_NAMES = ("epsilon", "delta", "composition", "neighboring", "slack", "tv", "orders")
 _OTHERS = ("identity", "measures", "place", "home", "closed")
 _LOOK = f"""
@@ -388,22 +388,24 @@ def _replaced(query: str, names: tuple[tuple[str, str], ...]) -> str:
 
 
 def _as_stored(terms: dict[str, object]) -> dict[str, object]:
-    """Return the terms, with unit and strict as parts of the relation and the composition.
+    """Return the terms, with unit, exact and strict as parts of the relation and the composition.
 
     So a version without these terms rejects the ledger.
     """
     unit, relation = terms["unit"], terms["neighboring"]
-    composition = f"{_STRICT * bool(terms['strict'])}{terms['composition']}"
+    flags = f"{_EXACT * bool(terms['exact'])}{_STRICT * bool(terms['strict'])}"
+    composition = f"{flags}{terms['composition']}"
     relation = relation if unit == _RECORD else f"{relation}{_OF}{unit}"
     return terms | {"neighboring": relation, "composition": composition}
 
 
 def _as_read(stored: dict[str, Any]) -> dict[str, Any]:
     relation, _, unit = stored["neighboring"].partition(_OF)
-    composition = stored["composition"].removeprefix(_STRICT)
-    strict = composition != stored["composition"]
+    inexact = stored["composition"].removeprefix(_EXACT)
+    composition = inexact.removeprefix(_STRICT)
+    flags = {"exact": inexact != stored["composition"], "strict": composition != inexact}
     covered = {"neighboring": relation, "unit": unit or _RECORD}
-    return stored | covered | {"composition": composition, "strict": strict}
+    return stored | covered | {"composition": composition} | flags
 
 
 def _checksum(values: list[object]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
@@ -47,6 +48,7 @@ from skdp.linear_model._records import (
     most_rows,
     records_of,
     row_weights,
+    rows_are_exact,
     rows_of,
     scores_of,
     weighted,
@@ -66,7 +68,7 @@ from skdp.linear_model._stages.staged import StagedPlan, rest_of
 from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import SAMPLERS, Progress
-from skdp.solvers import SOLVERS, Problem, Solution, Solver
+from skdp.solvers import SOLVERS, AutoSolver, Problem, Solution, Solver
 from skdp.solvers._minimum import MinimumPlan
 from skdp.solvers.base import ResumableSolver
 from skdp.support.types import MatrixLike, VectorLike
@@ -350,6 +352,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             solver = solver_with_errors(self)
         if not isinstance(solver, Solver):
             solver = SOLVERS[check_choice("solver", solver, SOLVERS)]()
+        if isinstance(solver, AutoSolver) and self.budget is not None and self.budget.exact:
+            solver = replace(solver, exact=True)
         return solver if is_auto(self.sampler) else solver.with_sampler(self.sampler)
 
     def _problem(self, records: LinearRecords[TaskT], parameters: ReleaseParameters) -> Problem:
@@ -363,6 +367,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             n_features=records.facts.n_columns + bool(self.fit_intercept),
             rows_each=1 if records.persons is None else self.max_rows,
             has_features=records.facts.feature_map is not None,
+            rows_are_exact=rows_are_exact(records.facts.feature_map),
         )
         is_gaussian = parameters.is_private and parameters.delta > 0.0
         if problem.n_samples is None or not is_gaussian:

@@ -57,6 +57,7 @@ __all__ = [
     "records_of",
     "row_sums",
     "row_weights",
+    "rows_are_exact",
     "rows_of",
     "scores_of",
     "weighted",
@@ -309,6 +310,13 @@ def _clipped(
         return ClippedDesign.clip(records.X, data_norm, intercept_scaling, targets)
     read = expanded.for_fits()
     return design_kind(read).clip(records.X, read, data_norm, intercept_scaling, targets)
+
+
+def rows_are_exact(feature_map: AnyMap) -> bool:
+    """Return whether rows of features are the same numbers wherever they stand in the data."""
+    if isinstance(feature_map, AutoMap | RowWiseMap):
+        return False
+    return feature_map is None or feature_map.for_fits().is_exact
 
 
 def _expanded(feature_map: AnyMap) -> FeatureMap | None:

@@ -131,7 +131,7 @@ class AdaSSP(Solver[AdaSSPPlan]):
         return AdaSSPPlan(
             problem=problem,
             event=GDPEvent(mu),
-            theorem="Gaussian mechanism on the moments, AdaSSP",
+            theorem=problem.theorem("Gaussian mechanism on the moments, AdaSSP"),
             sums=sums,
             noise=sums.noise(mu),
         )

@@ -73,7 +73,7 @@ class _Chosen:
         return replace(solution, means=self.means.release(design, solution.theta, rng))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AutoSolver(Solver[AutoPlan]):
     """Regularized exponential mechanism for few rows, noisy gradient descent for others.
 
@@ -93,12 +93,19 @@ class AutoSolver(Solver[AutoPlan]):
     the solution: of labels, of clipped scores, and of their products. Probabilities follow from
     them.
 
+    Parameters
+    ----------
+    exact : bool
+        *Public.* Whether only `NoisyGD` is used, whose rounding errors are bounded, and no means.
+
     Notes
     -----
     **Guarantee.** Both solvers' releases are μ-Gaussian DP with the same μ, which includes the
     means. The choice depends on public facts and, if n is private, on an estimate of n that costs
     1 % of μ²; estimate, solution and means compose adaptively.
     """
+
+    exact: bool = False
 
     is_gaussian = True
     takes_blocks = True
@@ -117,6 +124,8 @@ class AutoSolver(Solver[AutoPlan]):
                 "a noisy count, then the solver that it chooses: Theorem A' or noisy steps; for "
                 f"two classes of few rows then {MeansRelease.name} by the Gaussian mechanism"
             )
+            if self.exact:
+                theorem = f"a noisy count, then {NoisyGD().theorem(problem)}"
         else:
             chosen = self._chosen(problem.adapted(problem.n_samples, mu), count, mu)
             event, theorem = chosen.event, chosen.theorem
@@ -136,7 +145,7 @@ class AutoSolver(Solver[AutoPlan]):
         return replace(solution, loss=fit.plan.problem.loss, solver=_NAMES[type(fit.solver)])
 
     def _chosen(self, problem: Problem, count: RowCount, mu: float) -> _Chosen:
-        means = MeansRelease.plan(problem, count, mu)
+        means = None if self.exact else MeansRelease.plan(problem, count, mu)
         return _Chosen(self.choice(problem, mu if means is None else means.rest(mu)), means)
 
     def choice(self, problem: Problem, mu: float) -> PlannedSolver:
@@ -155,7 +164,7 @@ class AutoSolver(Solver[AutoPlan]):
             `RegularizedExponential` or `NoisyGD` with default parameters.
         """
         d, persons = problem.n_features or 0, problem.rows_each != 1
-        if d > _WIDE or persons or Minorant.of(problem.loss).gap:
+        if self.exact or d > _WIDE or persons or Minorant.of(problem.loss).gap:
             return _planned(NoisyGD(), problem, mu)
         sampling = RegularizedExponential()
         plan = sampling.plan_at(problem, mu)

@@ -15,7 +15,7 @@ from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
 from skdp.solvers._flow import Flow
-from skdp.solvers._machine_sums import gradient_sum
+from skdp.solvers._machine_sums import gradient_sum, is_covered
 from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers.base import (
     SCALE_MARGIN,
@@ -218,11 +218,30 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         return NoisyGDPlan(
             problem=problem,
             event=composed((*count.events, *(gram.events if gram else ()), GDPEvent(steps))),
-            theorem=_LAST_ITERATE if self._is_contractive(problem) else _THEOREM,
+            theorem=self.theorem(problem),
             count=count,
             gram=gram,
             mu=steps,
         )
+
+    def theorem(self, problem: Problem) -> str:
+        """Return the name of the theorem, and whether it holds for machine numbers.
+
+        Rounding errors have no bound for the last iterate and for persons' clipped gradients.
+
+        Parameters
+        ----------
+        problem : Problem
+            *Public.*
+
+        Returns
+        -------
+        str
+        """
+        if self._is_contractive(problem):
+            return _LAST_ITERATE
+        in_one_row = problem.rows_each == 1 or not self._clips(problem)
+        return problem.theorem(_THEOREM, is_covered(problem.loss) and in_one_row)
 
     def _clips(self, problem: Problem) -> bool:
         """Whether gradients may be clipped."""

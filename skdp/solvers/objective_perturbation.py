@@ -142,7 +142,7 @@ class ObjectivePerturbation(Solver[ObjectivePerturbationPlan]):
         return ObjectivePerturbationPlan(
             problem=problem,
             event=event,
-            theorem="objective perturbation, solved to a public tolerance",
+            theorem=problem.theorem("objective perturbation, solved to a public tolerance"),
             noise=noise,
             ridge=ridge,
             tolerance=tolerance,

@@ -80,7 +80,7 @@ class OutputPerturbation(Solver[OutputPerturbationPlan]):
         return OutputPerturbationPlan(
             problem=problem,
             event=GDPEvent(mu),
-            theorem="output perturbation of a certified minimizer",
+            theorem=problem.theorem("output perturbation of a certified minimizer"),
             ridge=ridge,
             tolerance=tolerance,
             moved=moved,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
+from itertools import count
 from numbers import Integral
 from typing import Any, cast
 
@@ -22,6 +24,10 @@ __all__ = [
 ]
 
 _KEY_BYTES = 32
+_BITS, _MARGIN = 53, 2.0**-40  # of a uniform number, and of a quotient of logarithms
+_NEVER = 1e-300  # instead of 0, which has no logarithm
+_LONGEST = 2**60  # of a gap; beyond any number of rows
+_DIGITS, _LOST = 30, 5  # of decimal numbers for each round, and those lost to rounding
 _TAIL = 700.0  # e^−700 is the least positive float
 
 
@@ -117,13 +123,48 @@ def likely_size(n: float, rate: float) -> float:
 def poisson_sample(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:
     """Return the sorted numbers of rows, out of `n`, each with probability `rate`, independently.
 
-    The gaps between them are geometric, so the cost is that of the sample alone.
+    The gaps between them are geometric, so the cost is that of the sample alone. Every row has
+    exactly the probability `rate`, a binary fraction.
     """
+    if rate >= 1.0:
+        return np.arange(n)
     rows = np.empty(0, dtype=np.int64)
     last = -1
     while last < n:
         expected = (n - last) * rate
-        gaps = rng.geometric(rate, size=math.ceil(expected + 4.0 * math.sqrt(expected) + 8.0))
+        gaps = _gaps(rate, math.ceil(expected + 4.0 * math.sqrt(expected) + 8.0), rng)
         new = last + np.cumsum(np.minimum(gaps, n + 1))
         rows, last = np.concatenate([rows, new]), int(new[-1])
     return rows[: np.searchsorted(rows, n)]
+
+
+def _gaps(rate: float, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return ⌊log U/log(1 − rate)⌋ + 1 for uniform U, of which 53 bits are drawn, or more.
+
+    Logarithms in floating point and the quotient are exact to a few units of 2⁻⁵³. If both ends of
+    what U may be have one gap, with a margin of thousands of units, that is the gap.
+    """
+    first, base = rng.integers(2**_BITS, size=size), math.log1p(-rate)
+    high = np.log((first + 1.0) * 2.0**-_BITS) / base * (1.0 - _MARGIN)
+    low = np.log(np.maximum(first, _NEVER) * 2.0**-_BITS) / base * (1.0 + _MARGIN)
+    least, most = (np.minimum(np.floor(end), _LONGEST).astype(np.int64) for end in (high, low))
+    for i in np.flatnonzero(least != most):
+        least[i] = _exact_gap(rate, int(first[i]), rng)
+    return least + 1
+
+
+def _exact_gap(rate: float, first: int, rng: np.random.Generator) -> int:
+    """Return ⌊log U/log(1 − rate)⌋ for U with these first bits, by decimal numbers."""
+    for rounds in count(2):
+        first, parts = first << _BITS | int(rng.integers(2**_BITS)), 2 ** (_BITS * rounds)
+        with localcontext(prec=_DIGITS * rounds):
+            base = (1 - Decimal(rate)).ln()
+            error = Decimal(10) ** (_LOST - _DIGITS * rounds) / Decimal(rate)
+            ends = (Decimal(first + 1) / parts, Decimal(max(first, _NEVER)) / parts)
+            least, most = (
+                int(end.ln() / base * (1 + sign * error))
+                for end, sign in zip(ends, (-1, 1), strict=True)
+            )
+        if least == most:
+            return min(least, _LONGEST)
+    raise AssertionError("unreachable")

@@ -37,6 +37,7 @@ def rule_of(
     tv: float = 0.0,
     orders: Iterable[float] = (),
     strict: bool = False,
+    exact: bool = False,
 ) -> Filter:
     """Check the terms of a budget and return its filter."""
     kind = FILTERS[check_choice("composition", composition, FILTERS)]
@@ -44,6 +45,7 @@ def rule_of(
     if slack is None:
         slack = 0.0 if strict else kind.default_slack(delta)
     reserves = {"slack": float(slack), "tv": float(tv)}
-    if not isinstance(strict, bool):
-        raise ValueError(f"strict must be True or False, got {strict!r}.")
-    return kind(epsilon, delta, **reserves, orders=tuple(orders), strict=strict)
+    for name, flag in (("strict", strict), ("exact", exact)):
+        if not isinstance(flag, bool):
+            raise ValueError(f"{name} must be True or False, got {flag!r}.")
+    return kind(epsilon, delta, **reserves, orders=tuple(orders), strict=strict, exact=exact)

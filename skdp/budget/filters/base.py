@@ -88,6 +88,8 @@ class Filter(ABC):
         *Public.* The Rényi orders of ``"rdp"``. The empty tuple selects its default.
     strict : bool
         *Public.* Whether the first release must stay inside of the box as well.
+    exact : bool
+        *Public.* Whether each release needs a theorem about machine numbers.
     """
 
     epsilon: float
@@ -97,6 +99,7 @@ class Filter(ABC):
     tv: float = 0.0
     orders: tuple[float, ...] = ()
     strict: bool = False
+    exact: bool = False
 
     composition: ClassVar[Composition]
     units: ClassVar[tuple[str, ...]]
@@ -146,14 +149,14 @@ class Filter(ABC):
     @property
     def terms(self) -> dict[str, Any]:
         """The arguments of `rule_of`."""
-        names = ("epsilon", "delta", "composition", "slack", "tv", "strict")
+        names = ("epsilon", "delta", "composition", "slack", "tv", "strict", "exact")
         return {name: getattr(self, name) for name in names}
 
     @property
     def shown_terms(self) -> dict[str, Any]:
         """The terms without defaults."""
         slack = 0.0 if self.strict else self.default_slack(self.delta)
-        defaults = {"slack": slack, "tv": 0.0, "strict": False}
+        defaults = {"slack": slack, "tv": 0.0, "strict": False, "exact": False}
         return {k: v for k, v in self.terms.items() if k not in defaults or v != defaults[k]}
 
     def stored_terms(self, neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
