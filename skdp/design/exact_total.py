@@ -48,7 +48,8 @@ class SumGrid:
         the last digit of the number and not larger than the number. Nothing raises: ``nan`` counts
         as 0, and numbers beyond the grid, which no plan allows for, as its end.
         """
-        scaled = np.clip(np.nan_to_num(np.ldexp(block, -self.exponent)), -_END, _END)
+        end = math.ldexp(_END, self.exponent)
+        scaled = np.ldexp(np.clip(np.nan_to_num(block), -end, end), -self.exponent)
         coarse = np.rint(scaled)
         rest = np.rint(np.ldexp(scaled - coarse, _FINE_BITS + 1))
         return np.stack([coarse, rest]).astype(np.int64)

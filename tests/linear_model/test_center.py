@@ -21,6 +21,7 @@ from skdp import (
 )
 from skdp.accounting import gdp_mu
 from skdp.data.records import Records
+from skdp.design.exact_total import SumGrid
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures
 from skdp.linear_model._records import LinearFacts, row_sums
@@ -43,6 +44,9 @@ def flags(n=400, d=20, seed=0):
     return X, ((X[:, 0] > 0) ^ (rng.random(n) < 0.1)).astype(int)
 
 
+GRID = SumGrid.of(1e6)
+
+
 def targets(Model, y):
     return y if is_classifier(Model()) else 2.0 * y - 1.0
 
@@ -62,7 +66,7 @@ def sums_of(rows, weights=None, groups=None):
     """The sums that are released of the rows of some records, without noise, for norm 1."""
     model = DPLogisticRegression(data_norm=NORM, max_weight=None if weights is None else 3.0)
     records = records_of(model, rows, weights, groups)
-    return row_sums(NORM, NORM / 2.0, records)["sums"] / NORM
+    return GRID.floats(row_sums(NORM, NORM / 2.0, GRID, records)["sums"]) / NORM
 
 
 def records_of(model, rows, weights=None, groups=None):
@@ -93,7 +97,7 @@ def test_no_record_moves_the_sums_by_more_than_the_noise_allows():
     for neighboring, apart in (("add_remove_one", added), ("replace_one", replaced)):
         first = release(neighboring)
         assert apart / first.scale <= first.mu
-        assert apart / first.scale == pytest.approx(first.mu, rel=1e-9)
+        assert apart / first.scale == pytest.approx(first.mu, rel=1e-3)
 
 
 def test_sums_are_sums_over_records():
