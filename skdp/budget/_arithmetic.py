@@ -9,7 +9,7 @@ __all__ = ["NOT_STATED", "arithmetic_of", "is_exact"]
 
 NOT_STATED = "not stated"
 GRID = "noise drawn exactly on a grid, which is safe in floating point"
-EXACT_SUMS = "sums with bounds of their rounding errors, and noise drawn exactly on a grid"
+EXACT_SUMS = "sums with bounds of their rounding errors, and exact noise"
 CONTINUOUS = (
     "continuous noise computed in floating point: the proof is about real numbers, and there is "
     "none for floating-point numbers"

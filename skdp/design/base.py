@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add, methodcaller
 from typing import Any, TypeVar
 
@@ -406,9 +406,13 @@ class MemoryDesign(Design):
     ) -> np.ndarray:
         if rows is not None:
             return self.take(rows).exact_total(function, grid)
+        return reduce(add, (grid.integers(function(block)) for block in self._summed))
+
+    @cached_property
+    def _summed(self) -> list[MemoryDesign]:
+        """Views of the blocks that are summed, kept because descents read them in each step."""
         starts = range(0, max(1, self.n_samples), ROWS_SUMMED)
-        blocks = (self.view(slice(start, start + ROWS_SUMMED)) for start in starts)
-        return reduce(add, (grid.integers(function(block)) for block in blocks))
+        return [self.view(slice(start, start + ROWS_SUMMED)) for start in starts]
 
     def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
         """Return the same rows with their scores, and `slope_sum`.

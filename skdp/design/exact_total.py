@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["ROWS_SUMMED", "TERMS_SUMMED", "SumGrid"]
+__all__ = ["ROWS_SUMMED", "SumGrid"]
 
 ROWS_SUMMED = 1 << 14
-"""Rows whose numbers are added in floating point, in any order."""
+"""Rows whose numbers are added in floating point, in any order.
 
-_PLACES = 1 << 13  # of a table, whose rows are added after those of the design: 4098 at most
-TERMS_SUMMED = ROWS_SUMMED + _PLACES
-"""Most floating-point additions through which a number of a row passes."""
+A number passes through fewer additions that are not exact, also in a design that sums over cells of
+a table before and after it multiplies them: each adds numbers of at least one other row to it.
+"""
 
 _BITS = 61  # of the coarse steps: the sum of all blocks is within 2^61 of them
 _FINE_BITS = 31  # of the rest, in fine steps: up to 2^31 blocks add to less than 2^62 of them

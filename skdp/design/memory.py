@@ -384,7 +384,7 @@ class ClippedDesign(MemoryDesign):
     def view(self, rows: slice) -> ClippedDesign:
         targets = None if self.targets is None else self.targets[rows]
         X = _slice(self.X, rows) if sparse.issparse(self.X) else self.X[rows]
-        return replace(self, X=X, factors=self.factors[rows], targets=targets)
+        return ClippedDesign(X, self.factors[rows], self.intercept_scaling, targets)
 
     def in_memory(self) -> ClippedDesign:
         return self

@@ -66,6 +66,10 @@ class MixtureMap(FeatureMap):
         return self.other.is_sparse
 
     @property
+    def is_exact(self) -> bool:
+        return self.additive.is_exact and self.other.is_exact
+
+    @property
     def cost(self) -> int:
         return 48 if self.is_single else 8
 

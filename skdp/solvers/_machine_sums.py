@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from skdp.design.exact_total import TERMS_SUMMED, SumGrid
+from skdp.design.exact_total import ROWS_SUMMED, SumGrid
 from skdp.losses import Loss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.solvers.base import Problem
@@ -88,7 +88,7 @@ def gradient_sum(
     longest, n_features = min(longest, loss.lipschitz * R), problem.n_features or 1
     between = problem.neighboring.n_changed * longest
     size = n_features * loss.n_scores
-    whole, of_score = record_error(loss, R, n_features, TERMS_SUMMED)
+    whole, of_score = record_error(loss, R, n_features, ROWS_SUMMED)
     if not is_covered(loss):
         return _with_errors(between, n, longest, 0.0, size)
     radius = _radius(problem, size, n * of_score)
@@ -160,12 +160,12 @@ def center_sum(problem: Problem, n_columns: int, sensitivity: float) -> MachineS
 
 def _summed() -> float:
     """Return the relative error of a sum of products in any order, and of what follows."""
-    return _gamma(TERMS_SUMMED + _PRODUCTS)
+    return _gamma(ROWS_SUMMED + _PRODUCTS)
 
 
 def _of_factor(n_features: int) -> float:
-    """Return the relative error of a clip factor."""
-    return _gamma(n_features + _FACTOR)
+    """Return the relative error of a clip factor, or of three: mixtures of features have more."""
+    return _gamma(3 * (n_features + _FACTOR))
 
 
 def _gamma(n_operations: int) -> float:

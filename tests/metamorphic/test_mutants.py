@@ -17,6 +17,7 @@ from skdp.design import Design, memory
 from skdp.design.shared import SharedDesign
 from skdp.linear_model._base import PrivateLinearModel
 from skdp.losses import WeightedLoss
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.metrics import _counts
 from skdp.solvers import NoisyGD, Problem, adassp
 from skdp.workloads import Query
@@ -81,10 +82,10 @@ def planned_for_all_rows(model, records, parameters, problem=PrivateLinearModel.
 
 def with_half_the_noise(solver, plan, n, descent=NoisyGD.descent):
     found = descent(solver, plan, n)
-    return replace(found, noise=0.5 * found.noise)
+    return replace(found, release=GridGaussian.of_scale(0.5 * found.noise))
 
 
-def not_clipped(design, derivative, theta, longest=math.inf, records=None):
+def not_clipped(design, derivative, theta, longest=math.inf, records=None, grid=None):
     return Design.slope_sum(design, derivative, theta)
 
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from skdp.design import ClippedDesign
-from skdp.design.exact_total import TERMS_SUMMED, SumGrid
+from skdp.design.exact_total import ROWS_SUMMED, SumGrid
 from skdp.losses import (
     ClippedLogisticLoss,
     HingeLoss,
@@ -49,7 +49,7 @@ def problem_of(loss, n, d, neighboring="add_remove_one", norm=1.0):
 def sums_of(loss, n, d, size=0.0):
     """The facts of neighbors of n rows and n − 1, for coefficients of this norm exactly."""
     sums = gradient_sum(problem_of(loss, n, d))
-    whole, of_score = record_error(loss, 1.0, d, TERMS_SUMMED)
+    whole, of_score = record_error(loss, 1.0, d, ROWS_SUMMED)
     errors = 2.0 * n * (whole + of_score * size)
     return replace(sums, between=0.5 * sums.between, errors=errors)  # one record, and not two
 
