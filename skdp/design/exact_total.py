@@ -18,7 +18,7 @@ a table before and after it multiplies them: each adds numbers of at least one o
 
 _BITS = 61  # of the coarse steps: the sum of all blocks is within 2^61 of them
 _FINE_BITS = 31  # of the rest, in fine steps: up to 2^31 blocks add to less than 2^62 of them
-_END = 2.0**_BITS
+_END, _PARTS = 2.0**_BITS, 2.0 ** (_FINE_BITS + 1)
 _LEAST_EXPONENT = -900
 
 
@@ -39,22 +39,22 @@ class SumGrid:
     @property
     def fine_step(self) -> float:
         """A block's number is rounded to a multiple of this."""
-        return math.ldexp(1.0, self.exponent - _FINE_BITS - 1)
+        return math.ldexp(1.0, self.exponent) / _PARTS
 
     def integers(self, block: np.ndarray) -> np.ndarray:
         """Return the numbers of a block, of shape (2, ...): within half a fine step of it.
 
         Division by a power of two is exact, and so is the rest after rounding: it is a multiple of
-        the last digit of the number and not larger than the number. Nothing raises: ``nan`` counts
-        as 0, and numbers beyond the grid, which no plan allows for, as its end.
+        the last digit of the number and not larger than the number. Nothing raises: ``nan`` and
+        numbers beyond the grid, which no plan allows for, count as its ends.
         """
-        end = math.ldexp(_END, self.exponent)
-        scaled = np.ldexp(np.clip(np.nan_to_num(block), -end, end), -self.exponent)
+        end, found = math.ldexp(_END, self.exponent), np.empty((2, *block.shape), dtype=np.int64)
+        scaled = np.fmin(np.fmax(block, -end), end) * math.ldexp(1.0, -self.exponent)
         coarse = np.rint(scaled)
-        rest = np.rint(np.ldexp(scaled - coarse, _FINE_BITS + 1))
-        return np.stack([coarse, rest]).astype(np.int64)
+        found[0] = coarse
+        found[1] = np.rint((scaled - coarse) * _PARTS)
+        return found
 
     def floats(self, total: np.ndarray) -> np.ndarray:
         """Return sums of integers as floats, rounded three times."""
-        coarse, rest = total.astype(float)
-        return np.asarray(np.ldexp(coarse + np.ldexp(rest, -_FINE_BITS - 1), self.exponent))
+        return np.asarray((total[0] + total[1] / _PARTS) * math.ldexp(1.0, self.exponent))

@@ -39,14 +39,17 @@ def to_steps(values: ArrayLike, step: float) -> np.ndarray:
     are therefore at most D apart on the grid. No value raises, because an error would reveal it:
     ``nan`` counts as 0, and values beyond the grid as its end.
     """
-    finite = np.nan_to_num(np.asarray(values, dtype=float))
-    halves = np.ldexp(np.clip(finite, -_END * step, _END * step), 2 - math.frexp(step)[1])
+    finite = np.asarray(values, dtype=float)
+    if np.isnan(finite).any():
+        finite = np.where(np.isnan(finite), 0.0, finite)
+    inside = np.minimum(np.maximum(finite, -_END * step), _END * step)
+    halves = np.ldexp(inside, 2 - math.frexp(step)[1])
     return (np.floor(halves).astype(np.int64) + 1) >> 1
 
 
 def from_steps(steps: np.ndarray, step: float) -> np.ndarray:
     """Return integers on the grid as floats, clipped to its ends."""
-    return np.clip(steps, -_END, _END) * step
+    return np.minimum(np.maximum(steps, -_END), _END) * step
 
 
 def ratio_below(numerator: int, denominator: int) -> float:

@@ -18,8 +18,6 @@ from skdp.solvers.base import PlanT, Problem, Solution, Solver, rounded
 
 __all__ = ["Descent", "DescentSolver", "longest_step", "require_stable"]
 
-_LEAST_LENGTH = 1e-300  # instead of 0, to divide by; no guarantee rests on it
-
 
 def longest_step(problem: Problem, n: int) -> float:
     """Return a step h with h·M at most 2 and h/C at most 1, M the curvature and the ridge."""
@@ -152,6 +150,5 @@ class Descent:
         return rounded(total / self.n_averaged, self.last_noise)
 
     def _projected(self, theta: np.ndarray) -> np.ndarray:
-        if math.isinf(self.radius):
-            return theta
-        return theta * min(1.0, self.radius / max(float(np.linalg.norm(theta)), _LEAST_LENGTH))
+        length = math.sqrt(float(np.vdot(theta, theta)))
+        return theta if length <= self.radius else theta * (self.radius / length)
