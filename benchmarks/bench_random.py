@@ -8,7 +8,17 @@ import time
 
 import numpy as np
 
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.support.secure_random import SecureGenerator
+
+NOISE = GridGaussian.of_scale(1.0)
+
+
+def noise_or_normal(rng, n):
+    """Return exact noise from secure bits, and NumPy's normal variates from the other generator."""
+    exact = isinstance(rng, SecureGenerator)
+    return NOISE.noise(n, rng) if exact else rng.standard_normal(n)
+
 
 KINDS = {
     "bytes": lambda rng, n: rng.bytes(8 * n),
@@ -16,6 +26,7 @@ KINDS = {
     "integers below 2": lambda rng, n: rng.integers(2, size=n),
     "integers below 3·2^34": lambda rng, n: rng.integers(3 * 2**34, size=n),
     "normal": lambda rng, n: rng.standard_normal(n),
+    "normal on a grid": lambda rng, n: noise_or_normal(rng, n),
     "exponential": lambda rng, n: rng.standard_exponential(n),
     "permutation": lambda rng, n: rng.permutation(n),
 }
