@@ -91,7 +91,8 @@ def gradient_sum(
     whole, of_score = record_error(loss, R, n_features, ROWS_SUMMED)
     if not is_covered(loss):
         return _with_errors(between, n, longest, 0.0, size)
-    radius = _radius(problem, size, n * of_score)
+    for_scores = _SCORE_SHARE * between * n / problem.covered_rows  # less on samples, as the rest
+    radius = _radius(problem, size, for_scores / (2.0 * n * of_score))
     return _with_errors(between, n, longest, whole + of_score * radius, size, radius)
 
 
@@ -145,11 +146,11 @@ def _with_errors(
     )
 
 
-def _radius(problem: Problem, size: int, error: float) -> float:
-    """Return the radius Θ of coefficients; `error` is that of the sum for a unit of it."""
+def _radius(problem: Problem, size: int, wanted: float) -> float:
+    """Return the radius Θ of coefficients: as wanted, but wide enough for scores and noise."""
     scores = _LEAST_SCORES + _NOISY_SCORES * math.sqrt(size)
     least = scores * max(1.0, problem.loss.noise_scale) / problem.row_norm
-    return max(least, _SCORE_SHARE * problem.lipschitz_difference / (2.0 * error))
+    return max(least, wanted)
 
 
 def center_sum(problem: Problem, n_columns: int, sensitivity: float) -> MachineSum:

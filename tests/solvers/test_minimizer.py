@@ -195,8 +195,8 @@ def facts(n, columns=21, neighboring=Neighboring.REPLACE_ONE, C="auto"):
 
 @pytest.mark.parametrize("kind", [ObjectivePerturbation, OutputPerturbation])
 def test_a_plan_spends_on_what_rounding_leaves_open(kind):
-    """Up to a million rows it is nothing; then the tolerance and the noise over it grow with n."""
-    few, many, most = (kind().plan(facts(n), 1.0, 1e-6) for n in (10**3, 10**6, 10**10))
+    """Up to 900 000 rows it is nothing; then the tolerance and the noise over it grow with n."""
+    few, many, most = (kind().plan(facts(n), 1.0, 1e-6) for n in (10**3, 900_000, 10**10))
     assert few.tolerance == many.tolerance < most.tolerance
     for plan in (few, many, most):
         assert plan.tolerance > 2.0 * 1024 * 2.0**-53 * plan.problem.n_samples
