@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, VotingClassifier
@@ -9,7 +10,7 @@ from sklearn.model_selection import cross_validate
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.naive_bayes import DPGaussianNB
-from skdp.support.random import child_generator, noise_generator
+from skdp.support.random import child_generator, noise_generator, poisson_sample
 from skdp.support.secure_random import SecureGenerator
 
 X, y = make_blobs(100, centers=[[-1, 0], [1, 0]], cluster_std=0.3, random_state=0)
@@ -90,3 +91,17 @@ class TestSeeds:
     def test_clones_without_one_have_noise_of_their_own(self):
         model = DPLogisticRegression()
         assert not np.array_equal(clone(model).fit(X, y).coef_, clone(model).fit(X, y).coef_)
+
+
+class TestPoissonSamples:
+    @pytest.mark.parametrize("exactly", [False, True])
+    def test_gaps_are_geometric_however_they_are_decided(self, exactly, monkeypatch):
+        if exactly:
+            monkeypatch.setattr("skdp.support.random._MARGIN", 10.0)
+        n = 4000 if exactly else 100_000
+        sample = poisson_sample(round(n / 0.3), 0.3, noise_generator(None))
+        gaps = np.diff(sample, prepend=-1)
+        counts = np.bincount(np.minimum(gaps, 12), minlength=13)[1:]
+        mass = 0.3 * 0.7 ** np.arange(11.0)
+        expected = np.append(mass, 1.0 - mass.sum()) * len(gaps)
+        assert stats.chisquare(counts, expected).pvalue > 1e-7  # the chance of a false alarm
