@@ -70,6 +70,10 @@ class ReleasePlan(Protocol):
     def theorem(self) -> str:
         """The statement that proves the event."""
 
+    @property
+    def exact(self) -> bool:
+        """Whether it also holds for the numbers that a computer adds (*Machine numbers*)."""
+
 
 @dataclass(frozen=True)
 class NonPrivatePlan:
@@ -77,6 +81,7 @@ class NonPrivatePlan:
 
     event: Event = field(default_factory=NonPrivateEvent)
     theorem: str = "none, epsilon=inf"
+    exact: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -224,6 +229,7 @@ class ReleaseParameters:
             seeded=self.seeded,
             by_part=((self.partition, plan.event),),
             unit=self.unit,
+            exact=plan.exact,
         )
 
     def spend(self, plan: ReleasePlan, before_commit: Callable[[], None]) -> None:

@@ -42,6 +42,7 @@ def together(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> PrivacyGuarant
         "seeded": earlier.seeded or now.seeded,
         "by_part": tuple((part, _composed(own)) for part, own in by_part),
         "unit": now.unit,
+        "exact": earlier.exact and now.exact,
     }
     if len(distinct) == 1:
         return guarantee_of(event, relation, now.theorem, **facts)

@@ -57,6 +57,7 @@ class RankRelease:
     """
 
     name: ClassVar[str] = "histograms"
+    exact: ClassVar[bool] = True
     mu: float  # Gaussian-DP parameter
     noise: GridGaussian  # in each count
 

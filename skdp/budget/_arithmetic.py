@@ -5,25 +5,23 @@ from __future__ import annotations
 from skdp.budget.recorded_event import recorded_event
 from skdp.ledger.release import Release
 
-__all__ = ["NOT_STATED", "arithmetic_of", "is_exact"]
+__all__ = ["NOT_STATED", "arithmetic_of"]
 
 NOT_STATED = "not stated"
 GRID = "noise drawn exactly on a grid, which is safe in floating point"
 EXACT_SUMS = "sums with bounds of their rounding errors, and exact noise"
-CONTINUOUS = (
-    "continuous noise computed in floating point: the proof is about real numbers, and there is "
-    "none for floating-point numbers"
+NO_BOUNDS = (
+    "sums or noise computed in floating point, without bounds of their errors: the proof is about "
+    "real numbers, and there is none for floating-point numbers"
 )
 SAMPLER = (
     "a sampler that computes in floating point: the proof is about real numbers, and there is none "
     "for floating-point numbers"
 )
 
-_EXACT = ", with bounds of rounding errors and exact noise"  # `EXACT` of the solvers
-
 # An event describes the release, not its computation: a mechanism on a grid and noisy gradient
-# steps are both Gaussian DP. So the theorem decides. These are the theorems that skdp writes. They
-# are compared as a whole, because a longer one may add a model with noise of another kind.
+# steps are both Gaussian DP. So the ledger says whether a release is exact. Theorems only choose
+# among the sentences, and none of them makes a release exact.
 _ON_A_GRID = {
     "additive noise, composition",
     "additive noise and exponential mechanism, composition",
@@ -38,7 +36,7 @@ _OF_SAMPLERS = (
     "Theorem A'",
     "Theorem L",
 )
-_OF_CONTINUOUS_NOISE = (
+_OF_OTHERS = (
     "contractive gradient steps",
     "Gaussian mechanism on the moments",
     "last iterate of noisy gradient descent",
@@ -52,18 +50,11 @@ _OF_CONTINUOUS_NOISE = (
 
 def arithmetic_of(release: Release) -> str:
     """Return the kind of a release, or `NOT_STATED` if the ledger does not say."""
+    if release.exact:
+        return GRID if release.theorem in _ON_A_GRID else EXACT_SUMS
     if _is_approximate(release) or _names(_OF_SAMPLERS, release.theorem):
         return SAMPLER
-    if release.theorem.endswith(_EXACT):
-        return EXACT_SUMS
-    if _names(_OF_CONTINUOUS_NOISE, release.theorem):
-        return CONTINUOUS
-    return GRID if release.theorem in _ON_A_GRID else NOT_STATED
-
-
-def is_exact(release: Release) -> bool:
-    """Return whether the theorem of a release holds for machine numbers."""
-    return arithmetic_of(release) in (GRID, EXACT_SUMS)
+    return NO_BOUNDS if _names(_OF_OTHERS, release.theorem) else NOT_STATED
 
 
 def _is_approximate(release: Release) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from skdp.budget._arithmetic import arithmetic_of
 from skdp.budget.filters import FILTERS, Amount, Filter
 from skdp.ledger.fractions import Amounts, decimal, minus
 from skdp.ledger.release import Release
@@ -33,6 +34,8 @@ def shortfall(
     The release is quoted at its own δ, and as the budget counts it. `rows` are the earlier
     releases, none if there are too many.
     """
+    if rule.exact and not wanted.exact:
+        return _not_exact(wanted)
     owner = f"the share {account!r}" if account else "the budget"
     if rule.parts_differ(before, wanted.part):
         return _parts_differ(rule, owner, wanted)
@@ -49,6 +52,14 @@ def shortfall(
         f"epsilon={at_most(left.epsilon):g} at delta={at_most(left.delta):g} left for one more "
         f"release ({_sides(rule, wanted, sums)})."
         f"{_counted_at_more(rule, sums, rows)}{hint}"
+    )
+
+
+def _not_exact(wanted: Release) -> str:
+    return (
+        f"{wanted.label} is not admitted, because this budget is exact: no theorem about machine "
+        f"numbers covers it ({arithmetic_of(wanted)}). Use solver='auto' or 'noisy_gd' with a "
+        "smooth loss, and no kernel features."
     )
 
 

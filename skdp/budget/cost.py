@@ -81,6 +81,7 @@ def priced_release(
         neighboring=str(relation),
         event=event.to_dict(),
         theorem=guarantee.theorem,
+        exact=guarantee.exact,
         version=VERSION,
         **facts | more,
     )

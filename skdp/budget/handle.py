@@ -11,7 +11,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 from skdp.accounting import gdp_mu
-from skdp.budget._arithmetic import arithmetic_of, is_exact
 from skdp.budget._messages import MOST_ROWS, shortfall
 from skdp.budget.cost import priced_release
 from skdp.budget.dry_run import DryRun
@@ -209,12 +208,6 @@ class BudgetHandle(LedgerReader):
         self._check_relation(guarantee, name)
         part = self._partition if partition is None else check_partition(partition)
         release = self._priced(guarantee, delta, name, part, epsilon=epsilon, tag=tag)
-        if self.exact and not is_exact(release):
-            raise BudgetExceededError(
-                f"{name} is not admitted, because this budget is exact: no theorem about machine "
-                f"numbers covers it ({arithmetic_of(release)}). Use solver='auto' or 'noisy_gd' "
-                "with a smooth loss, and no kernel features."
-            )
         refused, commit = None, _Commit(before_commit)
         try:
             self._ledger.append(release, self._check, commit)
@@ -467,7 +460,10 @@ class BudgetHandle(LedgerReader):
         """Spend a planned release at its own (ε, δ), or at `delta`."""
         guarantee, place = planned.event, planned.partition
         if not isinstance(guarantee, PrivacyGuarantee):
-            guarantee = PrivacyGuarantee(guarantee, self.neighboring, "plan", unit=self.unit)
+            # An event has no theorem: only whether there is room for it is asked.
+            guarantee = PrivacyGuarantee(
+                guarantee, self.neighboring, "plan", unit=self.unit, exact=self.exact
+            )
         epsilon, delta = guarantee.asked or (None, delta)
         self.spend(guarantee, delta=delta, name=name, epsilon=epsilon, partition=place)
 

@@ -78,6 +78,7 @@ class ConformalPlan:
     event: Event
     thresholds: Thresholds
     part: Part | None
+    exact: bool = False  # conformity scores depend on where rows stand in the data
 
     @property
     def theorem(self) -> str:

@@ -70,6 +70,9 @@ class Release:
         *Public.* The theorem that proves the event, with its source; "" in older ledgers.
     version : str
         *Public.* Version of skdp that made the release; "" in older ledgers.
+    exact : bool
+        *Public.* Whether the theorem holds for the numbers that a computer adds. False if this is
+        not stated, as in older ledgers.
     role : str
         *Public.* Who made the entry, as a server knows: its ``session_user``. "" in a file.
     """
@@ -92,6 +95,7 @@ class Release:
     renyi: tuple[float, ...] = ()
     theorem: str = ""
     version: str = ""
+    exact: bool = False
     role: str = ""
 
     def __post_init__(self) -> None:
@@ -103,6 +107,8 @@ class Release:
         texts = (*named, self.theorem, self.version, self.role)
         if not all(isinstance(text, str) for text in texts):
             raise ValueError(f"label, tag and part must be strings, got {texts}.")
+        if not isinstance(self.exact, bool):
+            raise ValueError(f"exact must be True or False, got {self.exact!r}.")
 
     def as_row(self) -> dict[str, Any]:
         """Return the release as a plain dictionary.
@@ -118,14 +124,16 @@ class Release:
 _FIRST_FIELDS = {"label", "epsilon", "delta", "gdp_mu", "neighboring", "event"}
 _SEALED = ("process", "tag", "role")  # of one entry; the other fields may be those of many
 _AS_THEY_ARE = ("label", "neighboring", "event", "time", "part", "account", "theorem", "version",
-                *_SEALED)  # fmt: skip
-_LATER = ("theorem", "version")  # rows of older ledgers do not have these
+                "exact", *_SEALED)  # fmt: skip
+_LATER = ("theorem", "version", "exact")  # rows of older ledgers do not have these
 _FIELDS = [field.name for field in fields(Release)]
 
 
 def content_of(release: Release) -> str:
     """Return the content of a release as strict JSON in ASCII; equal for equal releases."""
     data = {k: v for k, v in _data_of(release).items() if k not in ("time", *_SEALED)}
+    if not release.exact:
+        del data["exact"]  # so that equal releases have equal contents, earlier ones too
     return json.dumps(data, allow_nan=False)
 
 

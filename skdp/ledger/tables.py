@@ -388,12 +388,12 @@ def _replaced(query: str, names: tuple[tuple[str, str], ...]) -> str:
 
 
 def _as_stored(terms: dict[str, object]) -> dict[str, object]:
-    """Return the terms, with unit, exact and strict as parts of the relation and the composition.
+    """Return the terms, with unit, strict and exact as parts of the relation and the composition.
 
     So a version without these terms rejects the ledger.
     """
     unit, relation = terms["unit"], terms["neighboring"]
-    flags = f"{_EXACT * bool(terms['exact'])}{_STRICT * bool(terms['strict'])}"
+    flags = f"{_STRICT * bool(terms['strict'])}{_EXACT * bool(terms['exact'])}"
     composition = f"{flags}{terms['composition']}"
     relation = relation if unit == _RECORD else f"{relation}{_OF}{unit}"
     return terms | {"neighboring": relation, "composition": composition}
@@ -401,9 +401,9 @@ def _as_stored(terms: dict[str, object]) -> dict[str, object]:
 
 def _as_read(stored: dict[str, Any]) -> dict[str, Any]:
     relation, _, unit = stored["neighboring"].partition(_OF)
-    inexact = stored["composition"].removeprefix(_EXACT)
-    composition = inexact.removeprefix(_STRICT)
-    flags = {"exact": inexact != stored["composition"], "strict": composition != inexact}
+    without = stored["composition"].removeprefix(_STRICT)  # the server too looks for it in front
+    composition = without.removeprefix(_EXACT)
+    flags = {"strict": without != stored["composition"], "exact": composition != without}
     covered = {"neighboring": relation, "unit": unit or _RECORD}
     return stored | covered | {"composition": composition} | flags
 

@@ -63,7 +63,7 @@ from skdp.linear_model._sample import (
     sampling_rate,
 )
 from skdp.linear_model._stages.auto_features import CountedPlan, plan_counted, with_choice
-from skdp.linear_model._stages.center import CenterRelease, plan_center
+from skdp.linear_model._stages.center import MOST_STRETCH, CenterRelease, plan_center
 from skdp.linear_model._stages.staged import StagedPlan, rest_of
 from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
@@ -213,7 +213,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         center = self._plan_center(parameters, records)
         if center is None:
             return self._plan_rows(parameters, records)
-        return StagedPlan(center, self._plan_rows(rest_of(parameters, center.mu), records))
+        rest = rest_of(parameters, center.mu)
+        return StagedPlan(center, self._plan_rows(rest, records, MOST_STRETCH))
 
     def _plan_center(
         self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
@@ -228,9 +229,9 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         return plan_center(self.center, parameters, records, self._problem(records, parameters))
 
     def _plan_rows(
-        self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
+        self, parameters: ReleaseParameters, records: LinearRecords[TaskT], stretch: float = 0.0
     ) -> LinearPlan:
-        """Return the plan of a private fit to rows, which may have been shifted."""
+        """Return the plan of a private fit to rows, shifted and stretched if `stretch` > 0."""
         solver, start = records.facts.solver, records.facts.start
         if start is not None and not isinstance(solver, ResumableSolver):
             raise IncompatibleSolverError(
@@ -239,6 +240,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
                 f"{[name for name, kind in SOLVERS.items() if issubclass(kind, ResumableSolver)]}."
             )
         problem = self._problem(records, parameters)
+        # the errors of clipped rows, which are then shifted, stretched and clipped again
+        problem = replace(problem, clips=problem.clips + stretch * problem.clips)
         _check_start(start, problem)
         plan = solver.plan(problem, parameters.epsilon, parameters.delta)
         _check_rows(most_rows(records), solver, problem)
@@ -368,6 +371,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             rows_each=1 if records.persons is None else self.max_rows,
             has_features=records.facts.feature_map is not None,
             rows_are_exact=rows_are_exact(records.facts.feature_map),
+            clips=1.0 + (records.facts.feature_map is not None),  # a mixture clips a part
         )
         is_gaussian = parameters.is_private and parameters.delta > 0.0
         if problem.n_samples is None or not is_gaussian:

@@ -55,6 +55,10 @@ class FitPlan:
     event: Event  # the release of `fit`, for the records that the sample is drawn from
     theorem: str
 
+    @property
+    def exact(self) -> bool:
+        return self.fit.exact
+
 
 def check_subsample(subsample: object) -> None:
     """Raise unless it is "auto" or a rate in (0, 1]."""

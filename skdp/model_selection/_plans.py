@@ -137,6 +137,8 @@ class SearchPlan:
         The private choice of a winner. None: the best noisy score wins.
     epsilons : tuple of float or None
         The cost of each candidate if it wins, for "cheapest".
+    exact : bool
+        False: scores are floating-point numbers that depend on where rows stand in the data.
     """
 
     event: Event
@@ -145,6 +147,7 @@ class SearchPlan:
     runs: tuple[Run, ...]
     choice: ExponentialMechanism | PermuteAndFlip | None = None
     epsilons: tuple[float, ...] | None = None
+    exact: bool = False
 
     def tried(self, rng: np.random.Generator) -> list[int]:
         """Return the candidate of each run: each once, or random ones K times."""

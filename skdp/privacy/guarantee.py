@@ -45,6 +45,9 @@ class PrivacyGuarantee:
         add up; empty if unknown.
     unit : {"record", "person"}
         What neighboring data sets differ in: one record, or all records of one person.
+    exact : bool
+        Whether the theorem also holds for the numbers that a computer adds: noise is an exact
+        sample, and rounding errors are bounded. False if this is not stated.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class PrivacyGuarantee:
     seeded: bool = False
     by_part: tuple[tuple[str | None, Event], ...] = ()
     unit: Unit = Unit.RECORD
+    exact: bool = False
 
     def __post_init__(self) -> None:
         set_checked(self, neighboring=Neighboring(self.neighboring), unit=Unit(self.unit))

@@ -17,6 +17,7 @@ __all__ = [
     "gradient_sum",
     "gram_sum",
     "is_covered",
+    "mean_sum",
     "moment_sum",
     "record_error",
 ]
@@ -26,10 +27,12 @@ _UNIT = 2.0**-53
 # twenty operations. The K values of a softmax are also divided by a sum of K.
 _DERIVATIVE = 32
 _OF_TARGET = 4  # units of a residual z + start − y besides those of z, for targets up to 1
-# Units of a clip factor N·(1 − margin)/max(|x|, N) besides the d + 1 of a sum of d squares, of
-# which its root takes half: a root, a product, a quotient.
+# Units of a clip factor besides half of the d of a sum of d squares, whose root is taken: a root,
+# products and a quotient.
 _FACTOR = 8
-_PRODUCTS = 8  # products with a factor, a weight and √2, and the roundings of the final sum
+_PRODUCTS = 16  # at most nine: with factors, weights and √2, and the roundings of the final sum
+_BLOCKS = 2.0**31  # of which a `SumGrid` adds no more, and no computer holds more
+_OF_NORM = 8  # units of a computed norm of θ, and of the products that shorten it
 
 # The radius of the ball of coefficients is so large that only these bound it. No guarantee rests
 # on them: they set the radius, and the error is computed for it.
@@ -84,16 +87,19 @@ def gradient_sum(
 
     There are at most `n_records` parts, and no more than the problem has.
     """
-    loss, R, n = problem.loss, problem.row_norm, min(problem.covered_rows, n_records)
-    longest, n_features = min(longest, loss.lipschitz * R), problem.n_features or 1
+    loss, n = problem.loss, min(problem.covered_rows, n_records)
+    longest, n_features = min(longest, loss.lipschitz * problem.row_norm), problem.n_features or 1
     between = problem.neighboring.n_changed * longest
     size = n_features * loss.n_scores
-    whole, of_score = record_error(loss, R, n_features, ROWS_SUMMED)
     if not is_covered(loss):
         return _with_errors(between, n, longest, 0.0, size)
+    whole, of_score = record_error(
+        loss, problem.row_norm, n_features, ROWS_SUMMED, problem.clips, longest
+    )
     for_scores = _SCORE_SHARE * between * n / problem.covered_rows  # less on samples, as the rest
     radius = _radius(problem, size, for_scores / (2.0 * n * of_score))
-    return _with_errors(between, n, longest, whole + of_score * radius, size, radius)
+    farthest = radius * (1.0 + _gamma(size + _OF_NORM))  # the projection is computed too
+    return _with_errors(between, n, longest, whole + of_score * farthest, size, radius)
 
 
 def is_covered(loss: Loss) -> bool:
@@ -101,23 +107,48 @@ def is_covered(loss: Loss) -> bool:
     return math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)
 
 
-def record_error(loss: Loss, row_norm: float, n_features: int, terms: int) -> tuple[float, float]:
+def record_error(
+    loss: Loss,
+    row_norm: float,
+    n_features: int,
+    terms: int,
+    clips: float = 1.0,
+    longest: float = math.inf,
+) -> tuple[float, float]:
     """Return a bound a + b·|θ| of the error in a sum of gradients, for each record of the sum.
 
-    `terms` is the number of additions that a number passes through before blocks are added.
+    `terms` is the number of additions that a number passes through before blocks are added. `clips`
+    is that of `Problem`. If gradients are clipped to `longest`, errors in proportion to them are
+    less, but not those of derivatives and scores.
     """
-    of_sum = loss.lipschitz * (_gamma(terms + _PRODUCTS) + _of_factor(n_features))
-    of_derivative = loss.lipschitz * (_DERIVATIVE + loss.n_scores) * _UNIT
-    of_target = loss.smoothness * _OF_TARGET * math.sqrt(loss.n_scores) * _UNIT
-    of_score = loss.smoothness * row_norm * (_gamma(n_features + 4) + _of_factor(n_features))
-    return row_norm * (of_sum + of_derivative + of_target), row_norm * of_score
+    most, K = loss.lipschitz * row_norm, loss.n_scores
+    in_proportion = _gamma(terms + _PRODUCTS) + _of_factors(n_features, clips)
+    if longest < most:
+        in_proportion += _of_factors(n_features + K, 1.0)
+    of_derivative = most * (_DERIVATIVE + K) * _UNIT
+    of_target = loss.smoothness * row_norm * _OF_TARGET * math.sqrt(K) * _UNIT
+    whole = min(longest, most) * in_proportion + of_derivative + of_target
+    return whole, loss.smoothness * row_norm**2 * _of_score(n_features, clips)
+
+
+def mean_sum(problem: Problem, sensitivity: float, length: float, most_score: float) -> MachineSum:
+    """Return the facts of Σ s·(y, c, y·c), c = z/`most_score` clipped to [−1, 1], for |θ| `length`.
+
+    y is −1 or 1, and s the share of a record.
+    """
+    # (1, 1, 1) is √3 long, and c and y·c move together. Quotient, clip and product with a share
+    # are among the products.
+    n_features = problem.n_features or 1
+    of_score = problem.row_norm * length * _of_score(n_features, problem.clips) / most_score
+    each = math.sqrt(3.0) * _summed() + math.sqrt(2.0) * of_score
+    return _with_errors(sensitivity, problem.covered_rows, math.sqrt(3.0), each, 3)
 
 
 def gram_sum(problem: Problem) -> MachineSum:
     """Return the facts of AᵀA, as the vector of its diagonal and √2 times its upper triangle."""
     square, n_features = problem.row_norm**2, problem.n_features or 1
     between = math.sqrt(problem.neighboring.n_changed) * square
-    each = square * (_summed() + 2.0 * _of_factor(n_features))
+    each = square * (_summed() + 2.0 * _of_factors(n_features, problem.clips))
     size = n_features * (n_features + 1) // 2
     return _with_errors(between, problem.covered_rows, square, each, size)
 
@@ -126,7 +157,7 @@ def moment_sum(problem: Problem, sensitivity: float) -> MachineSum:
     """Return the facts of Σ v for v = (√s·aaᵀ/R², √(1 − s)·y·a/R), by the `sensitivity` of Σ v."""
     # Both parts are at most 1 long, so the sum of their errors bounds that of v.
     n_features = problem.n_features or 1
-    each = 2.0 * _summed() + 3.0 * _of_factor(n_features)
+    each = 2.0 * _summed() + 3.0 * _of_factors(n_features, problem.clips)
     size = n_features * (n_features + 1) // 2 + n_features
     return _with_errors(sensitivity, problem.covered_rows, 1.0, each, size)
 
@@ -136,7 +167,7 @@ def _with_errors(
 ) -> MachineSum:
     """Return the facts of n contributions up to `longest`, each computed up to an error."""
     largest = up(2.0 * n * longest, SERIES)  # twice, for errors and for weights and shares
-    blocks = n * SumGrid.of(largest).fine_step * math.sqrt(size)  # at most n blocks
+    blocks = _BLOCKS * SumGrid.of(largest).fine_step * math.sqrt(size)  # half a step each, twice
     return MachineSum(
         between=up(between, SERIES),
         errors=up(2.0 * n * each + blocks, SERIES),
@@ -155,7 +186,8 @@ def _radius(problem: Problem, size: int, wanted: float) -> float:
 
 def center_sum(problem: Problem, n_columns: int, sensitivity: float) -> MachineSum:
     """Return the facts of Σ (s·ã, s/2) for rows ã of norm 1 at most and shares s."""
-    each = 2.0 * (_summed() + _of_factor(n_columns))  # twice: (ã, 1/2) is √1.25 long
+    # twice: (ã, 1/2) is √1.25 long
+    each = 2.0 * (_summed() + _of_factors(n_columns, problem.clips))
     return _with_errors(sensitivity, problem.covered_rows, 2.0, each, n_columns + 1)
 
 
@@ -164,11 +196,16 @@ def _summed() -> float:
     return _gamma(ROWS_SUMMED + _PRODUCTS)
 
 
-def _of_factor(n_features: int) -> float:
-    """Return the relative error of a clip factor, or of three: mixtures of features have more."""
-    return _gamma(3 * (n_features + _FACTOR))
+def _of_factors(n_features: int, clips: float) -> float:
+    """Return the relative error of so many clip factors of a row."""
+    return _gamma(clips * (0.5 * n_features + _FACTOR))
 
 
-def _gamma(n_operations: int) -> float:
+def _of_score(n_features: int, clips: float) -> float:
+    """Return the error of a score relative to R·|θ|."""
+    return _gamma(n_features + 4) + _of_factors(n_features, clips)
+
+
+def _gamma(n_operations: float) -> float:
     """Return the relative error of so many roundings: Higham 2002, Lemma 3.1."""
     return n_operations * _UNIT / (1.0 - n_operations * _UNIT)

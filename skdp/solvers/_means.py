@@ -14,8 +14,9 @@ from skdp.losses import Loss, SharedLoss
 from skdp.losses.base import ProbabilityLoss
 from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss
 from skdp.privacy import GDPEvent, Neighboring
+from skdp.solvers._machine_sums import MachineSum, mean_sum
 from skdp.solvers._score_means import ScoreMeans
-from skdp.solvers.base import SCALE_MARGIN, Problem, RowCount, rounded
+from skdp.solvers.base import SCALE_MARGIN, Problem, RowCount
 
 __all__ = ["MeansRelease", "loss_of_one_row"]
 
@@ -24,10 +25,7 @@ _SHARE = 0.02  # of μ²
 _FEWEST, _MOST = 100.0, 3000.0  # n·μ/k for which probabilities gain by the means
 _MOST_SCORE = 3.0  # to which scores are clipped
 
-# Guarantees rest on these.
-_MOST_RECORDS = 1 << 24  # a noisy count exceeds it by fewer than 2²⁴, so sums are below 2⁶¹
-_LEVELS = 1 << 12  # of a score of 1 in units of `_MOST_SCORE`, in which scores are rounded
-_SHARES = 1 << 24  # of a record, in which shares of its rows are rounded down
+# A guarantee rests on it.
 _SENSITIVITY = {Neighboring.ADD_REMOVE_ONE: math.sqrt(3.0), Neighboring.REPLACE_ONE: math.sqrt(8.0)}
 
 
@@ -42,16 +40,14 @@ class MeansRelease:
     that add up to at most 1. So a person adds a point of the convex hull of all v and 0, where no
     norm and no distance is larger: |v − 0|² ≤ 3.
 
-    Scores are rounded to multiples of 2⁻¹² and shares down to multiples of 2⁻²⁴, each row on its
-    own. So all this holds for the rounded rows, and their sums are exact, because they are sums of
-    integers.
+    Scores of the other records are computed with errors that depend on where their rows stand.
+    `mean_sum` bounds them for the released θ, and the noise covers them.
     """
 
     name: ClassVar[str] = "three means of labels and scores"
     mu: float  # Gaussian-DP parameter
     count: RowCount  # of the solver's plan
-    n_records: int  # public, or released by `count`
-    sensitivity: float
+    problem: Problem  # its number of records is public, or released by `count`
 
     @classmethod
     def plan(cls, problem: Problem, count: RowCount, mu: float) -> MeansRelease | None:
@@ -60,16 +56,21 @@ class MeansRelease:
         The number of records is `problem.n_samples`, public, or released by `count`. A guess of a
         private number could be far from it, and the means with it.
         """
-        n, relation = problem.n_samples, problem.neighboring
-        if n is None or (count.public is not None and not relation.count_is_public):
+        n = problem.n_samples
+        if n is None or (count.public is not None and not problem.neighboring.count_is_public):
             return None
         loss = loss_of_one_row(problem.loss)
         has_link = loss is not None and loss.n_scores == 1 and problem.intercept_scaling > 0.0
-        if not (has_link and isinstance(problem.C, str) and n <= _MOST_RECORDS):
+        if not (has_link and isinstance(problem.C, str)):
             return None
         if not _FEWEST <= problem.signal(n, mu) <= _MOST:
             return None
-        return cls(math.sqrt(_SHARE) * mu, count, n, _SENSITIVITY[relation])
+        return cls(math.sqrt(_SHARE) * mu, count, problem)
+
+    @property
+    def exact(self) -> bool:
+        """Whether rounding errors are bounded."""
+        return self.problem.rows_are_exact
 
     @property
     def event(self) -> GDPEvent:
@@ -81,36 +82,42 @@ class MeansRelease:
 
     def release(self, design: Design, theta: np.ndarray, rng: np.random.Generator) -> ScoreMeans:
         """Release the means at a *released* θ; takes one pass."""
-        scale = self.sensitivity / self.mu * (1.0 + SCALE_MARGIN)
-        sums = design.total(_Sums(theta)) / (_LEVELS * _SHARES)
-        noisy = rounded(sums + rng.normal(scale=scale, size=3), scale)
-        label, score, product = (noisy / self.n_records).tolist()
-        count_noise = 1.0 / (self.count.mu * self.n_records) if self.count.mu else 0.0
+        sums, n = self.sums(theta), self.problem.n_samples
+        assert n is not None, "`plan` checked it"
+        noise = sums.noise(self.mu)
+        total = sums.grid.floats(design.exact_total(_Sums(theta), sums.grid))
+        label, score, product = (noise.release(total, rng) / n).tolist()
+        count_noise = 1.0 / (self.count.mu * n) if self.count.mu else 0.0
         return ScoreMeans(
             label=label,
             score=_MOST_SCORE * score,
             product=_MOST_SCORE * product,
-            noise=scale / self.n_records,
-            n_records=self.n_records,
+            noise=noise.scale / n,
+            n_records=n,
             count_noise=count_noise,
             most_score=_MOST_SCORE,
         )
 
+    def sums(self, theta: np.ndarray) -> MachineSum:
+        """Return the facts of the sums at a *released* θ."""
+        length = float(np.linalg.norm(theta)) * (1.0 + SCALE_MARGIN)
+        between = _SENSITIVITY[self.problem.neighboring]
+        return mean_sum(self.problem.with_columns(theta.size), between, length, _MOST_SCORE)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Sums:
-    """Σ (y, c, y·c) of a block, as integers; picklable."""
+    """Σ (y, c, y·c) of a block; picklable."""
 
     theta: np.ndarray
 
     def __call__(self, block: MemoryDesign) -> np.ndarray:
-        y, shares = block.targets, np.full(block.n_samples, _SHARES)
+        y, shares = block.targets, np.ones(block.n_samples)
         if y.dtype.names is not None:
-            y, shares = y["target"], np.floor(y["weight"] * _SHARES).astype(np.int64)
+            y, shares = y["target"], y["weight"]
         clipped = np.clip(block.scores(self.theta) / _MOST_SCORE, -1.0, 1.0)
-        levels = np.rint(clipped * _LEVELS).astype(np.int64)
         signed = np.where(y > 0, shares, -shares)
-        return np.array([_LEVELS * signed.sum(), (shares * levels).sum(), (signed * levels).sum()])
+        return np.array([signed.sum(), shares @ clipped, signed @ clipped])
 
 
 def loss_of_one_row(loss: Loss) -> Loss | None:

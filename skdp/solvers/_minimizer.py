@@ -110,7 +110,7 @@ def _least_tolerance(problem: Problem, noise: float) -> float:
     # `Objective.rounding` are at most 2 units of n·R·L, of the 4 it leaves, and 4 units of |b|. A
     # normal vector of k entries is longer than √k + 10 with probability e^(−10²/2) at most.
     loss, R, d = problem.loss, problem.row_norm, problem.n_features or 1
-    whole, of_score = record_error(loss, R, d, _ROUNDINGS)
+    whole, of_score = record_error(loss, R, d, _ROUNDINGS, problem.clips)
     records = problem.covered_rows * (whole + of_score * longest(problem))
     return 3.0 * (records + 4.0 * UNIT * noise * (math.sqrt(d * loss.n_scores) + 10.0))
 
@@ -131,6 +131,12 @@ class Objective:
     weight: float = 1.0
     passes: list[int] = field(default_factory=lambda: [0])  # *private* count, for diagnostics
     certifies: bool = False
+    clips: float = 1.0  # of a row, as in `Problem`
+
+    @classmethod
+    def of(cls, problem: Problem, design: Design, ridge: float, tilt: np.ndarray) -> Objective:
+        """Return the objective of a problem."""
+        return cls(design, problem.loss, problem.row_norm, ridge, tilt, clips=problem.clips)
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
         """Return ∇J(θ) in one pass."""
@@ -150,7 +156,8 @@ class Objective:
         # λθ is rounded once, and so are the two additions, whose sums are nearly −b and 0. That is
         # less than 2 units of λ|θ| and of |b|. `_least_tolerance` needs the 4 units left out here.
         n, R, size = self.design.n_records, self.row_norm, float(np.linalg.norm(theta))
-        whole, of_score = record_error(self.loss, R, self.design.n_features, _ROUNDINGS - 4)
+        terms = _ROUNDINGS - 4
+        whole, of_score = record_error(self.loss, R, self.design.n_features, terms, self.clips)
         records = n * self.weight * (whole + of_score * size)
         of_rest = 2.0 * UNIT * (self.ridge * size + float(np.linalg.norm(self.tilt)))
         return records + of_rest

@@ -28,6 +28,7 @@ class MinimumPlan:
     problem: Problem
     event: Event = field(default_factory=NonPrivateEvent)
     theorem: str = "none, epsilon=inf"
+    exact: bool = False
 
     @property
     def ridge(self) -> float:
@@ -39,6 +40,6 @@ class MinimumPlan:
     def read(self, design: Design) -> Solution:
         problem, R, C = self.problem, self.problem.row_norm, 1.0 / self.ridge
         start = np.zeros(problem.shape(design.n_features))
-        objective = Objective(design, problem.loss, R, self.ridge, start)
+        objective = Objective.of(problem, design, self.ridge, start)
         found = minimize(objective, _PRECISION * problem.loss.noise_scale / (R * C))
         return Solution(found.theta, objective.passes[0], solver="minimizer", noise_bound=0.0)

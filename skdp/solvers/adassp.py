@@ -131,7 +131,8 @@ class AdaSSP(Solver[AdaSSPPlan]):
         return AdaSSPPlan(
             problem=problem,
             event=GDPEvent(mu),
-            theorem=problem.theorem("Gaussian mechanism on the moments, AdaSSP"),
+            theorem="Gaussian mechanism on the moments, AdaSSP",
+            exact=problem.rows_are_exact,
             sums=sums,
             noise=sums.noise(mu),
         )

@@ -66,6 +66,10 @@ class _Chosen:
             return theorem
         return f"{theorem}; then {self.means.name} by the Gaussian mechanism"
 
+    @property
+    def exact(self) -> bool:
+        return self.fit.plan.exact and (self.means is None or self.means.exact)
+
     def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
         solution = self.fit.read(design, rng, progress)
         if self.means is None:
@@ -96,7 +100,7 @@ class AutoSolver(Solver[AutoPlan]):
     Parameters
     ----------
     exact : bool
-        *Public.* Whether only `NoisyGD` is used, whose rounding errors are bounded, and no means.
+        *Public.* Whether only `NoisyGD` is used, whose rounding errors are bounded.
 
     Notes
     -----
@@ -120,17 +124,23 @@ class AutoSolver(Solver[AutoPlan]):
         mu = count.rest(gdp_mu(epsilon, delta))
         if problem.n_samples is None:
             chosen, event = None, composed((*count.events, GDPEvent(mu)))
+            kinds = "noisy steps" if self.exact else "Theorem A' or noisy steps"
             theorem = (
-                "a noisy count, then the solver that it chooses: Theorem A' or noisy steps; for "
-                f"two classes of few rows then {MeansRelease.name} by the Gaussian mechanism"
+                f"a noisy count, then the solver that it chooses: {kinds}; for two classes of few "
+                f"rows then {MeansRelease.name} by the Gaussian mechanism"
             )
-            if self.exact:
-                theorem = f"a noisy count, then {NoisyGD().theorem(problem)}"
+            exact = self.exact and NoisyGD().is_exact(problem)
         else:
             chosen = self._chosen(problem.adapted(problem.n_samples, mu), count, mu)
-            event, theorem = chosen.event, chosen.theorem
+            event, theorem, exact = chosen.event, chosen.theorem, chosen.exact
         return AutoPlan(
-            problem=problem, event=event, theorem=theorem, count=count, mu=mu, chosen=chosen
+            problem=problem,
+            event=event,
+            theorem=theorem,
+            exact=exact,
+            count=count,
+            mu=mu,
+            chosen=chosen,
         )
 
     def solve(
@@ -145,7 +155,7 @@ class AutoSolver(Solver[AutoPlan]):
         return replace(solution, loss=fit.plan.problem.loss, solver=_NAMES[type(fit.solver)])
 
     def _chosen(self, problem: Problem, count: RowCount, mu: float) -> _Chosen:
-        means = None if self.exact else MeansRelease.plan(problem, count, mu)
+        means = MeansRelease.plan(problem, count, mu)
         return _Chosen(self.choice(problem, mu if means is None else means.rest(mu)), means)
 
     def choice(self, problem: Problem, mu: float) -> PlannedSolver:

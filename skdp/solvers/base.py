@@ -23,7 +23,6 @@ from skdp.support.types import Countable
 from skdp.support.validation import make_plain
 
 __all__ = [
-    "EXACT",
     "SCALE_MARGIN",
     "SHORT_RUN",
     "Plan",
@@ -50,9 +49,6 @@ functions of positive numbers without cancellation. Each rounds by at most four 
 
 SHORT_RUN = 2048.0
 """Longest flow time, in units of 1/curvature, without support for long runs; no guarantee."""
-
-EXACT = ", with bounds of rounding errors and exact noise"
-"""The end of the name of a theorem that holds for machine numbers."""
 
 _WEAK_RIDGE = 100.0  # C over the flow time, if that regularizes; no guarantee rests on it
 # Of feature maps, found on public data; no guarantee rests on them.
@@ -99,6 +95,9 @@ class Problem:
         *Public or released.* Largest C that "auto" stands for; set by `adapted`.
     rows_are_exact : bool
         *Public.* Whether each row is the same in floating point wherever it stands in the data.
+    clips : float
+        *Public.* Number of clip factors that a row is multiplied by: their rounding errors, which
+        depend on where it stands, add up.
     """
 
     loss: Loss
@@ -112,6 +111,7 @@ class Problem:
     has_features: bool = False
     most_C: float = math.inf
     rows_are_exact: bool = True
+    clips: float = 1.0
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -173,22 +173,6 @@ class Problem:
             return replace(self, loss=adapted(self.loss, signal), most_C=most_C)
         loss = adapted(self.loss, signal)
         return self if loss is self.loss else replace(self, loss=loss)
-
-    def theorem(self, name: str, covered: bool = True) -> str:
-        """Return the name of a theorem, and whether it holds for machine numbers.
-
-        Parameters
-        ----------
-        name : str
-            *Public.*
-        covered : bool
-            *Public.* Whether it does if rows are the same in floating point wherever they stand.
-
-        Returns
-        -------
-        str
-        """
-        return name + EXACT if covered and self.rows_are_exact else name
 
     def with_columns(self, n_features: int) -> Problem:
         """Return the problem with a known number of columns.
@@ -296,11 +280,14 @@ class Plan(ABC):
         *Public.* The privacy event that a budget spends.
     theorem : str
         *Public.* Name of the statement that proves the event.
+    exact : bool
+        *Public.* Whether it also holds for the numbers that a computer adds (*Machine numbers*).
     """
 
     problem: Problem
     event: Event
     theorem: str
+    exact: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -153,7 +153,8 @@ class DPSGD(DescentSolver[DPSGDPlan]):
         return DPSGDPlan(
             problem=problem,
             event=composed((*others, sampled_steps(rate, sigma, self.n_steps))),
-            theorem=problem.theorem(_THEOREM, is_covered(problem.loss) and in_one_row),
+            theorem=_THEOREM,
+            exact=is_covered(problem.loss) and in_one_row and problem.rows_are_exact,
             count=count,
             gram=gram,
             sampling_rate=rate,
@@ -172,7 +173,7 @@ class DPSGD(DescentSolver[DPSGDPlan]):
     ) -> Solution:
         problem = plan.problem.with_columns(design.n_features)
         descent = self.descent(replace(plan, problem=problem), plan.count.release(design, rng))
-        grid = gradient_sum(problem).grid
+        grid = gradient_sum(problem, plan.clip_norm).grid
         metric = plan.gram.release_for_steps(design, rng) if plan.gram else None
         loss, rate = plan.problem.loss, plan.sampling_rate
         longest = math.inf if self.clip_norm is None else plan.clip_norm

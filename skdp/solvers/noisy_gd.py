@@ -218,16 +218,17 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         return NoisyGDPlan(
             problem=problem,
             event=composed((*count.events, *(gram.events if gram else ()), GDPEvent(steps))),
-            theorem=self.theorem(problem),
+            theorem=_LAST_ITERATE if self._is_contractive(problem) else _THEOREM,
+            exact=self.is_exact(problem),
             count=count,
             gram=gram,
             mu=steps,
         )
 
-    def theorem(self, problem: Problem) -> str:
-        """Return the name of the theorem, and whether it holds for machine numbers.
+    def is_exact(self, problem: Problem) -> bool:
+        """Return whether rounding errors are bounded.
 
-        Rounding errors have no bound for the last iterate and for persons' clipped gradients.
+        They are not for the last iterate and for persons' clipped gradients.
 
         Parameters
         ----------
@@ -236,12 +237,12 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
 
         Returns
         -------
-        str
+        bool
         """
-        if self._is_contractive(problem):
-            return _LAST_ITERATE
+        if self._is_contractive(problem) or not problem.rows_are_exact:
+            return False
         in_one_row = problem.rows_each == 1 or not self._clips(problem)
-        return problem.theorem(_THEOREM, is_covered(problem.loss) and in_one_row)
+        return is_covered(problem.loss) and in_one_row
 
     def _clips(self, problem: Problem) -> bool:
         """Whether gradients may be clipped."""
@@ -273,8 +274,7 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
 
         share = self._share(plan, n)
         longest = share * problem.loss.lipschitz * problem.row_norm if share < 1.0 else math.inf
-
-        grid = gradient_sum(problem).grid
+        grid = gradient_sum(problem, longest).grid
 
         def gradient(theta: np.ndarray) -> np.ndarray:
             return design.slope_sum(problem.loss.gradient, theta, longest, grid=grid)

@@ -142,7 +142,8 @@ class ObjectivePerturbation(Solver[ObjectivePerturbationPlan]):
         return ObjectivePerturbationPlan(
             problem=problem,
             event=event,
-            theorem=problem.theorem("objective perturbation, solved to a public tolerance"),
+            theorem="objective perturbation, solved to a public tolerance",
+            exact=problem.rows_are_exact,
             noise=noise,
             ridge=ridge,
             tolerance=tolerance,
@@ -159,7 +160,7 @@ class ObjectivePerturbation(Solver[ObjectivePerturbationPlan]):
         problem = plan.problem
         shape = problem.shape(design.n_features)
         tilt = plan.tilt().release(np.zeros(shape), rng)
-        objective = Objective(design, problem.loss, problem.row_norm, plan.ridge, tilt)
+        objective = Objective.of(problem, design, plan.ridge, tilt)
         found = minimize(objective, plan.tolerance, longest(problem))
         blur = plan.blur(tilt.size)
         noisy = blur.release(found.theta, rng)

@@ -80,7 +80,8 @@ class OutputPerturbation(Solver[OutputPerturbationPlan]):
         return OutputPerturbationPlan(
             problem=problem,
             event=GDPEvent(mu),
-            theorem=problem.theorem("output perturbation of a certified minimizer"),
+            theorem="output perturbation of a certified minimizer",
+            exact=problem.rows_are_exact,
             ridge=ridge,
             tolerance=tolerance,
             moved=moved,
@@ -95,7 +96,7 @@ class OutputPerturbation(Solver[OutputPerturbationPlan]):
     ) -> Solution:
         problem = plan.problem
         tilt = np.zeros(problem.shape(design.n_features))
-        objective = Objective(design, problem.loss, problem.row_norm, plan.ridge, tilt)
+        objective = Objective.of(problem, design, plan.ridge, tilt)
         found = minimize(objective, plan.tolerance, longest(problem))
         noise = plan.release(tilt.size)
         theta = rounded(noise.release(found.theta, rng), noise.scale)

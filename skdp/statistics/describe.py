@@ -309,6 +309,7 @@ class DescribePlan:
     choices: QuantilePlan | None
 
     theorem = "additive noise and exponential mechanism, composition"
+    exact = True
 
     @property
     def event(self) -> Event:

@@ -232,6 +232,7 @@ class QuantilePlan:
     ranks: tuple[tuple[Rank, ...], ...]
 
     theorem = "exponential mechanism, composition"
+    exact = True
 
     @property
     def event(self) -> Event:

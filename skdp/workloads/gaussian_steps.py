@@ -52,6 +52,7 @@ class GaussianPlan:
     mechanisms: tuple[Gaussian, ...]
 
     theorem: ClassVar[str] = "Gaussian mechanism, adaptive composition"
+    exact: ClassVar[bool] = True
 
     @property
     def event(self) -> Event:

@@ -285,6 +285,7 @@ class QueryPlan:
     mechanisms: tuple[AdditiveMechanism, ...]
 
     theorem: ClassVar[str] = "additive noise, composition"
+    exact: ClassVar[bool] = True
 
     @property
     def event(self) -> Event:

@@ -178,6 +178,8 @@ def test_a_spender_cannot_delete_rewrite_or_make_anything(scene, batch):
 FORGED_FIELDS = {
     "no field of costs": {"pure_epsilon": GONE},
     "no label": {"label": GONE},
+    "a number for whether it is exact": {"exact": 1},
+    "neither exact nor not": {"exact": None},
     "one more field": {"more": 1},
     "a role of its own": {"role": "owner"},
     "another kind": {"entry": "closing"},
@@ -264,6 +266,8 @@ ODD_FIELDS = [
     {"delta": 0.999},
     {"gdp_mu": 1e300},
     {"epsilon": 0.0},
+    {"exact": True},
+    {"exact": False},
     {"pure_epsilon": 0.0},
     {"pure_epsilon": 1e-300},
     {"renyi": [1.0] * 1000},

@@ -89,7 +89,7 @@ class Filter(ABC):
     strict : bool
         *Public.* Whether the first release must stay inside of the box as well.
     exact : bool
-        *Public.* Whether each release needs a theorem about machine numbers.
+        *Public.* Whether each release must be proved for the numbers that a computer adds.
     """
 
     epsilon: float
@@ -235,6 +235,8 @@ class Filter(ABC):
 
     def admits_next(self, before: Totals, release: Release) -> bool:
         """Return whether a release is admitted after the sums `before`."""
+        if self.exact and not release.exact:
+            return False
         sums = before.worst(self.nothing, release.part)
         together = add(sums, self.costs(release))
         if (any(sums) or self.strict) and self.fits(sums):

@@ -43,11 +43,12 @@ BEGIN
     END IF;
     fields := content::jsonb;
     IF jsonb_typeof(fields) <> 'object'
-        OR ARRAY(SELECT jsonb_object_keys(fields) COLLATE "C" ORDER BY 1) <> ARRAY['account',
-            'delta', 'epsilon', 'event', 'gdp_mu', 'label', 'neighboring', 'part', 'pure_epsilon',
-            'renyi', 'slack', 'theorem', 'tv', 'version', 'zcdp_rho']
+        OR ARRAY(SELECT jsonb_object_keys(fields - 'exact') COLLATE "C" ORDER BY 1) <> ARRAY[
+            'account', 'delta', 'epsilon', 'event', 'gdp_mu', 'label', 'neighboring', 'part',
+            'pure_epsilon', 'renyi', 'slack', 'theorem', 'tv', 'version', 'zcdp_rho']
         OR EXISTS (SELECT FROM unnest(ARRAY['account', 'label', 'neighboring', 'theorem',
             'version']) AS name WHERE jsonb_typeof(fields -> name) <> 'string')
+        OR jsonb_typeof(fields -> 'exact') <> 'boolean'
         OR jsonb_typeof(fields -> 'part') NOT IN ('string', 'null')
         OR jsonb_typeof(fields -> 'event') <> 'object'
         OR jsonb_typeof(fields -> 'renyi') <> 'array'
@@ -145,6 +146,8 @@ BEGIN
         RAISE 'this ledger is closed';
     ELSIF fields ->> 'neighboring' <> split_part(own.neighboring, ' of a ', 1) THEN
         RAISE 'a release has another neighboring relation';
+    ELSIF own.composition ~ '^(strict )?exact ' AND (fields -> 'exact') IS DISTINCT FROM 'true' THEN
+        RAISE 'this ledger admits exact releases only';
     END IF;
     SELECT id, hash INTO last_id, last_hash FROM ledger.entries ORDER BY id DESC LIMIT 1;
     IF new_id IS DISTINCT FROM coalesce(last_id, 0) + 1 THEN

@@ -98,17 +98,28 @@ class ServerTables(Tables):
         self.make_functions()
 
     def make_functions(self) -> None:
-        """Make the functions, or make them again after the schema was renamed."""
-        for statement in FUNCTIONS:
-            self.connection.execute(statement.replace("ledger.", f'"{self.ledger}".'))
+        """Make the functions, or make them again."""
+        for statement in self._functions:
+            self.connection.execute(statement)
         self.execute(f'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "{self.ledger}" FROM PUBLIC')
 
-    def is_renamed(self) -> bool:
-        """Return whether this user owns the ledger and its functions name another schema."""
-        query = "SELECT prosrc FROM pg_proc WHERE oid = to_regprocedure(?)"
-        found = self.execute(query, (f'"{self.ledger}".lock_ledger()',)).fetchone()
-        is_ours = self.format() == FORMAT and self.is_owner()
-        return is_ours and not (found and f'"{self.ledger}".terms' in found[0])
+    @property
+    def _functions(self) -> list[str]:
+        return [one.replace("ledger.", f'"{self.ledger}".') for one in FUNCTIONS]
+
+    def has_other_functions(self) -> bool:
+        """Return whether this user owns the ledger and must make its functions again.
+
+        They are those of an earlier version, or of a schema that was renamed.
+        """
+        if self.format() != FORMAT or not self.is_owner():
+            return False
+        query = (
+            "SELECT prosrc FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace "
+            "WHERE nspname = ?"
+        )
+        found = {source for (source,) in self.execute(query, (self.ledger,))}
+        return not {one.split("$$")[1] for one in self._functions} <= found
 
     def lock(self) -> None:
         """Wait for the lock of the ledger."""

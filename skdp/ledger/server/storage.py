@@ -78,7 +78,7 @@ class ServerStorage(Storage):
 
     def _make(self, action: Callable[[Tables], None]) -> None:
         if self.read(self._exists):
-            if self.read(lambda tables: tables.is_renamed()):
+            if self.read(lambda tables: tables.has_other_functions()):
                 self.sessions.use(self._remade, self._end())
             return
         try:

@@ -51,6 +51,11 @@ class CountedPlan:
         return f"a noisy count by the Gaussian mechanism, then {self.fits[0][1].theorem}"
 
     @property
+    def exact(self) -> bool:
+        """Whether all fits are proved for the numbers that a computer adds, as the count is."""
+        return all(fit.exact for _, fit in self.fits)
+
+    @property
     def problem(self) -> Problem:
         """The public facts about the fit with the first features."""
         return self.fits[0][1].problem

@@ -23,14 +23,17 @@ from skdp.privacy import Neighboring
 from skdp.solvers import Problem
 from skdp.solvers._machine_sums import MachineSum, center_sum
 
-__all__ = ["CenterRelease", "plan_center"]
+__all__ = ["MOST_STRETCH", "CenterRelease", "plan_center"]
 
 # No guarantee rests on these.
 _SHARE = 0.1  # of μ²
 _MOST_NOISE = 0.5  # expected squared length of the noise in a mean of rows of length 1
 _MOST_SIGNAL = 50.0  # n·μ/k for each column, from which on a center costs time and gains nothing
-_LEAST_SQUARE = 0.05  # of the radius of rows of length 1
 _FEWEST_RECORDS = 10.0
+
+_LEAST_SQUARE = 0.05  # of the radius of rows of length 1
+MOST_STRETCH = 1.0 / math.sqrt(_LEAST_SQUARE)
+"""Largest stretch of shifted rows, and of their rounding errors, on which a guarantee rests."""
 
 _COUNT_SCALING = 0.5  # of a record in the entry that counts
 _SENSITIVITY = {Neighboring.ADD_REMOVE_ONE: math.sqrt(1.25), Neighboring.REPLACE_ONE: 2.0}
@@ -48,6 +51,7 @@ class CenterRelease:
     """
 
     name: ClassVar[str] = "a mean of the rows"
+    exact: bool
     mu: float  # Gaussian-DP parameter
     sums: MachineSum
     data_norm: float
@@ -61,6 +65,7 @@ class CenterRelease:
         """Return a release with a tenth of μ²."""
         relation = problem.neighboring
         return cls(
+            exact=problem.rows_are_exact,
             mu=math.sqrt(_SHARE) * mu,
             sums=center_sum(problem, n_columns, _SENSITIVITY[relation]),
             data_norm=problem.data_norm,

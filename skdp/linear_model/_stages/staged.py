@@ -32,6 +32,10 @@ class GaussianRelease(Protocol):
     def name(self) -> str:
         """What is released, in words."""
 
+    @property
+    def exact(self) -> bool:
+        """Whether rounding errors are bounded and the noise is exact."""
+
     def prepared(self, records: LinearRecords[Any], rng: np.random.Generator) -> LinearRecords[Any]:
         """Release from *private* records; return them with facts that follow from the release."""
 
@@ -55,6 +59,11 @@ class StagedPlan(Generic[FirstT]):
     def theorem(self) -> str:
         """The statement that proves the event."""
         return f"{self.first.name} by the Gaussian mechanism, then {self.fit.theorem}"
+
+    @property
+    def exact(self) -> bool:
+        """Whether both are proved for the numbers that a computer adds."""
+        return self.first.exact and self.fit.exact
 
     @property
     def problem(self) -> Problem:

@@ -24,6 +24,7 @@ __all__ = ["TargetSearch"]
 # of steps of 2⁻³¹ for persons, are rounded by n·2⁻⁵³ each, less than 2⁻²⁰ for both neighbors
 # together if n < 2³⁰.
 _BETWEEN = 1.0 + 2.0**-20
+_MOST_COUNTED = 2.0**40
 # No guarantee rests on the numbers below.
 _SIGNAL = 7.0  # the search's share of μ² is this number over n·μ, so that both gain from more rows
 _SHARE = 0.02  # of μ², if n is private
@@ -53,6 +54,7 @@ class TargetSearch:
     n_known: int | None  # number of records if it is public or guessed, otherwise it is estimated
     keeps_low: bool = False  # whether the range begins at the low bound
     name: ClassVar[str] = "a range of the targets"
+    exact: ClassVar[bool] = True
 
     @classmethod
     def plan(cls, mu: float, n_known: int | None, keeps_low: bool = False) -> TargetSearch | None:
@@ -89,32 +91,33 @@ class TargetSearch:
 
     def _outside(self, n: float) -> float:
         """Return the share of targets outside of the interval that the noise can tell."""
-        return max(_LEAST_OUTSIDE, _CERTAIN * self._scale(_OF_SPREAD, _SHORTENINGS) / n)
+        return max(_LEAST_OUTSIDE, _CERTAIN * self._noise(_OF_SPREAD, _SHORTENINGS).scale / n)
 
     def _reach(self, n: float) -> float:
         """Return the factor from a radius without the outside to that of the range."""
         return _DEVIATIONS / float(ndtri(1.0 - 0.5 * self._outside(n)))
 
-    def _scale(self, share: float, n_counts: int) -> float:
+    def _noise(self, share: float, n_counts: int) -> GridGaussian:
         """Return the noise of each of `n_counts` counts that cost a share of the search's μ²."""
-        return GridGaussian.at(self.mu * math.sqrt(share / n_counts), _BETWEEN, 1).scale
+        mu = self.mu * math.sqrt(share / n_counts)
+        return GridGaussian.at(mu, _BETWEEN, 1, _MOST_COUNTED)
 
     def _median(self, below: np.ndarray, rng: np.random.Generator) -> int:
         """Return the cell of the median, from *private* counts below each edge."""
-        scale, half = self._scale(_OF_MEDIAN, _HALVINGS), 0.5 * below[-1]
-        return _last(_CELLS, lambda cell: _noisy(below[cell] - half, scale, rng) < 0.0)
+        noise, half = self._noise(_OF_MEDIAN, _HALVINGS), 0.5 * below[-1]
+        return _last(_CELLS, lambda cell: _noisy(below[cell] - half, noise, rng) < 0.0)
 
     def _radius(
         self, below: np.ndarray, middle: int, n: float, rng: np.random.Generator
     ) -> float | None:
         """Return the least radius around a cell with nearly all targets, None below the least."""
-        scale = self._scale(_OF_SPREAD, _SHORTENINGS)
+        noise = self._noise(_OF_SPREAD, _SHORTENINGS)
         radii = max(middle, _CELLS - 1 - middle) * _SHRINKING ** np.arange(_RADII)
         radii, wanted = np.floor(radii).astype(int), (1.0 - self._outside(n)) * below[-1]
 
         def has_enough(k: int) -> bool:
             first, last = max(middle - radii[k], 0), min(middle + radii[k] + 1, _CELLS)
-            return _noisy(below[last] - below[first] - wanted, scale, rng) >= 0.0
+            return _noisy(below[last] - below[first] - wanted, noise, rng) >= 0.0
 
         chosen = _last(_RADII, has_enough)
         return None if chosen == _RADII - 1 else float(radii[chosen]) + 0.5
@@ -131,8 +134,8 @@ def _counts(bounds: TargetRange, records: Records[Facts]) -> Sums:
     return {"cells": counted(np.minimum(cells, _CELLS - 1), _CELLS, shares)}
 
 
-def _noisy(count: float, scale: float, rng: np.random.Generator) -> float:
-    return float(GridGaussian.of_scale(scale).release(np.asarray(count), rng))
+def _noisy(count: float, noise: GridGaussian, rng: np.random.Generator) -> float:
+    return float(noise.release(np.asarray(count), rng))
 
 
 def _last(size: int, holds: Callable[[int], bool]) -> int:
