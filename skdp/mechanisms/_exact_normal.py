@@ -12,14 +12,16 @@ from skdp.mechanisms._grid import cut_off, rejection
 
 __all__ = ["discrete_normal", "whole_steps_of_normal"]
 
-_FINE = 2**32  # least base of the first digit of x: a chance below 2⁻²⁷ that more are needed
+_FINE = 2**32  # the first digit of x has a base of more than half of it
 _BITS = 62  # of the further digits, and of the choice of k
 _UNIT = 2.0**-53
 _DIGITS = 30  # of the first decision by decimal numbers; each further one has as many more
 _GUARD = 5  # digits of their error; they lose less than two in some tens of operations
-# exp of NumPy is exact to a few units of 2⁻⁵³, its argument of at most 100 to two. The margin of
-# a probability is 2⁻³¹·(k + 1): half of it for the further digits of x, which change the exponent
-# by at most (k + 1)/2³², and the other half, a million times as much as is needed, for rounding.
+# The further digits of x change it by less than 2⁻³¹, and so the probability by less than 2⁻³¹
+# times (k + x)·e^(−x(2k + x)/2): at most k for k ≥ 1, where it falls with x, and e^(−1/2) < 0.61
+# for k = 0. Of the margin 2⁻³¹·(k + 1) at least 0.39·2⁻³¹ is left for rounding, a hundred thousand
+# times as much as is needed: exp of NumPy is exact to a few units of 2⁻⁵³, its argument, of at most
+# 100, to two.
 _MARGIN = 2.0**-31
 
 

@@ -38,7 +38,7 @@ _OF_NORM = 8  # units of a computed norm of θ, and of the products that shorten
 # on them: they set the radius, and the error is computed for it.
 _SCORE_SHARE = 2.0**-16  # of the sensitivity, for errors of scores, if the ball may be smaller
 _LEAST_SCORES = 64.0  # in units of the loss's noise scale, at least 1
-_NOISY_SCORES = 4.0  # the same, for each standard deviation of noise in a coefficient
+_NOISY_SCORES = 4.0  # in units of √D noise scales: a run ends when the noise in a score is one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,9 +179,9 @@ def _with_errors(
 
 def _radius(problem: Problem, size: int, wanted: float) -> float:
     """Return the radius Θ of coefficients: as wanted, but wide enough for scores and noise."""
-    scores = _LEAST_SCORES + _NOISY_SCORES * math.sqrt(size)
-    least = scores * max(1.0, problem.loss.noise_scale) / problem.row_norm
-    return max(least, wanted)
+    scale = problem.loss.noise_scale
+    scores = _LEAST_SCORES * max(1.0, scale) + _NOISY_SCORES * math.sqrt(size) * scale
+    return max(scores / problem.row_norm, wanted)
 
 
 def center_sum(problem: Problem, n_columns: int, sensitivity: float) -> MachineSum:
