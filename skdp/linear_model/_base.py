@@ -176,14 +176,14 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> FitPlan:
         if not parameters.is_private:
             nothing, plan = NonPrivatePlan(), self._plan_without_privacy(parameters, records)
-            return FitPlan(1.0, plan, nothing.event, nothing.theorem)
+            return FitPlan(1.0, plan, nothing.event, nothing.theorem, nothing.exact)
         rate = _rate_of(self.subsample, parameters, records)
         if rate == 1.0:
             if records.blocks is not None:
                 solver = records.facts.solver
                 _check_reads_blocks(solver, epsilon=self.epsilon, is_sampled=False)
             fit = self._plan_fit(parameters, records)
-            return FitPlan(1.0, fit, fit.event, fit.theorem)
+            return FitPlan(1.0, fit, fit.event, fit.theorem, fit.exact)
         plan_fit = partial(self._plan_fit, records=expected(records, rate))
         return plan_sampled(rate, parameters, records.facts.solver, plan_fit)
 

@@ -54,10 +54,7 @@ class FitPlan:
     fit: NonPrivatePlan | LinearPlan  # of a sample: for neighbors by adding or removing a record
     event: Event  # the release of `fit`, for the records that the sample is drawn from
     theorem: str
-
-    @property
-    def exact(self) -> bool:
-        return self.fit.exact
+    exact: bool
 
 
 def check_subsample(subsample: object) -> None:
@@ -103,14 +100,14 @@ def plan_sampled(
     if solver.is_pure:
         own = sampled_pure_epsilon(epsilon, rate, relation)
         fit = plan(replace(inside, epsilon=own))
-        return FitPlan(rate, fit, PureDPEvent(epsilon), _amplified(rate, fit))
+        return FitPlan(rate, fit, PureDPEvent(epsilon), _amplified(rate, fit), fit.exact)
     if not can_be_sampled(solver, delta):
         raise IncompatibleSolverError(_refusal(solver, delta))
     mu = sampled_gdp_mu(epsilon, delta, rate, relation)
     fit = plan(replace(inside, epsilon=GaussianCurve(mu).epsilon(delta)))
     noise = (1.0 - _ROUNDING) / fit.event.gdp_mu(Neighboring.ADD_REMOVE_ONE)
     event = PoissonSampledEvent(rate, GaussianEvent(noise))
-    return FitPlan(rate, fit, event, _amplified(rate, fit))
+    return FitPlan(rate, fit, event, _amplified(rate, fit), fit.exact)
 
 
 def _amplified(rate: float, fit: ReleasePlan) -> str:

@@ -34,7 +34,7 @@ from skdp.support.random import likely_size
 U = Fraction(1, 2**53)
 BLOCKS = 2**31
 REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_REMOVE_ONE
-TINY = Fraction(1, 10**9)  # of the bounds: they are rounded up
+ROUNDED_UP = Fraction(1, 10**11)  # bounds are, by 10^−12
 
 
 def gamma(k):
@@ -57,14 +57,13 @@ def of_blocks(sums):
 
 
 def root(number):
-    return Fraction(math.isqrt(number << 60)) / 2**30
+    return Fraction(math.isqrt(number << 120)) / 2**60
 
 
 def assert_covered(sums, each, n):
     """Both neighbors' sums may be off by n·`each` and by the grid, and no more is charged."""
     wanted = 2 * (Fraction(n) * each + of_blocks(sums))
-    assert wanted <= Fraction(sums.errors) * (1 + TINY)
-    assert Fraction(sums.errors) <= wanted * (1 + 2 * TINY)
+    assert wanted <= Fraction(sums.errors) <= wanted * (1 + ROUNDED_UP)
     assert Fraction(sums.sensitivity) >= Fraction(sums.between) + Fraction(sums.errors)
 
 
@@ -75,7 +74,7 @@ class TestBounds:
     """Theorems 1 and 2 of *Machine numbers*, with M the number of rows of a block."""
 
     @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-    @pytest.mark.parametrize(("n", "d"), [(10, 2), (10**6, 40), (10**7, 900)])
+    @pytest.mark.parametrize(("n", "d"), [(10, 2), (10**6, 40), (10**7, 10**6)])
     @pytest.mark.parametrize("clips", [1.0, 10.5])
     @pytest.mark.parametrize("share", [1.0, 0.03])
     def test_gradients(self, loss, n, d, clips, share):
