@@ -45,6 +45,16 @@ def test_solvers_that_are_covered_are_admitted(solver, neighboring):
     assert "bounds of their rounding errors" in own.report()
 
 
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_means_for_probabilities_are_exact(neighboring):
+    own, rows = budget(neighboring=neighboring), np.tile(X, (5, 1))
+    model = classifier(budget=own, neighboring=neighboring, center=False).set_params(epsilon=1.0)
+    model.fit(rows, np.tile(Y, 5))
+    assert model.solver_ == "noisy_gd"
+    assert model.privacy_.exact
+    assert model._probabilities_.means is not None
+
+
 def test_statistics_and_moments_are_admitted():
     own = budget()
     statistics.mean(X, epsilon=0.5, bounds=(-1, 1), budget=own)

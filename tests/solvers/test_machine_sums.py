@@ -25,6 +25,7 @@ from skdp.mechanisms._grid import to_steps
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
+from skdp.solvers._descent import Descent
 from skdp.solvers._machine_sums import gradient_sum, gram_sum, is_covered, record_error
 from skdp.solvers._metric import as_matrix, as_vector
 
@@ -286,6 +287,32 @@ class TestLowOrderBits:
         """Which releases cannot come from the answer 1: finer than any sum with 1 near it."""
         near = np.abs(releases) < 1.0
         return near & (releases / self.FINE != np.rint(releases / self.FINE))
+
+    def released(self, value, monkeypatch, noise):
+        """What the steps of a descent release of a gradient that is always this value."""
+        seen, run = [], Descent(n_steps=self.N, step_size=1e-9, release=noise, ridge=0.0)
+        add = GridGaussian.add
+
+        def spy(self, values, noise):
+            seen.append(add(self, values, noise))
+            return seen[-1]
+
+        with monkeypatch.context() as patched:
+            patched.setattr(GridGaussian, "add", spy)
+            rng = np.random.default_rng(0)
+            run.run(np.zeros(1), lambda _: np.array([value]), rng, lambda *_: None)
+        return np.concatenate(seen)
+
+    @pytest.mark.parametrize("is_old", [True, False])
+    def test_steps_show_it_only_with_the_noise_of_earlier_versions(self, is_old, monkeypatch):
+        noise = GridGaussian.at(1.0, 1.0, 1)
+        if is_old:  # N(0, σ²) in floating point, added to the sum as it is
+            monkeypatch.setattr(GridGaussian, "noise", lambda self, n, rng: rng.normal(size=n))
+            monkeypatch.setattr(GridGaussian, "add", lambda self, values, noise: values + noise)
+        of_zero, of_one = (self.released(value, monkeypatch, noise) for value in (0.0, 1.0))
+        assert of_zero.size == self.N
+        assert not self.accused(of_one).any()
+        assert bool(self.accused(of_zero).mean() > 0.2) is is_old
 
     def test_floating_point_noise_shows_which_answer_it_hides(self):
         rng = np.random.default_rng(0)
