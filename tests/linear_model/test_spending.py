@@ -16,7 +16,7 @@ from skdp.exceptions import (
 )
 from skdp.privacy import GDPEvent
 from skdp.samplers import ProximalSampler
-from skdp.solvers import SOLVERS, Plan, RegularizedExponential, Solution, Solver, _minimizer
+from skdp.solvers import SOLVERS, Plan, RegularizedExponential, Solution, Solver, base
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
 y = np.arange(20) % 2
@@ -55,10 +55,12 @@ def test_a_refit_that_dies_after_paying_leaves_no_old_coefficients_behind(Model,
         model.predict(X)
 
 
-@pytest.mark.parametrize("solver", ["objective_perturbation", "output_perturbation"])
+@pytest.mark.parametrize(
+    "solver", ["noisy_gd", "dp_sgd", "objective_perturbation", "output_perturbation"]
+)
 def test_more_rows_than_a_plan_covers_are_refused_before_the_spend(solver, monkeypatch):
     """Where n is private it is a matter of the domain, as values are; the message hides n."""
-    monkeypatch.setattr(_minimizer, "_MOST_UNKNOWN_ROWS", 17)
+    monkeypatch.setattr(base, "_MOST_UNKNOWN_ROWS", 17)
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model = DPLogisticRegression(solver=solver, neighboring="add_remove_one", budget=budget)
     with pytest.raises(ValueError, match=r"17 rows.*n_samples_hint.*Nothing was spent") as no:

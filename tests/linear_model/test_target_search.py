@@ -221,7 +221,7 @@ def test_a_person_with_many_rows_counts_as_one_record():
 def test_noise_of_the_counts_has_the_planned_size(n):
     """m counts of scale σ cost m/σ²: all parts together at most the search's μ²."""
     search = TargetSearch.plan(1.0, n)
-    parts = [(search._scale(share, m), m) for share, m in ((0.1, 1), (0.3, 14), (0.6, 5))]
+    parts = [(search._noise(share, m).scale, m) for share, m in ((0.1, 1), (0.3, 14), (0.6, 5))]
     assert sum(m / scale**2 for scale, m in parts) <= search.mu**2
     assert search.mu**2 == pytest.approx(0.02 if n is None else 0.007)
 

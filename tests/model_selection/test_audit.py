@@ -45,6 +45,7 @@ class OneNumber:
 
     event: GDPEvent
     theorem: str = "a sum with noise"
+    exact: bool = False
 
 
 @dataclass(frozen=True)
