@@ -35,18 +35,22 @@ def whole_steps_of_normal(scale: int, size: int, rng: np.random.Generator) -> np
     more = max(0, (_FINE - 1).bit_length() - scale.bit_length())
     fine = scale << more
 
+    last = 2**64 // fine * fine - 1  # as many words give each j
+
     def propose(n: int) -> tuple[np.ndarray, np.ndarray]:
-        k, j = _wholes(n, rng), rng.integers(fine, size=n)
-        return (j + fine * cut_off(k, fine)) >> more, _taken(k, j, fine, rng)
+        for_k, for_j, for_v = np.frombuffer(rng.bytes(24 * n), np.uint64).reshape(3, n)
+        k, j = _wholes((for_k >> 2).view(np.int64), rng), (for_j % fine).view(np.int64)
+        taken = _taken(k, j, fine, for_v >> 11, rng) & (for_j <= last)
+        return (j + fine * cut_off(k, fine)) >> more, taken
 
     return rejection(size, propose, 0.7)
 
 
-def _wholes(size: int, rng: np.random.Generator) -> np.ndarray:
-    """Return k ≥ 0 with P(k) ∝ e^(−k²/2), by inversion of uniform numbers."""
-    ends, first = _ends(), rng.integers(2**_BITS, size=size)
-    k = np.searchsorted(ends, first, side="right")
-    for i in np.flatnonzero(np.isin(first, ends)):
+def _wholes(first: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return k ≥ 0 with P(k) ∝ e^(−k²/2), by inversion of uniform numbers with these first bits."""
+    ends = _ends()
+    k = ends.searchsorted(first, side="right")
+    for i in (first == ends[k - 1]).nonzero()[0]:
         k[i] = _whole(int(first[i]), rng)
     return k
 
@@ -84,14 +88,18 @@ def _whole(first: int, rng: np.random.Generator) -> int:
     raise AssertionError("unreachable")
 
 
-def _taken(k: np.ndarray, j: np.ndarray, one: int, rng: np.random.Generator) -> np.ndarray:
-    """Return Bernoulli samples of probability e^(−x(2k + x)/2) for x = (j + r)/one, r uniform."""
+def _taken(
+    k: np.ndarray, j: np.ndarray, one: int, first: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Return Bernoulli samples of probability e^(−x(2k + x)/2) for x = (j + r)/one, r uniform.
+
+    They compare it with uniform numbers whose first 53 bits are given.
+    """
     x = j / one
-    chance, v = np.exp(-x * (k + 0.5 * x)), rng.random(k.size)
-    margin = _MARGIN * (k + 1.0)
-    taken = v < chance
-    for i in np.flatnonzero(np.abs(v - chance) <= margin):
-        taken[i] = _is_taken(int(k[i]), int(j[i]), one, int(v[i] / _UNIT), rng)
+    above = np.exp(-x * (k + 0.5 * x)) - first * _UNIT
+    taken = above > 0.0
+    for i in (np.abs(above) <= _MARGIN * (k + 1.0)).nonzero()[0]:
+        taken[i] = _is_taken(int(k[i]), int(j[i]), one, int(first[i]), rng)
     return taken
 
 
@@ -126,7 +134,7 @@ def discrete_normal(
     window = -(-numerator // denominator)
 
     def propose(n: int) -> tuple[np.ndarray, np.ndarray]:
-        k, j = _wholes(n, rng), rng.integers(window, size=n)
+        k, j = _wholes(rng.integers(2**_BITS, size=n), rng), rng.integers(window, size=n)
         m = j - (-k * numerator // denominator)
         x = m * denominator - k * numerator  # times 1/numerator
         good = (x < numerator) & _accepted(k, np.minimum(x, numerator), numerator, rng)

@@ -66,12 +66,13 @@ def rejection(
 
     `chance`, about the share that is accepted, sets how many are proposed at a time.
     """
-    accepted = np.empty(0, dtype=np.int64)
-    while accepted.size < size:
-        wanted = math.ceil((size - accepted.size) / chance)
+    found, missing = [], size
+    while missing > 0:
+        wanted = math.ceil((missing + 2.0 * math.sqrt(missing)) / chance)  # often enough
         values, good = propose(min(wanted, _AT_ONCE))
-        accepted = np.concatenate([accepted, values[good]])
-    return accepted[:size]
+        found.append(values[good])
+        missing -= found[-1].size
+    return np.concatenate([*found, np.empty(0, dtype=np.int64)])[:size]
 
 
 def bernoulli_exp(numerator: np.ndarray, denominator: int, rng: np.random.Generator) -> np.ndarray:

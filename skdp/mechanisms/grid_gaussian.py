@@ -94,7 +94,8 @@ class GridGaussian:
     def noise(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return ⌊Y⌋ of samples Y, in steps."""
         sizes = whole_steps_of_normal(self.scale_in_steps, size, rng)
-        return np.where(rng.integers(2, size=size) == 0, sizes, ~sizes)
+        bits = np.frombuffer(rng.bytes(-(-size // 8)), np.uint8)
+        return sizes ^ -np.unpackbits(bits, count=size).astype(np.int64)  # ~size, if the bit is set
 
 
 def _exponent(size: float) -> int:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable
+from functools import partial
+from threading import local
 from typing import Any
 
 import numpy as np
-from scipy.special import erfinv, gammaincinv
+from scipy.special import erfinv, gammaincinv, pdtr, pdtrik
 
 try:
     from ssl import RAND_bytes as _random_bytes  # sixteen times as fast as `os.urandom`
@@ -17,11 +21,15 @@ __all__ = ["SecureGenerator"]
 
 _Size = int | tuple[int, ...] | None
 
-_LAST_WORD = 2**64 - 1
+_MOST_BYTES = 1 << 30  # of a request: OpenSSL takes less than 2^31
+_WIDEST = 2**63
 _ROOT_2 = math.sqrt(2.0)
-_FEW = 8.0  # points of a process, one after another
 _ROOM = 4  # words are at least so many times as many as results: at most a quarter is drawn again
-_AHEAD = 1 << 16  # points of a process at a time
+_WORDS = [(2 ** (8 * size) - 1, np.dtype(f"u{size}")) for size in (1, 2, 4, 8)]
+_FORKS: list[None] = []  # one for each fork between the first process and this one
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=partial(_FORKS.append, None))
+_AHEAD = 1024  # numbers drawn ahead; calls for more than an eighth of it draw their own
 
 
 class SecureGenerator:
@@ -31,10 +39,10 @@ class SecureGenerator:
     the operating system, one per thread, and seeded anew after a fork. It replaces its key after
     each request, so its state tells nothing about past bits.
 
-    The object itself has no state. Every call asks for the bits that it needs, so a copy or a
-    pickle repeats none, and there is no buffer to wipe. Integers and permutations are exactly
-    uniform. Numbers of continuous distributions are functions of 53-bit integers, in double
-    precision, as NumPy's are.
+    The object has no state but a few uniform and normal numbers drawn ahead, because samplers ask
+    for few at a time. Each is returned once: copies, pickles and forked processes begin without
+    any, and each thread has its own. Integers and permutations are exactly uniform. Numbers of
+    continuous distributions are functions of 53-bit integers, in double precision, as NumPy's are.
 
     A NumPy `BitGenerator` that calls Python for each number is no alternative: an exception in such
     a call, even that of Ctrl-C, is lost, and the number is 0.
@@ -42,36 +50,42 @@ class SecureGenerator:
     Methods have the arguments and results of NumPy's, in `size` too.
     """
 
+    def __init__(self) -> None:
+        self._uniform, self._normal = _Ahead(_uniform), _Ahead(_normal)
+
+    def __reduce__(self) -> tuple[type[SecureGenerator], tuple[()]]:
+        return SecureGenerator, ()
+
     def bytes(self, length: int) -> bytes:
-        return _random_bytes(length)
+        return _bytes(length)
 
     def integers(self, low: Any, high: Any = None, size: _Size = None) -> Any:
         """Return integers from `low`, or 0, to below `high`; at most 2^63 of them differ."""
         low, high = (0, low) if high is None else (low, high)
-        if size is None and np.ndim(low) == np.ndim(high) == 0:
-            return int(low) + _one_below(int(high) - int(low))
         if np.ndim(low) == np.ndim(high) == 0:
-            return _below(int(high) - int(low), _count(size)).reshape(size) + int(low)
+            low, width = int(low), _width(int(high) - int(low))
+            if size is None:
+                return low + _one_below(width)
+            found = _below(width, _count(size)).reshape(size)
+            return found + low if low else found
         low, high = np.asarray(low, dtype=np.int64), np.asarray(high)
         if np.any(high <= low):
             raise ValueError("low >= high")
         widths = high.astype(np.uint64) - low.astype(np.uint64)  # modulo 2^64
+        _width(int(widths.max(initial=1)))
         shape = widths.shape if size is None else size
         return _below_each(np.broadcast_to(widths, shape).ravel()).reshape(shape) + low
 
     def random(self, size: _Size = None) -> Any:
         """Return multiples of 2^−53 in [0, 1)."""
-        if size is None:
-            return (int.from_bytes(_random_bytes(8), "little") >> 11) * 2.0**-53
-        return _shaped((_words(_count(size)) >> 11) * 2.0**-53, size)
+        return self._uniform.take(size)
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: _Size = None) -> Any:
         return low + (high - low) * self.random(size)
 
     def standard_normal(self, size: _Size = None) -> Any:
         """Return √2·erf⁻¹ of odd multiples of 2^−53 in (−1, 1): finite and symmetric."""
-        odd = _words(_count(size), np.int64) >> 10 | 1
-        return _shaped(_ROOT_2 * erfinv(odd * 2.0**-53), size)
+        return self._normal.take(size)
 
     def normal(self, loc: float = 0.0, scale: float = 1.0, size: _Size = None) -> Any:
         return loc + scale * self.standard_normal(size)
@@ -102,15 +116,13 @@ class SecureGenerator:
         return math.floor(1.0 + math.log(1.0 - self.random()) / math.log(q))
 
     def poisson(self, lam: float) -> int:
-        """Return the number of points of a process of rate 1 in [0, λ]."""
-        count, end = 0, 0.0
-        while lam < _FEW:
-            if (end := end + self.standard_exponential()) > lam:
-                return count
+        """Return the least integer k with P(K ≤ k) > U."""
+        u = self.random()
+        count = max(0, math.ceil(pdtrik(u, lam) - 0.5)) if lam > 0.0 else 0  # up to one
+        while count and pdtr(count - 1, lam) > u:
+            count -= 1
+        while pdtr(count, lam) <= u:
             count += 1
-        while end <= lam:
-            points = end + np.cumsum(self.standard_exponential(min(_AHEAD, math.ceil(lam) + 8)))
-            count, end = count + int(np.searchsorted(points, lam, side="right")), float(points[-1])
         return count
 
     def permutation(self, x: Any) -> np.ndarray:
@@ -133,15 +145,63 @@ class SecureGenerator:
         return [SecureGenerator() for _ in range(n_children)]
 
 
+class _Ahead(local):
+    """Numbers of a distribution, drawn ahead for the calls of one thread."""
+
+    def __init__(self, draw: Callable[[int], np.ndarray]) -> None:
+        self._draw, self._numbers = draw, np.empty(0)
+        self._start, self._forks = 0, len(_FORKS)
+
+    def take(self, size: _Size) -> Any:
+        """Return numbers that nobody else has, as a float or an array of some size."""
+        if size is None:
+            return float(self._next(1)[0])
+        count = _count(size)
+        found = self._draw(count) if count > _AHEAD // 8 else self._next(count)
+        return found.reshape(size)
+
+    def _next(self, count: int) -> np.ndarray:
+        start, stop = self._start, self._start + count
+        if stop > self._numbers.size or self._forks != len(_FORKS):
+            self._numbers, self._forks = self._draw(_AHEAD), len(_FORKS)
+            start, stop = 0, count
+        self._start = stop
+        return self._numbers[start:stop]
+
+
+def _uniform(count: int) -> np.ndarray:
+    return (_words(count) >> 11) * 2.0**-53
+
+
+def _normal(count: int) -> np.ndarray:
+    return _ROOT_2 * erfinv((_words(count, np.int64) >> 10 | 1) * 2.0**-53)
+
+
+def _bytes(length: int) -> bytes:
+    """Return random bytes, of as many requests as they need."""
+    if length <= _MOST_BYTES:
+        return _random_bytes(length)
+    return b"".join(
+        _random_bytes(min(_MOST_BYTES, length - start)) for start in range(0, length, _MOST_BYTES)
+    )
+
+
 def _words(count: int, dtype: Any = np.uint64) -> np.ndarray:
     """Return random words."""
-    return np.frombuffer(_random_bytes(np.dtype(dtype).itemsize * count), dtype)
+    return np.frombuffer(_bytes(np.dtype(dtype).itemsize * count), dtype)
+
+
+def _width(width: int) -> int:
+    """Return a width of integers if there are some and not too many."""
+    if width <= 0:
+        raise ValueError("low >= high")
+    if width > _WIDEST:
+        raise ValueError("high - low is larger than 2**63")
+    return width
 
 
 def _one_below(width: int) -> int:
     """Return a uniform integer from 0 to below `width`."""
-    if width <= 0:
-        raise ValueError("low >= high")
     n_bits = (width - 1).bit_length()
     while True:
         word = int.from_bytes(_random_bytes((n_bits + 7) // 8), "little") & ((1 << n_bits) - 1)
@@ -155,9 +215,7 @@ def _below(width: int, count: int) -> np.ndarray:
     Words of a size with room for it are reduced modulo the width. Those beyond its last multiple
     are drawn again.
     """
-    if width <= 0:
-        raise ValueError("low >= high")
-    kind, last = _word_for(width)
+    last, kind = _word_for(width)
     end = last - (last % width + 1) % width
     found = _words(count, kind)
     if end < last and (found > end).any():
@@ -169,7 +227,7 @@ def _below(width: int, count: int) -> np.ndarray:
 
 def _below_each(widths: np.ndarray) -> np.ndarray:
     """Return a uniform integer from 0 to below each width, in the same way."""
-    kind, last = _word_for(int(widths.max(initial=1)))
+    last, kind = _word_for(int(widths.max(initial=1)))
     ends = last - (last % widths + np.uint64(1)) % widths
     found = _words(widths.size, kind).astype(np.uint64)
     while (again := np.flatnonzero(found > ends)).size:
@@ -177,15 +235,10 @@ def _below_each(widths: np.ndarray) -> np.ndarray:
     return (found % widths).astype(np.int64)
 
 
-def _word_for(width: int) -> tuple[np.dtype, int]:
-    """Return the type of words with room for integers below `width`, and the last word."""
-    kind = np.min_scalar_type(min(_ROOM * width - 1, _LAST_WORD))
-    return kind, 2 ** (8 * kind.itemsize) - 1
+def _word_for(width: int) -> tuple[int, np.dtype]:
+    """Return the last of the words with room for integers below `width`, and their type."""
+    return next((word for word in _WORDS if word[0] >= _ROOM * width - 1), _WORDS[-1])
 
 
 def _count(size: _Size) -> int:
     return 1 if size is None else math.prod(size) if isinstance(size, tuple) else int(size)
-
-
-def _shaped(values: np.ndarray, size: _Size) -> Any:
-    return float(values[0]) if size is None else values.reshape(size)
