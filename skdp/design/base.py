@@ -129,6 +129,26 @@ class Design(ABC):
         """
         return np.asarray(self.total(_ExactTotal(function, grid), ROWS_SUMMED, rows))
 
+    def exact_sum(
+        self,
+        function: Callable[[MemoryDesign], np.ndarray],
+        grid: SumGrid,
+        rows: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return `exact_total` as floats. A single block is not rounded to the grid.
+
+        Parameters
+        ----------
+        function, grid, rows : callable, SumGrid, ndarray of int or None
+            See `exact_total`.
+
+        Returns
+        -------
+        ndarray
+            *Private.* The sum with the rounding errors of each block, up to three more.
+        """
+        return grid.floats(self.exact_total(function, grid, rows))
+
     def slope_sum(
         self,
         derivative: Pointwise,
@@ -162,7 +182,7 @@ class Design(ABC):
             slopes = _ClippedSlopeSum(derivative, theta, longest)
         if grid is not None:
             by_cache = methodcaller("total", slopes)
-            return grid.floats(self.exact_total(by_cache, grid, records))
+            return self.exact_sum(by_cache, grid, records)
         return np.asarray(self.total(slopes, rows=records))
 
     def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
@@ -180,7 +200,7 @@ class Design(ABC):
         """
         product = methodcaller("cross_product")
         if grid is not None:
-            return grid.floats(self.exact_total(product, grid))
+            return self.exact_sum(product, grid)
         return np.asarray(self.total(product))
 
     @abstractmethod
@@ -407,6 +427,18 @@ class MemoryDesign(Design):
         if rows is not None:
             return self.take(rows).exact_total(function, grid)
         return reduce(add, (grid.integers(function(block)) for block in self._summed))
+
+    def exact_sum(
+        self,
+        function: Callable[[MemoryDesign], np.ndarray],
+        grid: SumGrid,
+        rows: np.ndarray | None = None,
+    ) -> np.ndarray:
+        if rows is not None:
+            return self.take(rows).exact_sum(function, grid)
+        if self.n_samples <= ROWS_SUMMED:
+            return function(self)
+        return super().exact_sum(function, grid)
 
     @cached_property
     def _summed(self) -> list[MemoryDesign]:

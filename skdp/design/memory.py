@@ -398,9 +398,10 @@ class ClippedDesign(MemoryDesign):
     @cached_property
     def _views(self) -> list[tuple[slice, ClippedDesign]]:
         """Blocks that are views of X, kept because descents read them in each step."""
-        if sparse.issparse(self.X):
+        step = _block_rows(self.X, self.n_features)
+        if sparse.issparse(self.X) or self.n_samples <= step:
             return [(slice(None), self)]
-        return list(self._cut(_block_rows(self.X, self.n_features)))
+        return list(self._cut(step))
 
     def _cut(self, step: int) -> Iterator[tuple[slice, ClippedDesign]]:
         for start in range(0, max(1, self.n_samples), step):

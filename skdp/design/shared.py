@@ -84,6 +84,14 @@ class SharedDesign(Wrapper):
     ) -> np.ndarray:
         return self.inner.exact_total(function, grid, rows)
 
+    def exact_sum(
+        self,
+        function: Callable[[MemoryDesign], np.ndarray],
+        grid: SumGrid,
+        rows: np.ndarray | None = None,
+    ) -> np.ndarray:
+        return self.inner.exact_sum(function, grid, rows)
+
     def _clipped_slope_sum(
         self, derivative: Pointwise, theta: np.ndarray, longest: float, records: np.ndarray | None
     ) -> np.ndarray:
@@ -162,7 +170,7 @@ class SharedDesign(Wrapper):
         product, most = _SharedGram(self.largest), rows_at_once(self.n_features)
         if grid is not None:
             by_block = methodcaller("total", product, most)
-            return grid.floats(self.exact_total(by_block, grid))
+            return self.exact_sum(by_block, grid)
         return np.asarray(self.total(product, most))
 
     def slope_products(self, derivative: Pointwise, theta: np.ndarray) -> np.ndarray:

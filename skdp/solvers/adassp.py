@@ -166,7 +166,7 @@ class AdaSSP(Solver[AdaSSPPlan]):
         of_gram, of_moment = math.sqrt(_SHARE) / R**2, math.sqrt(1.0 - _SHARE) / R
         gram = as_vector(design.cross_product(SumGrid.of(plan.sums.largest * R**2)))
         grid = SumGrid.of(plan.sums.largest * R)
-        moment = grid.floats(design.exact_total(_moment_of(plan.problem.loss), grid))
+        moment = design.exact_sum(_moment_of(plan.problem.loss), grid)
         noisy = plan.noise.release(np.concatenate([of_gram * gram, of_moment * moment]), rng)
         gram, moment = np.split(noisy, [gram.size])
         return NoisyMoments(as_matrix(gram) / of_gram, moment / of_moment)

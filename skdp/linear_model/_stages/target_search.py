@@ -104,20 +104,21 @@ class TargetSearch:
 
     def _median(self, below: np.ndarray, rng: np.random.Generator) -> int:
         """Return the cell of the median, from *private* counts below each edge."""
-        noise, half = self._noise(_OF_MEDIAN, _HALVINGS), 0.5 * below[-1]
-        return _last(_CELLS, lambda cell: _noisy(below[cell] - half, noise, rng) < 0.0)
+        half = 0.5 * below[-1]
+        noisy = _noisy(self._noise(_OF_MEDIAN, _HALVINGS), _HALVINGS, rng)
+        return _last(_CELLS, lambda cell: noisy(below[cell] - half) < 0.0)
 
     def _radius(
         self, below: np.ndarray, middle: int, n: float, rng: np.random.Generator
     ) -> float | None:
         """Return the least radius around a cell with nearly all targets, None below the least."""
-        noise = self._noise(_OF_SPREAD, _SHORTENINGS)
+        noisy = _noisy(self._noise(_OF_SPREAD, _SHORTENINGS), _SHORTENINGS, rng)
         radii = max(middle, _CELLS - 1 - middle) * _SHRINKING ** np.arange(_RADII)
         radii, wanted = np.floor(radii).astype(int), (1.0 - self._outside(n)) * below[-1]
 
         def has_enough(k: int) -> bool:
             first, last = max(middle - radii[k], 0), min(middle + radii[k] + 1, _CELLS)
-            return _noisy(below[last] - below[first] - wanted, noise, rng) >= 0.0
+            return noisy(below[last] - below[first] - wanted) >= 0.0
 
         chosen = _last(_RADII, has_enough)
         return None if chosen == _RADII - 1 else float(radii[chosen]) + 0.5
@@ -134,8 +135,12 @@ def _counts(bounds: TargetRange, records: Records[Facts]) -> Sums:
     return {"cells": counted(np.minimum(cells, _CELLS - 1), _CELLS, shares)}
 
 
-def _noisy(count: float, noise: GridGaussian, rng: np.random.Generator) -> float:
-    return float(noise.release(np.asarray(count), rng))
+def _noisy(
+    release: GridGaussian, n_counts: int, rng: np.random.Generator
+) -> Callable[[float], float]:
+    """Return a function that releases up to `n_counts` counts, each with noise of its own."""
+    noise = release.stream(1, n_counts, rng)
+    return lambda count: float(release.add(np.array([count]), next(noise))[0])
 
 
 def _last(size: int, holds: Callable[[int], bool]) -> int:
