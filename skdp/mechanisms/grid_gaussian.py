@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.mechanisms._exact_normal import whole_steps_of_normal
-from skdp.mechanisms._grid import from_steps, to_steps
 from skdp.support.rounding import SUM, up
 
 __all__ = ["GridGaussian"]
@@ -17,6 +16,7 @@ __all__ = ["GridGaussian"]
 _BITS = 32  # of the grid below the noise and the sensitivity; see `at` for what rounding costs
 _MOST_BELOW = 50  # bits below the noise
 _MOST_BITS = 60  # of the grid below the largest value: within its end, 2^61 steps
+_END = 2.0**61  # the largest number of steps; with noise, no integer is beyond 2^63
 _AT_ONCE = 1 << 16  # samples: a call takes as long as a thousand; no guarantee rests on it
 _LEAST_STEP = 2.0**-1000  # so that no quotient by it overflows; no guarantee rests on it
 
@@ -80,9 +80,15 @@ class GridGaussian:
         return self.add(values, self.noise(values.size, rng))
 
     def add(self, values: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Return *private* values with noise of `noise` or `stream`, which is used once."""
-        steps = to_steps(values, self.step) + noise.reshape(values.shape)
-        return from_steps(steps, self.step)
+        """Return *private* values with noise of `noise` or `stream`, which is used once.
+
+        Values become integers as in `to_steps`; ``nan`` counts as an end of the grid. `step` is a
+        power of two and not too small, so that a product with 2/`step` is as exact as `ldexp`.
+        """
+        end = _END * self.step
+        halves = np.fmin(np.fmax(values, -end), end) * (2.0 / self.step)
+        steps = (np.floor(halves).astype(np.int64) + 1) >> 1
+        return np.asarray((steps + noise.reshape(steps.shape)) * self.step)
 
     def stream(self, size: int, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """Yield `count` times the noise of a release, drawn for several at a time."""

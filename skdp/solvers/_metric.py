@@ -45,7 +45,7 @@ class Metric:
         values, vectors = np.linalg.eigh(gram)
         return cls(vectors, np.maximum(values, 0.0), noise)
 
-    @property
+    @cached_property
     def gains(self) -> np.ndarray:
         """g, the eigenvalues of P."""
         return self.noise / (self.values + self.noise)

@@ -36,7 +36,7 @@ from skdp.solvers.base import (
     composed,
     require_delta,
 )
-from skdp.support.random import likely_size, poisson_sample
+from skdp.support.random import likely_size, poisson_samples
 from skdp.support.root_search import first_to_hold
 from skdp.support.validation import check_count, check_real, check_size, make_plain
 
@@ -177,9 +177,10 @@ class DPSGD(DescentSolver[DPSGDPlan]):
         metric = plan.gram.release_for_steps(design, rng) if plan.gram else None
         loss, rate = plan.problem.loss, plan.sampling_rate
         longest = math.inf if self.clip_norm is None else plan.clip_norm
+        samples = poisson_samples(design.n_records, rate, self.n_steps, rng)
 
         def gradient(theta: np.ndarray) -> np.ndarray:
-            records = None if rate == 1.0 else poisson_sample(design.n_records, rate, rng)
+            records = None if rate == 1.0 else next(samples)
             return design.slope_sum(loss.gradient, theta, longest, records, grid)
 
         theta = descent.run(start, gradient, rng, progress, metric)

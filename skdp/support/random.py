@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from itertools import count
 from numbers import Integral
@@ -19,6 +20,7 @@ __all__ = [
     "likely_size",
     "noise_generator",
     "poisson_sample",
+    "poisson_samples",
     "seed_of",
     "simulation_generator",
 ]
@@ -28,6 +30,7 @@ _BITS, _MARGIN = 53, 2.0**-40  # of a uniform number, and of a quotient of logar
 _NEVER = 1e-300  # instead of 0, which has no logarithm
 _LONGEST = 2**60  # of a gap; beyond any number of rows
 _DIGITS, _LOST = 30, 5  # of decimal numbers for each round, and those lost to rounding
+_AT_ONCE = 1 << 14  # rows sampled at a time; no guarantee rests on it
 _TAIL = 700.0  # e^−700 is the least positive float
 
 
@@ -128,14 +131,27 @@ def poisson_sample(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:
     """
     if rate >= 1.0:
         return np.arange(n)
-    rows = np.empty(0, dtype=np.int64)
-    last = -1
+    parts, last = [], -1
     while last < n:
         expected = (n - last) * rate
         gaps = _gaps(rate, math.ceil(expected + 4.0 * math.sqrt(expected) + 8.0), rng)
-        new = last + np.cumsum(np.minimum(gaps, n + 1))
-        rows, last = np.concatenate([rows, new]), int(new[-1])
-    return rows[: np.searchsorted(rows, n)]
+        parts.append(np.minimum(gaps, n + 1).cumsum() + last)
+        last = int(parts[-1][-1])
+    rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return rows[: rows.searchsorted(n)]
+
+
+def poisson_samples(
+    n: int, rate: float, count: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Yield `count` independent samples; several are drawn at a time, as one of more rows."""
+    at_once = max(1, int(_AT_ONCE / max(1.0, n * rate)))
+    for start in range(0, count, at_once):
+        several = range(min(at_once, count - start))
+        rows = poisson_sample(len(several) * n, rate, rng)
+        ends = rows.searchsorted([n * (i + 1) for i in several])
+        for i in several:
+            yield rows[ends[i - 1] if i else 0 : ends[i]] - i * n
 
 
 def _gaps(rate: float, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -144,13 +160,15 @@ def _gaps(rate: float, size: int, rng: np.random.Generator) -> np.ndarray:
     Logarithms in floating point and the quotient are exact to a few units of 2⁻⁵³. If both ends of
     what U may be have one gap, with a margin of thousands of units, that is the gap.
     """
-    first, base = rng.integers(2**_BITS, size=size), math.log1p(-rate)
-    high = np.log((first + 1.0) * 2.0**-_BITS) / base * (1.0 - _MARGIN)
-    low = np.log(np.maximum(first, _NEVER) * 2.0**-_BITS) / base * (1.0 + _MARGIN)
-    least, most = (np.minimum(np.floor(end), _LONGEST).astype(np.int64) for end in (high, low))
-    for i in np.flatnonzero(least != most):
-        least[i] = _exact_gap(rate, int(first[i]), rng)
-    return least + 1
+    first, base = np.frombuffer(rng.bytes(8 * size), np.uint64) >> 11, math.log1p(-rate)
+    ends = np.empty((2, size))
+    ends[0], ends[1] = first + 1.0, np.maximum(first, _NEVER)
+    factors = np.array([[1.0 - _MARGIN], [1.0 + _MARGIN]]) / base
+    least, most = np.minimum(np.floor(np.log(ends * 2.0**-_BITS) * factors), _LONGEST)
+    found = least.astype(np.int64)
+    for i in (least != most).nonzero()[0]:
+        found[i] = _exact_gap(rate, int(first[i]), rng)
+    return found + 1
 
 
 def _exact_gap(rate: float, first: int, rng: np.random.Generator) -> int:

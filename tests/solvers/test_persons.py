@@ -174,11 +174,11 @@ def test_a_poisson_sample_of_persons_reads_all_rows_of_each_or_none(monkeypatch)
     design = SharedDesign(inner, Persons.of(codes, 7))
     read = []
 
-    def exact_total(self, function, grid, rows=None):
+    def exact_sum(self, function, grid, rows=None):
         read.append(rows)
-        return np.zeros((2, 7), dtype=np.int64)
+        return np.zeros(7)
 
-    monkeypatch.setattr(ClippedDesign, "exact_total", exact_total)
+    monkeypatch.setattr(ClippedDesign, "exact_sum", exact_sum)
     problem = Problem(
         loss=SharedLoss(LogisticLoss(), 1.0),
         data_norm=R,
