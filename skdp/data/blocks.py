@@ -28,6 +28,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from skdp.data.column import check_plain, is_collection
+from skdp.data.cuts import pieces_of, stacked
 from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = [
@@ -221,6 +222,27 @@ class Blocks:
             mapped._keep()
         return mapped
 
+    def recut(self, step: int) -> Blocks:
+        """Return the same rows in blocks that begin at multiples of `step` rows, after `check`.
+
+        They are kept if the blocks are, which may then be forgotten.
+        """
+        pieces = pieces_of(self.n_rows, step)
+        if pieces == [[(i, slice(0, n))] for i, n in enumerate(self.n_rows)]:
+            return self
+        graph, keys = dict(self._graph), [_new_key("cut") for _ in pieces]
+        for key, own in zip(keys, pieces, strict=True):
+            graph[key] = (
+                partial(_cut_out, [rows for _, rows in own]),
+                [self._keys[i] for i, _ in own],
+            )
+        cut = Blocks(graph, keys, names=self.names, n_columns=self.n_columns)
+        cut.n_rows = [sum(rows.stop - rows.start for _, rows in own) for own in pieces]
+        cut._n_given = self._n_given
+        if self.is_kept:
+            cut._keep()
+        return cut
+
     def _keep(self) -> None:
         """Compute the blocks and keep them, on a cluster where they are."""
         if not self.is_kept:
@@ -295,6 +317,19 @@ def _unchanged(number: int, known: int, block: Block) -> Block:
             "Its tasks return different results each time. Call .persist() on X and y first."
         )
     return block
+
+
+def _cut_out(rows: Sequence[slice], blocks: Sequence[Block]) -> Block:
+    """Return some rows of each block as one."""
+    columns = zip(*((one.X, one.y, one.sample_weight) for one in blocks), strict=True)
+    return Block(*(stacked(_pieces(parts, rows)) for parts in columns))
+
+
+def _pieces(parts: Sequence[MatrixLike], rows: Sequence[slice]) -> list[MatrixLike]:
+    return [
+        None if part is None else _rows_of(part)[some]
+        for part, some in zip(parts, rows, strict=True)
+    ]
 
 
 def _fingerprint(block: Block) -> int:

@@ -28,13 +28,13 @@ from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, get_tags
 
 from skdp.data.blocks import Block, Blocks, added, empty_rows, for_workers
 from skdp.data.column import Column, array_of_list, is_collection, received
 from skdp.data.columns import ROWS_AT_ONCE, Columns, frame_names, is_label
+from skdp.data.cuts import stacked
 from skdp.data.persons import Persons, refuse_blocks
 from skdp.data.validation import (
     check_lengths,
@@ -336,6 +336,10 @@ class Records(Generic[Facts]):
         changed: Records[Any] = self
         return replace(changed, views=(*self.views, function))
 
+    def recut(self, step: int) -> Records[Facts]:
+        """Return the records, whose blocks, if there are any, begin at multiples of `step` rows."""
+        return self if self.blocks is None else replace(self, blocks=self.blocks.recut(step))
+
     def select(self, columns: Sequence[int]) -> Records[Facts]:
         return replace(self, X=self.columns.select(columns))
 
@@ -368,7 +372,7 @@ class Records(Generic[Facts]):
         """Return these rows and those of others, all of them in memory and without persons."""
         every = [self, *others]
         parts = ([getattr(one, name) for one in every] for name in ("X", "y", "weights"))
-        X, y, weights = map(_stacked, parts)
+        X, y, weights = map(stacked, parts)
         return replace(self, X=X, y=y, weights=weights)
 
     @property
@@ -445,17 +449,6 @@ def _rows_of(values: MatrixLike, rows: np.ndarray) -> MatrixLike:
     if values is None or isinstance(values, Column):
         return None if values is None else values[rows]
     return values.take(rows) if isinstance(values, Columns) else _safe_indexing(values, rows)
-
-
-def _stacked(parts: Sequence[MatrixLike]) -> MatrixLike:
-    """Return the rows of arrays, sparse matrices or pandas objects, such as blocks have."""
-    if parts[0] is None:
-        return None
-    if hasattr(parts[0], "iloc"):
-        import pandas as pd
-
-        return pd.concat(parts)
-    return (sparse.vstack if sparse.issparse(parts[0]) else np.concatenate)(parts)
 
 
 def _taken(empty: Records[Facts], rows: np.ndarray, block: Block) -> Records[Facts]:

@@ -11,10 +11,12 @@ import numpy as np
 
 from skdp.data.blocks import Blocks
 from skdp.design.base import Design, MemoryDesign, RowNumbers, T
-from skdp.design.exact_total import SumGrid
+from skdp.design.exact_total import ROWS_SUMMED, SumGrid
 from skdp.design.memory import ClippedDesign, longest_reach
 
 __all__ = ["DaskDesign"]
+
+_MOST_NUMBERS = 1 << 23  # of rows that are fetched to be summed; no guarantee rests on it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,10 +73,26 @@ class DaskDesign(Design):
     ) -> np.ndarray:
         if rows is None:
             return reduce(add, self._gather(partial(_exact_total, function, grid)))
-        if not rows.size or self._here.brings(rows):
+        if not rows.size or self._here.brings(rows) or self._are_few(rows):
             return self.take(rows).exact_total(function, grid)
         summed = partial(_exact_over, function, grid)
         return reduce(add, self.blocks.gather(summed, self.blocks.places(rows)))
+
+    def exact_sum(
+        self,
+        function: Callable[[MemoryDesign], np.ndarray],
+        grid: SumGrid,
+        rows: np.ndarray | None = None,
+    ) -> np.ndarray:
+        if rows is None and self.n_samples <= ROWS_SUMMED and len(self.blocks) == 1:
+            return self._gather(function)[0]
+        if rows is not None and self._are_few(rows):
+            return self.take(rows).exact_sum(function, grid)
+        return super().exact_sum(function, grid, rows)
+
+    def _are_few(self, rows: np.ndarray) -> bool:
+        """Return whether rows of several blocks may be one block here, as they are in memory."""
+        return rows.size <= ROWS_SUMMED and rows.size * self.n_columns <= _MOST_NUMBERS
 
     def reach(self, delta: np.ndarray) -> float:
         return longest_reach(delta, self._most_entries)

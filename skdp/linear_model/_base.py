@@ -20,6 +20,7 @@ from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameter
 from skdp.accounting import gdp_mu
 from skdp.data.persons import check_max_rows
 from skdp.data.records import Records
+from skdp.design.exact_total import ROWS_SUMMED
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features.auto import AutoMap
 from skdp.features.base import FeatureMap
@@ -170,7 +171,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             n_columns = feature_map.n_features_out
         n_known = records.n_records if records.count_is_public else self.n_samples_hint
         facts = LinearFacts(task, solver, feature_map, n_columns, n_known)
-        known = records.with_facts(facts)
+        known = records.with_facts(facts).recut(ROWS_SUMMED)
         return with_choice(known, parameters) if isinstance(feature_map, AutoMap) else known
 
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> FitPlan:
