@@ -52,6 +52,11 @@ class TestDistributions:
         found = RNG.integers(-(2**62), 2**62, size=N)
         assert stats.kstest(found / 2.0**63 + 0.5, "uniform").pvalue > RISK
         assert isinstance(RNG.integers(2), int)
+        for wide in (2**63 + 1, 2**64, 2**64 + 2):
+            for size in (None, 3):
+                with pytest.raises(ValueError, match="larger than 2"):
+                    RNG.integers(wide, size=size)
+        assert max(RNG.integers(2**63, size=100)) > 2**56  # by chance 1 − 1e-200
         for wrong in [(0,), (3, 3), (5, 2)]:
             with pytest.raises(ValueError, match="low >= high"):
                 RNG.integers(*wrong, size=2)
@@ -111,36 +116,62 @@ class TestDistributions:
     @pytest.mark.parametrize("byte", [0, 255])
     def test_extreme_bits_give_finite_numbers(self, byte, monkeypatch):
         monkeypatch.setattr(secure_random, "_random_bytes", lambda n: bytes([byte] * n))
+        rng = SecureGenerator()
         for name in ("random", "standard_normal", "standard_exponential"):
-            assert np.isfinite(getattr(RNG, name)(3)).all()
-        assert RNG.geometric(1e-300, 2).max() < 2**62
-        assert RNG.logseries(0.5) >= 1
+            for size in (3, 3000):
+                assert np.isfinite(getattr(rng, name)(size)).all()
+        assert rng.geometric(1e-300, 2).max() < 2**62
+        assert rng.logseries(0.5) >= 1
+        assert rng.poisson(1e-300) <= 1
+        assert 0 <= rng.poisson(1e6) < 1e6 + 9e3
+
+    def test_many_bytes_take_several_requests(self, monkeypatch):
+        asked = []
+        monkeypatch.setattr(secure_random, "_MOST_BYTES", 100)
+        monkeypatch.setattr(secure_random, "_random_bytes", lambda n: asked.append(n) or bytes(n))
+        assert len(SecureGenerator().bytes(250)) == 250
+        assert asked == [100, 100, 50]
 
 
+KINDS = {  # each takes numbers that were drawn ahead, or draws its own
+    "integers": lambda rng: rng.integers(2**63, size=100),
+    "uniform": lambda rng: np.concatenate([rng.random(9) for _ in range(11)] + [[rng.random()]]),
+    "normal": lambda rng: np.concatenate([rng.standard_normal(20) for _ in range(5)]),
+    "many": lambda rng: rng.random(2000)[:100],
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@every_kind
 class TestStreams:
+    """Of 53-bit numbers two among 10 000 are equal with chance 6e-9."""
+
     @pytest.mark.parametrize(
         "again", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))]
     )
-    def test_copies_and_children_repeat_nothing(self, again):  # fmt: skip
+    def test_copies_and_children_repeat_nothing(self, again, kind):
+        KINDS[kind](RNG)
         generators = [RNG, again(RNG), again(RNG), *RNG.spawn(2)]
-        found = np.concatenate([one.integers(2**63, size=1000) for one in generators])
-        assert np.unique(found).size == 5000  # by chance 1 − 1e-12
+        found = np.concatenate([KINDS[kind](one) for one in generators for _ in range(10)])
+        assert np.unique(found).size == 5000
 
-    def test_threads_repeat_nothing(self):
+    def test_threads_repeat_nothing(self, kind):
         with ThreadPoolExecutor(8) as pool:
-            found = list(pool.map(lambda _: RNG.integers(2**63, size=1000), range(32)))
-        assert np.unique(np.concatenate(found)).size == 32_000
+            found = list(pool.map(lambda _: KINDS[kind](RNG), range(100)))
+        assert np.unique(np.concatenate(found)).size == 10_000
 
     @pytest.mark.skipif(
         "fork" not in multiprocessing.get_all_start_methods(), reason="no forks here"
     )
     @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-    def test_forks_repeat_nothing(self):
-        RNG.random(10)
+    def test_forks_repeat_nothing(self, kind):
+        KINDS[kind](RNG)
         with multiprocessing.get_context("fork").Pool(4) as pool:
-            found = pool.map(_drawn, range(8), chunksize=1)
-        assert np.unique(np.concatenate([*found, _drawn(0)])).size == 900
+            found = pool.map(_drawn, [kind] * 8, chunksize=1)
+        assert np.unique(np.concatenate([*found, _drawn(kind)])).size == 900
 
+
+class TestMethods:
     def test_every_method_that_the_package_calls_exists(self):
         called = set()
         for path in Path(skdp.__file__).parent.rglob("*.py"):
@@ -151,8 +182,8 @@ class TestStreams:
         assert [name for name in sorted(called) if not hasattr(RNG, name)] == []
 
 
-def _drawn(_):
-    return RNG.integers(2**63, size=100)
+def _drawn(kind):
+    return KINDS[kind](RNG)
 
 
 def _is_generator(node):

@@ -30,11 +30,11 @@ def whole_steps_of_normal(scale: int, size: int, rng: np.random.Generator) -> np
 
     abs(Z) = k + x with P(k) ∝ e^(−k²/2), x uniform in [0, 1), accepted with e^(−x(2k + x)/2). The
     first digit of x in base `scale` is all that shows. The others are drawn if the decision, or the
-    choice of k, needs them. A `scale` below 2^32 is that of the first bits of a finer one.
+    choice of k, needs them. A `scale` below 2^32 is that of the first bits of a finer one. The
+    largest is 2^57.
     """
     more = max(0, (_FINE - 1).bit_length() - scale.bit_length())
     fine = scale << more
-
     last = 2**64 // fine * fine - 1  # as many words give each j
 
     def propose(n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,8 @@ __all__ = ["GridGaussian"]
 _BITS = 32  # of the grid below the noise and the sensitivity; see `at` for what rounding costs
 _MOST_BELOW = 50  # bits below the noise
 _MOST_BITS = 60  # of the grid below the largest value: within its end, 2^61 steps
+_LARGEST_SCALE = 2.0**57  # of exact samples
+_LARGEST_NOISE = 2.0**900  # that is computed with, if it hides all values
 _END = 2.0**61  # the largest number of steps; with noise, no integer is beyond 2^63
 _AT_ONCE = 1 << 16  # samples: a call takes as long as a thousand; no guarantee rests on it
 _LEAST_STEP = 2.0**-1000  # so that no quotient by it overflows; no guarantee rests on it
@@ -31,6 +33,7 @@ class GridGaussian:
 
     scale_in_steps: int
     step: float
+    hides: bool = False  # whether values count as 0, because the noise is too large for the grid
 
     @classmethod
     def at(
@@ -46,7 +49,8 @@ class GridGaussian:
             *Public.* l2 distance of the float64 values of two neighbors.
         dimension : int
             *Public.* How many numbers are released. Rounding adds √d steps to their distance: each
-            is less than one longer. That is √d·2⁻³² of the noise, and more only if μ < 2⁻¹⁸.
+            is less than one longer. That is √d·2⁻³² of the noise, and more only if μ < 2⁻¹⁸. If it
+            is as much as the noise, noise alone is released: nobody would see 2³⁰ records in it.
         largest : float
             *Public.* Values up to this size fit on the grid. Larger ones count as its end.
 
@@ -54,6 +58,8 @@ class GridGaussian:
         -------
         GridGaussian
         """
+        if math.sqrt(dimension) > mu * 2.0**_MOST_BELOW:
+            return cls._alone(sensitivity / mu)
         noise, distance = _exponent(sensitivity / mu), _exponent(sensitivity)
         of_noise = max(min(noise, distance) - _BITS, noise - _MOST_BELOW)
         step = max(2.0 ** max(of_noise, _exponent(largest) - _MOST_BITS), _LEAST_STEP)
@@ -67,8 +73,15 @@ class GridGaussian:
 
     @classmethod
     def on(cls, step: float, scale: float) -> GridGaussian:
-        """Return noise on a given grid."""
+        """Return noise on a given grid or, if it has more than 2^57 steps, noise of values 0."""
+        if scale / step > _LARGEST_SCALE:
+            return cls._alone(scale)
         return cls(scale_in_steps=math.ceil(scale / step), step=step)
+
+    @classmethod
+    def _alone(cls, scale: float) -> GridGaussian:
+        """Return noise that is released instead of values, which it would hide."""
+        return replace(cls.of_scale(min(scale, _LARGEST_NOISE)), hides=True)
 
     @property
     def scale(self) -> float:
@@ -85,7 +98,7 @@ class GridGaussian:
         Values become integers as in `to_steps`; ``nan`` counts as an end of the grid. `step` is a
         power of two and not too small, so that a product with 2/`step` is as exact as `ldexp`.
         """
-        end = _END * self.step
+        end = 0.0 if self.hides else _END * self.step
         halves = np.fmin(np.fmax(values, -end), end) * (2.0 / self.step)
         steps = (np.floor(halves).astype(np.int64) + 1) >> 1
         return np.asarray((steps + noise.reshape(steps.shape)) * self.step)

@@ -103,6 +103,16 @@ class TestScale:
         assert np.allclose(np.abs(released), 1e12, rtol=1e-12)
         assert noise.scale < 2e-5
 
+    @pytest.mark.parametrize("mu", [1e-17, 1e-19, 1e-25, 1e-307])
+    def test_noise_that_is_too_large_for_the_grid_is_released_alone(self, mu):
+        noise, values = GridGaussian.at(mu, 1.0, 100, 1e12), np.full(100, 1e12)
+        assert noise.hides
+        assert noise.scale == pytest.approx(min(1.0 / mu, 2.0**900))
+        one, other = (noise.release(v, np.random.default_rng(0)) for v in (values, -values))
+        np.testing.assert_array_equal(one, other)
+        assert 0.5 < np.std(one / noise.scale) < 2.0  # false alarms: below 1e-12
+        assert not GridGaussian.at(1e-14, 1.0, 100, 1e12).hides
+
     def test_no_value_raises_and_each_is_released_on_the_grid(self):
         noise = GridGaussian.at(1.0, 1.0, 5)
         values = np.array([np.nan, np.inf, -np.inf, 1e300, 0.3])

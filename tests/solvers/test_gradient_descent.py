@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from skdp import DPLogisticRegression
 from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
@@ -390,3 +391,10 @@ def test_a_step_that_diverges_along_the_ridge_is_refused(Solver):
         Solver(step_size=0.99 * most, momentum=momentum).plan(replace(PUBLIC, C=0.1), 1.0, 1e-5)
         with pytest.raises(IncompatibleSolverError, match=r"diverges"):
             Solver(step_size=most, momentum=momentum).plan(replace(PUBLIC, C=0.1), 1.0, 1e-5)
+
+
+@pytest.mark.parametrize("solver", ["noisy_gd", "objective_perturbation", "output_perturbation"])
+def test_a_fit_at_a_tiny_epsilon_ends(solver):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    model = DPLogisticRegression(epsilon=1e-17, delta=1e-20, solver=solver)
+    assert np.isfinite(model.fit(X, X[:, 0] > 0).coef_).all()
