@@ -391,17 +391,22 @@ class ClippedDesign(MemoryDesign):
 
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, ClippedDesign]]:
         if most_rows is None and self.X.dtype == np.float64:
-            yield from self._views
+            is_one = sparse.issparse(self.X) or self.n_samples <= self._step
+            yield from [(slice(None), self)] if is_one else self._views
         else:
-            yield from self._cut(most_rows or _block_rows(self.X, self.n_features))
+            yield from self._cut(most_rows or self._step)
+
+    @property
+    def _step(self) -> int:
+        return _block_rows(self.X, self.n_features)
 
     @cached_property
     def _views(self) -> list[tuple[slice, ClippedDesign]]:
-        """Blocks that are views of X, kept because descents read them in each step."""
-        step = _block_rows(self.X, self.n_features)
-        if sparse.issparse(self.X) or self.n_samples <= step:
-            return [(slice(None), self)]
-        return list(self._cut(step))
+        """Views of several blocks, kept because descents read them in each step.
+
+        A design that kept itself would stay in memory until the garbage collection.
+        """
+        return list(self._cut(self._step))
 
     def _cut(self, step: int) -> Iterator[tuple[slice, ClippedDesign]]:
         for start in range(0, max(1, self.n_samples), step):
