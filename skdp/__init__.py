@@ -9,6 +9,7 @@ Searches and probability calibration do not take Dask.
 
 Modules for users, mostly with scikit-learn's names:
 
+- `skdp.tables`: `TableSchema`: what is public about a table, stated once for every tool.
 - `skdp.tabular`: `DPTabularClassifier`, `DPTabularRegressor`: start here with a data frame.
 - `skdp.linear_model`: `DPLogisticRegression`, `DPHingeClassifier`, `DPSGDClassifier`;
   `DPLinearRegression`, `DPHuberRegressor`, `DPLADRegressor`, `DPPoissonRegressor`,
@@ -77,6 +78,7 @@ _MODULES = (
     "samplers",
     "solvers",
     "statistics",
+    "tables",
     "tabular",
     "workloads",
 )
@@ -104,6 +106,7 @@ _HOMES = {
     "DPTabularClassifier": "tabular",
     "DPTabularRegressor": "tabular",
     "PrivacyBudget": "budget",
+    "TableSchema": "tables",
 }
 
 __all__ = [*_HOMES, *_MODULES, "__version__"]

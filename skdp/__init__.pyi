@@ -27,6 +27,7 @@ from skdp import (
     samplers,
     solvers,
     statistics,
+    tables,
     tabular,
     workloads,
 )
@@ -48,6 +49,7 @@ from skdp.linear_model import (
     DPSGDRegressor,
 )
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
+from skdp.tables import TableSchema
 from skdp.tabular import DPTabularClassifier, DPTabularRegressor
 
 __all__ = [
@@ -74,6 +76,7 @@ __all__ = [
     "DPTabularClassifier",
     "DPTabularRegressor",
     "PrivacyBudget",
+    "TableSchema",
     "__version__",
     "accounting",
     "additive",
@@ -101,6 +104,7 @@ __all__ = [
     "samplers",
     "solvers",
     "statistics",
+    "tables",
     "tabular",
     "workloads",
 ]

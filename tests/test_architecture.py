@@ -15,7 +15,7 @@ FLOORS = [
     {"exceptions"},
     {"support"},
     {"data"},
-    {"features"},
+    {"features", "tables"},
     {"privacy", "losses", "design"},
     {"accounting", "mechanisms", "samplers", "ledger"},
     {"solvers", "budget", "workloads"},

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.data.columns import column_name
+from skdp.data.schema import Bag
 from skdp.features.additive import AdditiveMap
 from skdp.features.table import TableFacts
 
@@ -82,30 +81,35 @@ def effect_of(
     coef: np.ndarray,
     factor: float,
     noise: NoiseBound | None,
-    names: Sequence[Hashable],
 ) -> AdditiveEffect:
     """Return a term's effect for coefficients of shape (n_scores, n_features_out) and κ."""
-    (columns, span), known = feature_map.spans[term], feature_map.facts.categories
+    (columns, span), facts = feature_map.spans[term], feature_map.facts
+    known = {**facts.categories} | {j: _words(bag) for j, bag in facts.bags.items()}
     most = _PAIR_POINTS if len(columns) > 1 else _POINTS
-    values = tuple(_places(feature_map.facts, j, np.linspace(0.0, 1.0, most)) for j in columns)
+    values = tuple(_places(facts, j, np.linspace(0.0, 1.0, most)) for j in columns)
     many = _features(feature_map, term, _midpoints(feature_map, columns))
     mean = many.mean(axis=0)
     there = factor * (_features(feature_map, term, values) - mean)
     shape = (*map(len, values), *coef.shape[:-1][: len(coef) > 1])
     missing = None
-    if len(columns) == 1 and feature_map.facts.has_missing:
+    if len(columns) == 1 and facts.has_missing:
         missing = factor * (_features(feature_map, term, (np.array([np.nan]),)) - mean)
         missing = (missing @ coef[:, span].T).reshape(shape[1:])
     return AdditiveEffect(
-        columns=tuple(column_name(names, j) for j in columns),
+        columns=tuple(map(facts.term_name, columns)),
         categorical=tuple(j in known for j in columns),
         values=tuple(known.get(j, x) for j, x in zip(columns, values, strict=True)),
         effect=(there @ coef[:, span].T).reshape(shape),
         noise=None if noise is None else noise.of(span, there).reshape(shape[: len(values)]),
         missing_effect=missing,
         importance=factor * float(np.sqrt((((many - mean) @ coef[:, span].T) ** 2).mean())),
-        units=tuple(map(feature_map.facts.unit, columns)),
+        units=tuple(map(facts.unit, columns)),
     )
+
+
+def _words(bag: Bag) -> np.ndarray:
+    """Return the names of the buckets of a text."""
+    return np.array([f"bucket{k}" for k in range(bag.size)])
 
 
 def _midpoints(feature_map: AdditiveMap, columns: tuple[int, ...]) -> tuple[np.ndarray, ...]:
@@ -115,7 +119,9 @@ def _midpoints(feature_map: AdditiveMap, columns: tuple[int, ...]) -> tuple[np.n
 
 
 def _places(facts: TableFacts, j: int, u: np.ndarray) -> np.ndarray:
-    """Return coded values of a column: at u in [0, 1], or all categories."""
+    """Return coded values of a column: at u in [0, 1], or all categories or words."""
+    if j in facts.bags:
+        return np.arange(facts.bags[j].size, dtype=float)
     if j in facts.categories:
         return np.arange(facts.categories[j].size, dtype=float)
     return facts.values_at(j, u)
@@ -128,4 +134,9 @@ def _features(feature_map: AdditiveMap, term: int, values: tuple[np.ndarray, ...
     rows = np.zeros((grid[0].size, feature_map.facts.n_columns))
     for j, x in zip(columns, grid, strict=True):
         rows[:, j] = x.ravel()
+    if columns[0] in feature_map.facts.bags:
+        bag, words = feature_map.facts.bags[columns[0]], rows[:, columns[0]]
+        rows[:, columns[0] : columns[0] + bag.size] = np.where(
+            np.isnan(words)[:, None], np.nan, bag.norm * (words[:, None] == np.arange(bag.size))
+        )
     return np.ascontiguousarray(feature_map.expand(rows)[:, span])

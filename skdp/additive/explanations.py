@@ -10,9 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.additive.effects import AdditiveEffect, NoiseBound, effect_of, typical_factor
-from skdp.data.columns import column_name
 from skdp.data.lazy import lazy_on_blocks
-from skdp.data.validation import column_names
 from skdp.design import clip_factors
 from skdp.design.centered import CenteredMap
 from skdp.linear_model._base import Fitted, dense
@@ -32,9 +30,9 @@ def term_names(model: BaseEstimator) -> list[str]:
         *Public.* One name for each term.
     """
     check_is_fitted(model, "coef_")
-    names = column_names(model)
+    facts = model.feature_map_.facts
     return [
-        " & ".join(str(column_name(names, j)) for j in columns)
+        " & ".join(str(facts.term_name(j)) for j in columns)
         for columns, _ in model.feature_map_.spans
     ]
 
@@ -48,12 +46,12 @@ def explain_global(self: BaseEstimator) -> dict[str, AdditiveEffect]:
         One effect for each of `term_names_`. Computed from released values; spends nothing.
     """
     check_is_fitted(self, "coef_")
-    coef, names = np.atleast_2d(dense(self.coef_)), column_names(self)
+    coef = np.atleast_2d(dense(self.coef_))
     factor = typical_factor(self.feature_map_, self.data_norm_)
     sigma = self.coef_noise_bound_
     noise = None if sigma is None else NoiseBound(sigma, self._noise_root_)
     return {
-        term: effect_of(self.feature_map_, k, coef, factor, noise, names)
+        term: effect_of(self.feature_map_, k, coef, factor, noise)
         for k, term in enumerate(self.term_names_)
     }
 

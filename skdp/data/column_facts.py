@@ -215,7 +215,7 @@ def categories_by_column(
     return dict.fromkeys(range(n_columns), _checked_categories("every", categories))
 
 
-def _checked_categories(column: Hashable, values: ArrayLike) -> np.ndarray:
+def _checked_categories(column: Hashable, values: VectorLike) -> np.ndarray:
     message = (
         f"categories must be a list of values, or a dict from columns to such lists; those of "
         f"column {column!r} must be different values, at least one and none missing, got "

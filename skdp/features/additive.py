@@ -64,12 +64,13 @@ class AdditiveMap(FeatureMap):
         norm: str = "rows",
     ) -> AdditiveMap:
         """Return the map for the parameters of `AdditiveFeatures`, checked."""
+        names = names if facts.encoding is None else facts.names
         return cls(
             facts=facts,
             n_terms=check_count("n_terms", n_terms),
             linear_share=check_real("linear_share", linear_share, low=0.0, high=1.0, closed="[]"),
             from_low=_from_low(reference, facts, names),
-            pairs=_pairs(interactions, facts.n_columns, names),
+            pairs=_pairs(interactions, facts, names),
             shortened=check_choice("norm", norm, ("rows", "blocks")) == "blocks",
         )
 
@@ -87,6 +88,7 @@ class AdditiveMap(FeatureMap):
         sizes: list[tuple[tuple[int, ...], int]] = []
         sizes += [((int(j),), self._n_number) for j in self.facts.numbers]
         sizes += [((j,), self.facts.size(j)) for j in self.facts.categories]
+        sizes += [((j,), self.facts.bag_size(j)) for j in self.facts.bags]
         sizes += [(pair, math.prod(map(self._n_factor, pair))) for pair in self.pairs]
         stops = np.cumsum([size for _, size in sizes]).tolist()
         return [
@@ -107,16 +109,13 @@ class AdditiveMap(FeatureMap):
         """Factors of a column in pairs."""
         return self.facts.size(j) if j in self.facts.categories else _PAIR_TERMS
 
-    @property
-    def n_blocks(self) -> int:
-        return self.facts.n_columns
-
     @cached_property
     def typical_square(self) -> float:
         """Mean |Φ|² over uniform u, without pairs and before all are shortened."""
         g = self.linear_share
         waves = np.where(self.from_low, _low_weights(self.n_terms).sum(), 0.5)
-        return float((g / 3.0 + (1.0 - g) * waves).sum()) + len(self.facts.categories)
+        bags = sum(bag.norm**2 for bag in self.facts.bags.values())
+        return float((g / 3.0 + (1.0 - g) * waves).sum()) + len(self.facts.categories) + bags
 
     @cached_property
     def pair_scale(self) -> float:
@@ -132,8 +131,14 @@ class AdditiveMap(FeatureMap):
 
     @property
     def most_square(self) -> float:
-        """Bound of |Φ|² before all are shortened: 1 for each column, and for each pair its own."""
-        return self.facts.n_columns + self.pair_scale**2 * len(self.pairs)
+        """Bound of |Φ|² before all are shortened.
+
+        It is 1 for each column, the squared norm of a text or 1 for its indicator, and for each
+        pair its own.
+        """
+        alone = self.facts.n_terms - len(self.facts.bags)
+        bags = sum(max(bag.norm**2, 1.0) for bag in self.facts.bags.values())
+        return alone + bags + self.pair_scale**2 * len(self.pairs)
 
     @property
     def scale(self) -> float:
@@ -169,6 +174,9 @@ class AdditiveMap(FeatureMap):
         self._numbers(u, unknown, out[: p * self._n_number].reshape(p, self._n_number, len(rows)))
         for columns, span in self.spans[p : p + len(self.facts.categories)]:
             self.facts.one_hot(columns[0], rows[:, columns[0]], out[span])
+        for columns, span in self.spans[self.facts.n_terms - len(self.facts.bags) :]:
+            if columns[0] in self.facts.bags:
+                self.facts.bag_rows(columns[0], rows, out[span])
         if self.pairs:
             self._products(u, unknown, out)
         if self.shortened:
@@ -255,7 +263,7 @@ class AdditiveMap(FeatureMap):
     def for_fits(self) -> FeatureMap:
         if any(j in self.facts.categories for pair in self.pairs for j in pair):
             return replace(self, is_sparse=True)
-        if self.pairs or not self._n_waves:
+        if self.pairs or self.facts.bags or not self._n_waves:
             return self
         low = self.from_low.tolist()
         alike = [low.index(kind) for kind in low]
@@ -273,6 +281,7 @@ class AdditiveMap(FeatureMap):
             factors[j] = waves[:_PAIR_TERMS]
         for j in self.facts.categories:
             single[j] = factors[j] = self.facts.category_names(j, columns[j])
+        single |= {j: self.facts.bag_names(j, columns) for j in self.facts.bags}
         names = [name for (j, *pair), _ in self.spans if not pair for name in single[j]]
         for i, j in self.pairs:
             names += [f"{one} {other}" for one in factors[i] for other in factors[j]]
@@ -408,7 +417,7 @@ def _from_low(reference: VectorLike, facts: TableFacts, names: Sequence[Hashable
 
 def _pairs(
     interactions: VectorLike,
-    n_columns: int,
+    facts: TableFacts,
     names: Sequence[Hashable],
 ) -> tuple[tuple[int, int], ...]:
     """Return pairs of columns, the one with the lower number first."""
@@ -416,8 +425,10 @@ def _pairs(
         return ()
     if isinstance(interactions, str):
         check_choice("interactions", interactions, ("pairs",))
-        return tuple(combinations(range(n_columns), 2))
-    pairs = [_pair(pair, n_columns, names) for pair in interactions]
+        return tuple(combinations(sorted([*facts.numbers.tolist(), *facts.categories]), 2))
+    pairs = [_pair(pair, facts.n_columns, names) for pair in interactions]
+    if any(j not in facts.categories and j not in facts.numbers for pair in pairs for j in pair):
+        raise ValueError("interactions cannot name words of a text.")
     if len({*pairs}) < len(pairs):
         raise ValueError(f"interactions must name each pair of columns once, got {interactions!r}.")
     return tuple(pairs)

@@ -164,7 +164,7 @@ class AutoMap:
     @property
     def limits(self) -> tuple[float, ...]:
         """The signals from which on the next choice is made."""
-        n_columns = self.facts.n_columns
+        n_columns = self.facts.n_terms
         of_columns = _FEWEST_FOR_CURVES * n_columns, _FEWEST_FOR_INTERACTIONS * n_columns
         of_products = (_FEWEST_FOR_PRODUCTS * self._n_products,) if self._n_products else ()
         return tuple(sorted(of_columns + of_products))
@@ -172,7 +172,7 @@ class AutoMap:
     @property
     def _n_products(self) -> int:
         """Products of categories, 0 if there are numbers."""
-        if self.facts.numbers.size:
+        if self.facts.numbers.size or self.facts.bags:
             return 0
         sizes = (values.size for values in self.facts.categories.values())
         return sum(one * other for one, other in combinations(sizes, 2))
@@ -183,11 +183,11 @@ class AutoMap:
 
     def choice(self, signal: float) -> tuple[PublicFeatures, FeatureMap]:
         """Return the features for a signal, as a transformer and as a lazy map."""
-        n_columns, n_categorical = self.facts.n_columns, len(self.facts.categories)
+        n_columns, n_categorical = self.facts.n_terms, len(self.facts.categories)
         chosen = self.features.choice(
             signal=signal,
             n_columns=n_columns,
             n_categorical=n_categorical,
             n_products=self._n_products,
         )
-        return chosen, chosen.feature_map(n_columns, self.facts.names)
+        return chosen, chosen.feature_map(self.facts.n_given, self.facts.given_names)

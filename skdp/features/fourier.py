@@ -70,9 +70,10 @@ class FourierMap(FeatureMap):
     def directions(self) -> np.ndarray:
         """W without the row of zeros, of shape (D // 2, entries of z); public."""
         facts = self.facts
-        size = len(facts.numbers) * (1 + facts.has_missing) + sum(map(facts.size, facts.categories))
+        size = len(facts.numbers) * (1 + facts.has_missing)
+        size += sum(map(facts.size, facts.categories)) + sum(map(facts.bag_size, facts.bags))
         W = np.random.default_rng(self.feature_seed).standard_normal((self.n_components // 2, size))
-        return W * (self.scale * math.sqrt(3.0 / facts.n_columns))
+        return W * (self.scale * math.sqrt(3.0 / facts.n_terms))
 
     def expand(self, rows: np.ndarray) -> np.ndarray:
         dtype = np.float32 if self.is_single else np.float64
@@ -96,6 +97,9 @@ class FourierMap(FeatureMap):
         for j in self.facts.categories:
             self.facts.one_hot(j, rows[:, j], z[start : start + self.facts.size(j)])
             start += self.facts.size(j)
+        for j in self.facts.bags:
+            self.facts.bag_rows(j, rows, z[start : start + self.facts.bag_size(j)])
+            start += self.facts.bag_size(j)
         z[p:] /= math.sqrt(3.0)
         return z
 

@@ -113,8 +113,9 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
         ndarray of str
             One for each column.
         """
-        names = _check_feature_names_in(self, input_features)
-        return np.array(self._check_columns().names(names.tolist()), dtype=object)
+        names, found = _check_feature_names_in(self, input_features), self._check_columns()
+        known = names.tolist() if found.facts.encoding is None else found.facts.names
+        return np.array(found.names(known), dtype=object)
 
     def _mapped(self, X: MatrixLike, *, reset: bool) -> tuple[FeatureMap, np.ndarray]:
         """Return the map and the coded table."""

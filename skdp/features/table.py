@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from skdp.data.column_facts import (
     codes_of,
 )
 from skdp.data.columns import Columns, column_name
+from skdp.data.schema import Bag, Encoding, encoding_of
 from skdp.data.validation import refuse_missing
 from skdp.support.types import Bounds, Categories, MatrixLike, Transformation
 from skdp.support.validation import check_choice, check_size
@@ -51,6 +53,10 @@ class TableFacts:
         places themselves.
     names : sequence
         *Public.* Names of the columns; empty if they have none.
+    bags : dict of int to Bag
+        *Public.* Bags of words, by the first of their columns. Only a schema has them.
+    encoding : Encoding or None
+        *Public.* How a schema makes these columns of those of the user's table.
     """
 
     n_columns: int
@@ -61,6 +67,8 @@ class TableFacts:
     missing: str = "indicator"
     ranks: np.ndarray | None = None
     names: Sequence[Hashable] = ()
+    bags: Mapping[int, Bag] = field(default_factory=dict)
+    encoding: Encoding | None = None
 
     @classmethod
     def of(
@@ -74,16 +82,26 @@ class TableFacts:
         missing: str = "indicator",
     ) -> TableFacts:
         """Return the facts that the parameters of an estimator describe, checked."""
+        check_choice("missing", missing, _MISSING)
+        given = {"categories": categories, "transformation": transformation}
+        encoding, bags = encoding_of(bounds, n_columns, names, given), dict[int, Bag]()
+        if encoding is not None:
+            if missing == "error":
+                encoding.check_none_missing()
+            names, n_columns, bags = encoding.encoded_names, encoding.n_columns, encoding.bags
+            bounds, categories = encoding.bounds or None, encoding.categories
+            transformation = encoding.units
+        of_words = {j + k for j, bag in bags.items() for k in range(bag.size)}
         known = dict(sorted(categories_by_column(categories, n_columns, names).items()))
-        numbers = [j for j in range(n_columns) if j not in known]
+        numbers = [j for j in range(n_columns) if j not in known and j not in of_words]
         found = ColumnBounds(np.empty(0), np.empty(0))
         if numbers or bounds is not None:
-            given = bounds_of_numbers(bounds, numbers, n_columns, names, advice=_OF_OTHERS)
-            found = ColumnBounds.of(given, len(numbers), [column_name(names, j) for j in numbers])
+            pairs = bounds_of_numbers(bounds, numbers, n_columns, names, advice=_OF_OTHERS)
+            found = ColumnBounds.of(pairs, len(numbers), [column_name(names, j) for j in numbers])
         units = _units(transformation, numbers, n_columns, names)
-        check_choice("missing", missing, _MISSING)
         places = np.array(numbers, dtype=int)
-        facts = cls(n_columns, places, found, units, known, missing, names=names)
+        more: dict[str, Any] = {"names": names, "bags": bags, "encoding": encoding}
+        facts = cls(n_columns, places, found, units, known, missing, **more)
         facts._check_scales(names)
         return facts
 
@@ -111,11 +129,35 @@ class TableFacts:
         """Return the unit of the logarithmic scale of a column, inf if it has none."""
         return float(self.units[self.numbers == j].min(initial=math.inf))
 
+    @property
+    def n_terms(self) -> int:
+        """How many columns there are if all words of a text count as one."""
+        return self.numbers.size + len(self.categories) + len(self.bags)
+
+    @property
+    def given_names(self) -> Sequence[Hashable]:
+        """Names of the columns of the user's table; empty if they have none."""
+        return self.names if self.encoding is None else self.encoding.names
+
+    @property
+    def n_given(self) -> int:
+        """Number of columns of the user's table."""
+        return self.n_columns if self.encoding is None else self.encoding.n_given
+
+    def term_name(self, j: int) -> Hashable:
+        """Return the name of a column, or of the text whose words begin there."""
+        return self.bags[j].name if j in self.bags else column_name(self.names, j)
+
+    def bag_size(self, j: int) -> int:
+        """Return how many rows `bag_rows` has."""
+        return self.bags[j].size + self.has_missing
+
     def codes_as(self, other: TableFacts) -> bool:
         """Return whether `coded` is the same for other facts about the same table."""
         mine, theirs = self.categories, other.categories
         return (
             self.missing == other.missing
+            and self.bags == other.bags
             and mine.keys() == theirs.keys()
             and all(np.array_equal(mine[j], theirs[j]) for j in mine)
         )
@@ -127,7 +169,9 @@ class TableFacts:
         NaN if missing, or −1 under ``missing="error"``. An array of floats without categories is
         returned itself.
         """
-        if isinstance(X, np.ndarray) and X.dtype.kind == "f" and not self.categories:
+        if self.encoding is not None:
+            coded, names = self._coded(self.encoding.table(X)), self.names
+        elif isinstance(X, np.ndarray) and X.dtype.kind == "f" and not self.categories:
             coded = X
         else:
             coded = self._coded(Columns.of(X, "X"))
@@ -201,6 +245,9 @@ class TableFacts:
             rows[:, j] = self.values_at(j, rng.random(n_rows))
         for j, values in self.categories.items():
             rows[:, j] = rng.integers(max(values.size, 1), size=n_rows)
+        for j, bag in self.bags.items():
+            rows[:, j : j + bag.size] = 0.0
+            rows[np.arange(n_rows), j + rng.integers(bag.size, size=n_rows)] = bag.norm
         return rows
 
     def one_hot(self, j: int, codes: np.ndarray, out: np.ndarray) -> None:
@@ -208,6 +255,19 @@ class TableFacts:
         places = np.where(np.isnan(codes), self.categories[j].size, codes).astype(np.intp)
         known = np.flatnonzero(places >= 0)
         out[places[known], known] = 1.0
+
+    def bag_rows(self, j: int, rows: np.ndarray, out: np.ndarray) -> None:
+        """Write the words of coded rows into `out`: zeros of shape (bag_size, n_rows)."""
+        bag = rows[:, j : j + self.bags[j].size].T
+        missing = np.isnan(bag[0])
+        out[: len(bag)] = np.where(missing, 0.0, bag)
+        if self.has_missing:
+            out[-1] = missing
+
+    def bag_names(self, j: int, columns: Sequence[Hashable]) -> list[str]:
+        """Return the names of the rows of `bag_rows`."""
+        names = [str(name) for name in columns[j : j + self.bags[j].size]]
+        return [*names, f"missing_{self.bags[j].name}"] if self.has_missing else names
 
     def category_names(self, j: int, column: Hashable) -> list[str]:
         """Return the names of the rows of `one_hot`."""

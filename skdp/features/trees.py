@@ -55,7 +55,7 @@ class TreeMap(FeatureMap):
 
     A node tests a random column: whether a number is above a threshold that is uniform in the
     node's cell, or whether a category is in a random subset. A missing value goes to a random side;
-    an unknown category goes left.
+    an unknown category goes left. A row goes right if a word of the tested bucket occurs.
     """
 
     facts: TableFacts
@@ -169,14 +169,29 @@ class TreeMap(FeatureMap):
         u = np.full((self.facts.n_columns, len(rows)), -np.inf)
         unknown = np.isnan(numbers)
         u[:p] = np.where(unknown, -np.inf, numbers)
-        if not (self.facts.categories or unknown.any()):
+        for j, start in self._words:
+            some = slice(start, start + self.facts.bags[j].size)
+            u[some] = np.where(rows.T[j : j + self.facts.bags[j].size] > 0.0, 1.0, -np.inf)
+        if not (self.facts.categories or self.facts.bags or unknown.any()):
             return u, None
         codes = np.full(u.shape, -1)
         codes[:p][unknown] = self._forest.to_the_right.shape[2] - 1
+        place = self._forest.to_the_right.shape[2] - 1  # of a missing value
         for k, j in enumerate(self.facts.categories, start=p):
-            place = self._forest.to_the_right.shape[2] - 1
             codes[k] = np.where(np.isnan(rows[:, j]), place, rows[:, j])
+        for j, start in self._words:
+            missing = np.isnan(rows[:, j])
+            codes[start : start + self.facts.bags[j].size, missing] = place
         return u, codes
+
+    @property
+    def _words(self) -> list[tuple[int, int]]:
+        """The first column of each text, and its place behind numbers and categories."""
+        starts, start = [], len(self.facts.numbers) + len(self.facts.categories)
+        for j, bag in self.facts.bags.items():
+            starts.append((j, start))
+            start += bag.size
+        return starts
 
     def expand(self, rows: np.ndarray) -> sparse.csr_matrix:
         n, T, leaves = len(rows), self.n_trees, 1 << self._depth

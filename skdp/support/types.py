@@ -16,6 +16,7 @@ __all__ = [
     "MatrixLike",
     "Number",
     "RandomState",
+    "Schema",
     "Transformation",
     "VectorLike",
 ]
@@ -36,11 +37,20 @@ Label: TypeAlias = Any
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 """A seed, a generator, or None for fresh entropy."""
 
-Bounds: TypeAlias = ArrayLike | Mapping[Any, Sequence[float]]
-"""One pair, one pair per column, a pair of vectors, or a dict from columns to pairs."""
 
-Categories: TypeAlias = ArrayLike | Mapping[Any, ArrayLike]
-"""The values of every column, or a dict from columns to their values."""
+class Schema(Protocol):
+    """What `skdp.tables.TableSchema` is to tools: it replaces bounds and categories."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the schema."""
+
+
+Bounds: TypeAlias = ArrayLike | Mapping[Any, Sequence[float]] | Schema
+"""One pair, one pair per column, a pair of vectors, a dict from columns to pairs, or a schema."""
+
+Categories: TypeAlias = ArrayLike | Mapping[Any, ArrayLike] | Schema
+"""The values of every column, a dict from columns to their values, or a schema."""
 
 Transformation: TypeAlias = str | float | Mapping[Any, str | float | None]
 """The scale of every numeric column, or a dict from columns to scales."""

@@ -1,0 +1,235 @@
+"""A table as its schema encodes it: columns of numbers with bounds, and of categories.
+
+The encoding of a row is a function of that row and of the schema. So neighboring tables have
+neighboring encodings, and a release that is private for the encoded table is as private for the
+table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from skdp.data.column import Column
+from skdp.data.columns import Columns
+from skdp.data.schema import values
+from skdp.data.schema.column import PARTS, ColumnSchema
+from skdp.support.types import MatrixLike
+
+__all__ = ["Bag", "Encoding"]
+
+_DAY = 86400.0  # seconds
+
+
+@dataclass(frozen=True)
+class Bag:
+    """*Public* facts about a text: a bag of words in consecutive columns, one for each bucket."""
+
+    name: Hashable
+    size: int
+    norm: float
+
+
+@dataclass(frozen=True)
+class _Field:
+    """What is public about one encoded column."""
+
+    name: Hashable
+    bounds: tuple[float, float] | None = None
+    unit: float = math.inf
+    categories: tuple[object, ...] | None = None
+    bag: Bag | None = None  # of its first column
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """How the columns of one table are encoded, in the order of the table.
+
+    Parameters
+    ----------
+    columns : dict of str to ColumnSchema
+        *Public.* The columns that become features.
+    names : list
+        *Public.* Names of all columns of the table; numbers if they have none.
+    fingerprint : str
+        *Public.* Hash of the schema.
+    only_numbers : bool
+        *Public.* Whether booleans become numbers instead of categories.
+    """
+
+    columns: Mapping[Hashable, ColumnSchema]
+    names: list[Hashable]
+    fingerprint: str
+    only_numbers: bool = False
+
+    @cached_property
+    def _fields(self) -> list[_Field]:
+        found = [f for name, one in self.columns.items() for f in self._fields_of(name, one)]
+        twice = [name for name, count in Counter(f.name for f in found).items() if count > 1]
+        if twice:
+            raise ValueError(
+                f"several encoded columns have the name {twice[0]!r}: rename a column."
+            )
+        return found
+
+    def _fields_of(self, name: Hashable, column: ColumnSchema) -> list[_Field]:
+        if column.kind == "text":
+            bag = Bag(name, column.buckets or 0, column.norm or 0.0)
+            buckets = [_Field(f"{name}_bucket{k}") for k in range(bag.size)]
+            return [_Field(buckets[0].name, bag=bag), *buckets[1:]]
+        if column.kind == "code":
+            return [_Field(name, categories=_labels(column))]
+        if column.kind == "category":
+            return [_Field(name, categories=column.categories)]
+        if column.kind == "boolean":
+            both = None if self.only_numbers else (False, True)
+            return [_Field(name, None if both else (0.0, 1.0), categories=both)]
+        if column.is_date:
+            parts = [_Field(f"{name}_{part}", categories=PARTS[part]) for part in column.parts]
+            return [_Field(name, (0.0, _days(column)[1])), *parts]
+        return [_Field(name, column.bounds, column.unit)]
+
+    @property
+    def n_given(self) -> int:
+        """Number of columns of the table."""
+        return len(self.names)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of encoded columns."""
+        return len(self._fields)
+
+    @property
+    def encoded_names(self) -> list[Hashable]:
+        """Names of the encoded columns."""
+        return [field.name for field in self._fields]
+
+    @property
+    def bounds(self) -> dict[Hashable, tuple[float, float]]:
+        """Bounds of the encoded columns that are numbers."""
+        return {field.name: field.bounds for field in self._fields if field.bounds is not None}
+
+    @property
+    def units(self) -> dict[Hashable, float]:
+        """Units of the encoded columns with a logarithmic scale."""
+        return {field.name: field.unit for field in self._fields if field.unit < math.inf}
+
+    @property
+    def categories(self) -> dict[Any, Any]:
+        """Values of the encoded columns that are categories."""
+        found = {field.name: field.categories for field in self._fields}
+        return {name: list(known) for name, known in found.items() if known is not None}
+
+    @property
+    def bags(self) -> dict[int, Bag]:
+        """Bags of words, by their first column."""
+        return {j: field.bag for j, field in enumerate(self._fields) if field.bag is not None}
+
+    def check_none_missing(self) -> None:
+        """Raise ValueError if values may be missing, for tools that would raise an error for them.
+
+        The error follows from the schema. An error for a missing value would reveal it.
+        """
+        if names := [name for name, column in self.columns.items() if column.missing]:
+            raise ValueError(
+                f"missing='error', but the schema allows missing values in {names}. Pass another "
+                "value of missing, or state missing=False for these columns."
+            )
+
+    def table(self, X: MatrixLike | Columns) -> Columns:
+        """Return the *private* encoded rows of a table with these columns."""
+        given = X if isinstance(X, Columns) else Columns.of(X, "X")
+        places = {given.name(j): j for j in range(given.n_columns)}
+        parts: list[Column] = []
+        for name, column in self.columns.items():
+            part = given.parts[0 if given.single else places[name]]
+            with np.errstate(all="ignore"):
+                parts += map(Column, self._encoded(part, column))
+        single = given.single and len(parts) == 1
+        return Columns(parts, self.encoded_names, single)
+
+    def _encoded(self, part: Column, column: ColumnSchema) -> list[np.ndarray]:
+        """Return the encoded columns of one column of the table."""
+        if column.is_date:
+            return _dates(part, column)
+        if column.kind == "text":
+            found = values.words(part, column.buckets or 0, column.norm or 0.0)
+            return list(found if column.missing else np.nan_to_num(found, copy=False))
+        if column.kind == "code":
+            return [_filled(values.buckets(part, _labels(column)), column)]
+        if column.kind == "category":
+            return [_filled(values.categories(part, column.categories or ()), column)]
+        if column.kind == "boolean":
+            return [_with_middle(values.truth(part), (0.0, 1.0), column)]
+        numbers = values.floats(part)
+        if column.kind == "integer":
+            numbers = np.rint(numbers)
+        return [_with_middle(numbers, column.bounds, column)]
+
+    def widest(self, n_rows: int) -> dict[Hashable, list[object]]:
+        """Return made-up columns at both ends of the bounds in turn, for dry runs."""
+        ends = {name: column.bounds or (False, True) for name, column in self.columns.items()}
+        return {
+            name: [ends.get(name, (None, None))[i % 2] for i in range(n_rows)]
+            for name in self.names
+        }
+
+
+def _labels(column: ColumnSchema) -> tuple[str, ...]:
+    return tuple(f"bucket{k}" for k in range(column.buckets or 0))
+
+
+def _days(column: ColumnSchema) -> tuple[float, float]:
+    """Return the first moment, in seconds from 1970, and the days from it to the last one."""
+    assert column.bounds is not None, "a complete column has bounds"
+    first, last = map(values.moment_of, column.bounds)
+    return first, (last - first) / _DAY
+
+
+def _dates(part: Column, column: ColumnSchema) -> list[np.ndarray]:
+    """Return days since the first date, and the parts of the dates."""
+    seconds = values.moments(part, column.date_format)
+    first, last = _days(column)
+    days = _with_middle((seconds - first) / _DAY, (0.0, last), column)
+    found = [days]
+    for name in column.parts:
+        codes = _PARTS[name](seconds)
+        known = np.array([*PARTS[name], None], dtype=object)
+        found.append(_filled(known[np.where(np.isnan(codes), -1, codes).astype(int)], column))
+    return found
+
+
+def _weekday(seconds: np.ndarray) -> np.ndarray:
+    return np.floor(seconds / _DAY + 3.0) % 7.0  # 1970-01-01 was a Thursday
+
+
+def _month(seconds: np.ndarray) -> np.ndarray:
+    known = np.where(np.isnan(seconds), 0.0, seconds)
+    months = np.floor(known / _DAY).astype("datetime64[D]").astype("datetime64[M]").astype(int)
+    return np.where(np.isnan(seconds), np.nan, months % 12)
+
+
+_PARTS = {"weekday": _weekday, "month": _month}
+
+
+def _with_middle(
+    numbers: np.ndarray, bounds: tuple[float, float] | None, column: ColumnSchema
+) -> np.ndarray:
+    """Replace missing numbers by the midpoint, unless a column may have them."""
+    if column.missing or bounds is None:
+        return numbers
+    numbers[np.isnan(numbers)] = 0.5 * (bounds[0] + bounds[1])
+    return numbers
+
+
+def _filled(known: np.ndarray, column: ColumnSchema) -> np.ndarray:
+    """Replace missing categories by an unknown one, unless a column may have them."""
+    if not column.missing:
+        known[[value is None for value in known]] = values.UNKNOWN
+    return known

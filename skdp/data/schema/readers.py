@@ -1,0 +1,129 @@
+"""Schemas in the formats of other tools, as dicts of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from skdp.data.schema.column import ColumnSchema
+
+__all__ = ["from_csvw", "from_pandera", "from_smartnoise"]
+
+_OF_CSVW = {
+    "boolean": "boolean",
+    **dict.fromkeys(("date", "dateTime", "datetime", "dateTimeStamp"), "date"),
+    **dict.fromkeys(("number", "decimal", "double", "float"), "number"),
+    **dict.fromkeys(
+        [
+            *("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger"),
+            *("unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte", "nonPositiveInteger"),
+            "negativeInteger",
+        ],
+        "integer",
+    ),
+}
+_OF_SMARTNOISE = {"int": "integer", "float": "number", "boolean": "boolean", "datetime": "date"}
+_OF_PANDERA = {"bool": "boolean", "int": "integer", "uint": "integer", "float": "number"}
+_OF_PANDERA |= {"datetime": "date", "date": "date", "timestamp": "date"}
+_LOW = ("minimum", "minInclusive", "minExclusive")
+_HIGH = ("maximum", "maxInclusive", "maxExclusive")
+
+
+def from_csvw(metadata: Mapping[str, Any]) -> dict[str, ColumnSchema]:
+    """Return the columns of the metadata of one table."""
+    if "tables" in metadata:
+        if len(metadata["tables"]) != 1:
+            raise ValueError("the metadata describe several tables. Pass metadata['tables'][k].")
+        metadata = metadata["tables"][0]
+    schema = metadata.get("tableSchema")
+    if not isinstance(schema, Mapping) or not schema.get("columns"):
+        raise ValueError("the metadata have no tableSchema with columns.")
+    source, keys = _source_of_csvw(metadata), _listed(schema.get("primaryKey", ()))
+    columns = [one for one in schema["columns"] if not one.get("virtual", False)]
+    return {_name_of_csvw(one): _of_csvw(one, one.get("name") in keys, source) for one in columns}
+
+
+def _source_of_csvw(metadata: Mapping[str, Any]) -> str:
+    table = metadata.get("dc:title") or metadata.get("url") or "a table"
+    return f"CSVW metadata of {table}"
+
+
+def _name_of_csvw(column: Mapping[str, Any]) -> str:
+    """Return the title, which is the name in the first line of a CSV file, or else the name."""
+    titles = column.get("titles", column.get("name"))
+    if isinstance(titles, Mapping):
+        titles = next(iter(titles.values()))
+    return str(_listed(titles)[0])
+
+
+def _of_csvw(column: Mapping[str, Any], is_key: bool, source: str) -> ColumnSchema:
+    datatype = column.get("datatype", "string")
+    datatype = datatype if isinstance(datatype, Mapping) else {"base": datatype}
+    kind = "id" if is_key else _OF_CSVW.get(datatype.get("base", "string"))
+    more: dict[str, Any] = {"missing": not column.get("required", False)}
+    ends: list[Any] = []
+    for keys in (_LOW, _HIGH):
+        ends += [datatype[key] for key in keys if key in datatype][:1]
+    if kind in ("number", "integer", "date") and len(ends) == 2:
+        more["bounds"] = ends if kind == "date" else list(map(float, ends))
+    return _stated(kind, source, more)
+
+
+def from_smartnoise(metadata: Mapping[str, Any], table: str | None) -> dict[str, ColumnSchema]:
+    """Return the columns of one table of a collection of databases and schemas."""
+    tables = {
+        f"{schema}.{name}": columns
+        for database in metadata.values()
+        if isinstance(database, Mapping)
+        for schema, own in database.items()
+        if isinstance(own, Mapping)
+        for name, columns in own.items()
+        if isinstance(columns, Mapping)
+    }
+    found = [k for k in tables if table in (None, k, k.split(".", 1)[1])]
+    if len(found) != 1:
+        raise ValueError(f"table must be one of {list(tables)}, got {table!r}.")
+    source = f"SmartNoise metadata of {found[0]}"
+    columns = {k: c for k, c in tables[found[0]].items() if isinstance(c, Mapping) and "type" in c}
+    return {name: _of_smartnoise(column, source) for name, column in columns.items()}
+
+
+def _of_smartnoise(column: Mapping[str, Any], source: str) -> ColumnSchema:
+    kind = "id" if column.get("private_id") else _OF_SMARTNOISE.get(column["type"])
+    more: dict[str, Any] = {"missing": bool(column.get("nullable", True))}
+    low, high = column.get("lower"), column.get("upper")
+    if kind in ("number", "integer") and None not in (low, high):
+        more["bounds"] = (low, high)
+    return _stated(kind, source, more)
+
+
+def from_pandera(schema: Any) -> dict[str, ColumnSchema]:
+    """Return the columns of a `DataFrameSchema`, read by attributes that pandera documents."""
+    if not hasattr(schema, "columns"):
+        raise ValueError("schema must be a DataFrameSchema of pandera.")
+    source = f"pandera schema {schema.name}" if getattr(schema, "name", None) else "pandera schema"
+    return {name: _of_pandera(column, source) for name, column in schema.columns.items()}
+
+
+def _of_pandera(column: Any, source: str) -> ColumnSchema:
+    facts: dict[str, Any] = {}
+    for check in column.checks or ():
+        facts |= getattr(check, "statistics", None) or {}
+    more: dict[str, Any] = {"missing": bool(column.nullable)}
+    if "allowed_values" in facts:
+        values = sorted(facts["allowed_values"], key=str)  # pandera may keep a set
+        return _stated("category", source, more | {"categories": values})
+    text = str(column.dtype).lower()
+    kind = next((kind for start, kind in _OF_PANDERA.items() if text.startswith(start)), None)
+    if kind in ("number", "integer", "date") and {"min_value", "max_value"} <= facts.keys():
+        more["bounds"] = (facts["min_value"], facts["max_value"])
+    return _stated(kind, source, more)
+
+
+def _stated(kind: str | None, source: str, more: Mapping[str, Any]) -> ColumnSchema:
+    """Return a column that metadata state; what they leave open has to be confirmed."""
+    return ColumnSchema(kind=kind, source=source, **more)
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return [value] if isinstance(value, str) else list(value)

@@ -1,0 +1,421 @@
+"""What is public about a table, in one place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, Self
+
+from skdp.data.column import received
+from skdp.data.columns import check_frame, frame_names, is_frame
+from skdp.data.schema import draft, readers
+from skdp.data.schema.column import ColumnSchema
+from skdp.data.schema.encoding import Encoding
+from skdp.support.html import html_table
+from skdp.support.types import MatrixLike, VectorLike
+
+__all__ = ["TableSchema", "encoding_of"]
+
+_FORMAT = 1
+_HEAD = ("column", "kind", "values", "missing", "source")
+_SHOWN = 40  # characters of the values in text
+
+
+class TableSchema:
+    """What is public about the columns of a table: kinds, bounds, scales and categories.
+
+    Pass a schema as the `bounds` of an estimator, a scaler or a statistic, or as the `categories`
+    of a tool that has no bounds. It replaces `bounds`, `categories` and `transformation` there.
+    Columns are matched by name.
+
+    A schema encodes each row by itself:
+
+    ================== ===========================================================================
+    kind               encoded as
+    ================== ===========================================================================
+    number, integer    a number, clipped to the bounds; strings are read as numbers
+    boolean            a category, or 0 and 1 where a tool takes numbers only
+    category           one of the listed categories, or none of them
+    date               days since the first date, and its weekday or month as categories
+    code               one of `buckets` categories, by a public hash of the code
+    text               a vector of length `norm` with an entry for each of `buckets`, by a public
+                       hash of its words; for feature maps only
+    id, ignored        nothing
+    ================== ===========================================================================
+
+    No value raises an error: a value that cannot be read counts as missing, and a category that is
+    not listed counts as unknown.
+
+    Parameters
+    ----------
+    columns : dict
+        *Public.* A dict from names of columns to a `ColumnSchema` or a short form: a tuple
+        ``(low, high)`` of numbers or dates, a list of categories, a kind such as ``"text"``, or a
+        dict of the parameters of `ColumnSchema`.
+    source : str, default ""
+        *Public.* Where the knowledge comes from, for columns without a source of their own.
+
+    Notes
+    -----
+    **Guarantee.** A row of the encoded table depends on the same row of the table and on the
+    schema, so neighboring tables give neighboring encoded tables.
+    **Assumed.** The schema comes from public knowledge, never from the values of the table.
+
+    Examples
+    --------
+    >>> from skdp import TableSchema
+    >>> schema = TableSchema(
+    ...     {"age": (18, 100), "smoker": ["yes", "no"], "visit": ("2020-01-01", "2025-12-31")},
+    ...     source="questionnaire of the study",
+    ... )
+    >>> print(schema)
+    column  kind      values                    missing  source
+    age     number    18 to 100                 yes      questionnaire of the study
+    smoker  category  yes, no                   yes      questionnaire of the study
+    visit   date      2020-01-01 to 2025-12-31  yes      questionnaire of the study
+    >>> TableSchema.from_json(schema.to_json()) == schema
+    True
+    """
+
+    def __init__(self, columns: Mapping[Any, Any], *, source: str = "") -> None:
+        if not isinstance(columns, Mapping):
+            raise ValueError(f"columns must be a dict from names to columns, got {columns!r}.")
+        if odd := [name for name in columns if not isinstance(name, (str, int))]:
+            raise ValueError(f"names of columns must be strings or integers, got {odd}.")
+        self._columns = {name: _column(name, one, source) for name, one in columns.items()}
+
+    @property
+    def columns(self) -> dict[Hashable, ColumnSchema]:
+        """*Public.* The columns by name."""
+        return dict(self._columns)
+
+    @classmethod
+    def draft(cls, frame: MatrixLike) -> Self:
+        """Propose a schema from the names and types of the columns of a data frame.
+
+        No value is read. Categories are copied only from the type ``Enum`` of polars, which is
+        declared. The categories of other types come from the data. The draft lists what has to be
+        stated, and no fit accepts it before `confirm` has stated it.
+
+        Parameters
+        ----------
+        frame : data frame
+            *Private.* Only its names and types matter. They must be public.
+
+        Returns
+        -------
+        TableSchema
+            The draft.
+        """
+        frame = received(frame)
+        if not is_frame(frame):
+            raise ValueError("draft needs a data frame, whose columns have names and types.")
+        check_frame("frame", frame)
+        return cls(draft.columns_of(frame))
+
+    def confirm(self, columns: Mapping[Any, Any] | None = None, *, source: str = "") -> Self:
+        """Return a schema in which some columns are stated.
+
+        Parameters
+        ----------
+        columns : dict or None, default None
+            *Public.* What to state, by name, in the forms of the constructor. A dict changes only
+            the parameters that it names. ``None``: the proposals of the draft are right.
+        source : str, default ""
+            *Public.* Where the knowledge comes from, for these columns; for all columns without a
+            source if `columns` is None.
+
+        Returns
+        -------
+        TableSchema
+            The changed schema; this one stays as it is.
+        """
+        given = {name: {} for name in self._columns} if columns is None else dict(columns)
+        self._check_known(given)
+        changed = {name: self._confirmed(name, one, source) for name, one in given.items()}
+        return type(self)(self._columns | changed)
+
+    def _confirmed(self, name: Hashable, given: object, source: str) -> ColumnSchema:
+        before = self._columns[name]
+        if isinstance(given, Mapping):
+            own = {} if given.get("kind", before.kind) != before.kind else before.to_dict()
+            given = own | dict(given)
+        column = _column(name, given, source)
+        return replace(column, drafted=before.drafted and not column.source)
+
+    def drop(self, names: Hashable | Sequence[Hashable]) -> Self:
+        """Return the schema without some columns.
+
+        Parameters
+        ----------
+        names : name or list of names
+            *Public.* The columns.
+
+        Returns
+        -------
+        TableSchema
+            The others.
+        """
+        dropped = _listed(names)
+        self._check_known(dropped)
+        return self.select([name for name in self._columns if name not in dropped])
+
+    def select(self, names: Hashable | Sequence[Hashable]) -> Self:
+        """Return the schema of some columns.
+
+        Parameters
+        ----------
+        names : name or list of names
+            *Public.* The columns, in the new order.
+
+        Returns
+        -------
+        TableSchema
+            The schema of these columns.
+        """
+        selected = _listed(names)
+        self._check_known(selected)
+        return type(self)({name: self._columns[name] for name in selected})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TableSchema) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def _check_known(self, names: Sequence[Hashable] | Mapping[Hashable, object]) -> None:
+        if unknown := [name for name in names if name not in self._columns]:
+            raise ValueError(f"Unknown columns: {unknown}. The schema has {list(self._columns)}.")
+
+    @property
+    def unstated(self) -> dict[Hashable, list[str]]:
+        """*Public.* What has to be stated for each column before a fit accepts the schema."""
+        return {name: column.unstated for name, column in self._columns.items() if column.unstated}
+
+    @property
+    def fingerprint(self) -> str:
+        """*Public.* The first 16 hexadecimal digits of the SHA-256 hash of `to_json`.
+
+        Ledgers note it with each release that used the schema.
+        """
+        return sha256(self.to_json().encode()).hexdigest()[:16]
+
+    def groups(self, frame: MatrixLike, *, column: Hashable = None) -> VectorLike:
+        """Return the column of a table that identifies persons, for the `groups` of `fit`.
+
+        Parameters
+        ----------
+        frame : data frame
+            *Private.*
+        column : str or None, default None
+            *Public.* Name of the column. ``None``: the only one of the kind ``"id"``.
+
+        Returns
+        -------
+        series
+            *Private.* The identifiers.
+        """
+        known = [name for name, one in self._columns.items() if one.kind == "id"]
+        if column is None and len(known) != 1:
+            raise ValueError(f"column must be given: the columns of the kind 'id' are {known}.")
+        name = known[0] if column is None else column
+        if name not in frame_names(frame):
+            raise ValueError(f"the table has no column {name!r}.")
+        return frame[name]
+
+    def encoding(self, names: Sequence[Hashable], *, only_numbers: bool = False) -> Encoding:
+        """Return how a table with these columns is encoded.
+
+        Parameters
+        ----------
+        names : sequence
+            *Public.* Names of the columns, in the order of the table.
+        only_numbers : bool, default False
+            *Public.* Whether all encoded columns must be numbers.
+
+        Returns
+        -------
+        Encoding
+            *Public.*
+        """
+        self._check_stated()
+        self._check_columns(names)
+        used = {name: self._columns[name] for name in names if not self._columns[name].is_left_out}
+        if not used:
+            raise ValueError("the schema leaves no column of the table as a feature.")
+        encoding = Encoding(used, list(names), self.fingerprint, only_numbers)
+        if len(encoding.bounds) < encoding.n_columns and only_numbers:
+            others = [k for k, column in used.items() if not _is_number(column)]
+            raise ValueError(
+                f"the columns {others} are not numeric in the schema. Leave them out of the data "
+                f"and of the schema, with schema.drop({others})."
+            )
+        return encoding
+
+    def _check_stated(self) -> None:
+        if left := self.unstated:
+            lines = "; ".join(f"{name!r}: {', '.join(words)}" for name, words in left.items())
+            raise ValueError(
+                f"the schema is not complete ({lines}). State this with schema.confirm(...) or in "
+                "the constructor, from public knowledge."
+            )
+
+    def _check_columns(self, names: Sequence[Hashable]) -> None:
+        if extra := [name for name in names if name not in self._columns]:
+            raise ValueError(
+                f"the schema does not have the columns {extra} of the data. Add them, if only as "
+                "'ignored'."
+            )
+        absent = [k for k, one in self._columns.items() if k not in names and not one.is_left_out]
+        if absent:
+            raise ValueError(
+                f"the data do not have the columns {absent} of the schema. Add them, or pass "
+                f"schema.drop({absent})."
+            )
+
+    def to_json(self) -> str:
+        """Return the schema as JSON.
+
+        Returns
+        -------
+        str
+            Equal schemas give equal texts.
+        """
+        columns = [{"name": name, **column.to_dict()} for name, column in self._columns.items()]
+        return json.dumps({"format": _FORMAT, "columns": columns}, indent=1, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a schema that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            *Public.* The JSON.
+
+        Returns
+        -------
+        TableSchema
+            The schema.
+        """
+        try:
+            found = json.loads(text)
+            columns = {one.pop("name"): one for one in found["columns"]}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise ValueError("the text is not the JSON of a schema.") from None
+        if found.get("format") != _FORMAT:
+            raise ValueError(f"the format of the schema must be {_FORMAT}.")
+        return cls(columns)
+
+    @classmethod
+    def from_csvw(cls, metadata: Mapping[str, Any]) -> Self:
+        """Read metadata of the W3C recommendation *CSV on the Web*.
+
+        Parameters
+        ----------
+        metadata : dict
+            *Public.* The metadata of a table, as `json.load` reads it.
+
+        Returns
+        -------
+        TableSchema
+            A draft if the metadata leave something open, such as the bounds of a number.
+        """
+        return cls(readers.from_csvw(metadata))
+
+    @classmethod
+    def from_smartnoise(cls, metadata: Mapping[str, Any], *, table: str | None = None) -> Self:
+        """Read the metadata of SmartNoise SQL.
+
+        Parameters
+        ----------
+        metadata : dict
+            *Public.* The metadata, as `yaml.safe_load` reads them.
+        table : str or None, default None
+            *Public.* Name of the table, as in ``"schema.table"`` or only ``"table"``. ``None``: the
+            only one.
+
+        Returns
+        -------
+        TableSchema
+            A draft if the metadata leave something open, such as the bounds of a number.
+        """
+        return cls(readers.from_smartnoise(metadata, table))
+
+    @classmethod
+    def from_pandera(cls, schema: object) -> Self:
+        """Read a `DataFrameSchema` of pandera.
+
+        Parameters
+        ----------
+        schema : pandera.DataFrameSchema
+            *Public.* Its checks ``isin``, ``in_range``, ``ge`` and ``le`` become categories and
+            bounds.
+
+        Returns
+        -------
+        TableSchema
+            A draft if the checks leave something open, such as the bounds of a number.
+        """
+        return cls(readers.from_pandera(schema))
+
+    def _rows(self) -> list[list[str]]:
+        rows = []
+        for name, column in self._columns.items():
+            missing = "yes" if column.missing else "no"
+            source = f"open: {', '.join(column.unstated)}" if column.unstated else column.source
+            rows.append([str(name), column.kind or "?", column.details, missing, source])
+        return rows
+
+    def __repr__(self) -> str:
+        rows = [list(_HEAD), *([*map(_shortened, row[:-1]), row[-1]] for row in self._rows())]
+        widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+        lines = (zip(row, widths, strict=True) for row in rows)
+        return "\n".join("  ".join(f"{c:{w}}" for c, w in line).rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        return f"<div>{html_table(_HEAD, self._rows(), named=True)}</div>"
+
+
+def encoding_of(
+    bounds: object,
+    n_columns: int,
+    names: Sequence[Hashable],
+    others: Mapping[str, object] | None = None,
+    *,
+    only_numbers: bool = False,
+) -> Encoding | None:
+    """Return how a schema that is given as `bounds` encodes a table; None for other bounds.
+
+    This is the one place where tools resolve schemas. The schema says what the `others`, such as
+    `categories`, would say, so these must be None.
+    """
+    others = others or {}
+    if not isinstance(bounds, TableSchema):
+        if twice := [name for name, value in others.items() if isinstance(value, TableSchema)]:
+            raise ValueError(f"pass the schema as bounds, not as {twice[0]}.")
+        return None
+    if given := [name for name, value in others.items() if value is not None]:
+        raise ValueError(f"bounds is a schema. State in it what {given} would say.")
+    return bounds.encoding(list(names) or list(range(n_columns)), only_numbers=only_numbers)
+
+
+def _column(name: Hashable, given: object, source: str) -> ColumnSchema:
+    try:
+        return ColumnSchema.of(given, **({"source": source} if source else {}))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r}: {error}") from None
+
+
+def _is_number(column: ColumnSchema) -> bool:
+    return column.kind in ("number", "integer", "boolean") or (column.is_date and not column.parts)
+
+
+def _listed(names: Hashable | Sequence[Hashable]) -> list[Hashable]:
+    return list(names) if isinstance(names, (list, tuple)) else [names]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
