@@ -19,6 +19,7 @@ from skdp.budget import BudgetHandle
 from skdp.budget.budget import LARGE_DELTA
 from skdp.budget.unbudgeted import DEFAULT_DELTA, Unbudgeted
 from skdp.data.column import check_plain, received
+from skdp.data.schema import TableSchema
 from skdp.exceptions import FewRowsWarning, WeakPrivacyWarning
 from skdp.privacy import (
     Composition,
@@ -232,8 +233,8 @@ class ReleaseParameters:
             exact=plan.exact,
         )
 
-    def spend(self, plan: ReleasePlan, before_commit: Callable[[], None]) -> None:
-        """Record the cost of the release in the budget, if there is one."""
+    def spend(self, plan: ReleasePlan, before_commit: Callable[[], None], note: str = "") -> None:
+        """Record the cost of the release, with a note, in the budget, if there is one."""
         if self.budget is not None:
             self.budget.spend(
                 self.guarantee(plan),
@@ -241,6 +242,7 @@ class ReleaseParameters:
                 name=self.name,
                 epsilon=self.epsilon if self.is_private else None,
                 before_commit=before_commit,
+                tag=note,
             )
 
 
@@ -302,7 +304,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             guarantee = self._published_guarantee(parameters, plan, records)
             if not parameters.is_rehearsal:
                 self._warn(parameters, records.n_records)
-            parameters.spend(plan, entry.commit)
+            parameters.spend(plan, entry.commit, _note_of(self))
             if parameters.is_rehearsal:
                 return self
             entry.commit()  # also without a budget: what comes now has been paid
@@ -434,6 +436,15 @@ class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
         if "random_state" in found:
             found["random_state"] = hidden(found["random_state"])
         return found
+
+
+def _note_of(fit: object) -> str:
+    """Return a note for the ledger: the fingerprints of the schemas among the parameters."""
+    given = [*vars(fit).values()]
+    inner = [one for one in given if hasattr(one, "get_params") and not isinstance(one, type)]
+    given += [value for one in inner for value in one.get_params(deep=True).values()]
+    schemas = [one for one in given if isinstance(one, TableSchema)]
+    return ", ".join(dict.fromkeys(f"schema {one.fingerprint}" for one in schemas))
 
 
 def _add_sentence(error: BaseException, sentence: str) -> None:

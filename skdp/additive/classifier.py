@@ -44,7 +44,7 @@ class DPAdditiveClassifier(DPLogisticRegression):
 
     Parameters
     ----------
-    bounds : pair (low, high), one pair per column, dict or "auto"
+    bounds : pair (low, high), one pair per column, dict, TableSchema or "auto"
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`. Use ``"auto"``
         if a bound would be a guess: it spends a tenth of μ² on a histogram of each column and

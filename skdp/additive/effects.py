@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.data.schema import Bag
 from skdp.features.additive import AdditiveMap
 from skdp.features.table import TableFacts
 
@@ -84,7 +83,7 @@ def effect_of(
 ) -> AdditiveEffect:
     """Return a term's effect for coefficients of shape (n_scores, n_features_out) and κ."""
     (columns, span), facts = feature_map.spans[term], feature_map.facts
-    known = {**facts.categories} | {j: _words(bag) for j, bag in facts.bags.items()}
+    known = {**facts.categories} | {j: np.array(bag.labels) for j, bag in facts.bags.items()}
     most = _PAIR_POINTS if len(columns) > 1 else _POINTS
     values = tuple(_places(facts, j, np.linspace(0.0, 1.0, most)) for j in columns)
     many = _features(feature_map, term, _midpoints(feature_map, columns))
@@ -105,11 +104,6 @@ def effect_of(
         importance=factor * float(np.sqrt((((many - mean) @ coef[:, span].T) ** 2).mean())),
         units=tuple(map(facts.unit, columns)),
     )
-
-
-def _words(bag: Bag) -> np.ndarray:
-    """Return the names of the buckets of a text."""
-    return np.array([f"bucket{k}" for k in range(bag.size)])
 
 
 def _midpoints(feature_map: AdditiveMap, columns: tuple[int, ...]) -> tuple[np.ndarray, ...]:

@@ -58,7 +58,7 @@ class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
 
     Parameters
     ----------
-    bounds : pair (low, high), one pair per column, or dict
+    bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     epsilon : float, default 1.0
@@ -229,7 +229,7 @@ class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
         return otherwise if self.max_iter == "auto" else int(self.max_iter)
 
     def _steps(self, neighboring: Neighboring) -> list[GaussianStep]:
-        d, k, n_steps = self.n_features_in_, int(self.n_clusters), self._n_steps(_STEPS)
+        d, k, n_steps = self._n_columns, int(self.n_clusters), self._n_steps(_STEPS)
         share, q = _DIRECTIONS if d > k else _FEW_DIRECTIONS, self._most_directions()
         rest = 1.0 - _CENTER - _RADIUS - share - _CELLS
         return [
@@ -241,7 +241,7 @@ class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
         ]
 
     def _most_directions(self) -> int:
-        return min(self.n_features_in_, max(int(self.n_clusters), _FEWEST_DIRECTIONS))
+        return min(self._n_columns, max(int(self.n_clusters), _FEWEST_DIRECTIONS))
 
     def _exact(self, records: Records[Any]) -> KMeans:
         seed, n_steps = seed_of(self.random_state), self._n_steps(_STEPS_WITHOUT_PRIVACY)
@@ -267,7 +267,7 @@ class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
     def _n_directions(self, directions: Directions) -> int:
         """Return the number of directions to keep: all if few, else those above the noise."""
         most = self._most_directions()
-        if most == self.n_features_in_:
+        if most == self._n_columns:
             return most
         seen = int(np.count_nonzero(directions.weights > directions.edge))
         return min(max(seen, _FEWEST_DIRECTIONS), most)

@@ -60,6 +60,8 @@ class Columns:
     @classmethod
     def of(cls, x: MatrixLike, parameter: str = "x") -> Columns:
         """Return the columns of `x`; only its shape and names can raise an error."""
+        if isinstance(x, Columns):
+            return x
         x = received(x)
         if is_frame(x):
             check_frame(parameter, x)

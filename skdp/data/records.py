@@ -36,10 +36,13 @@ from skdp.data.column import Column, array_of_list, is_collection, received
 from skdp.data.columns import ROWS_AT_ONCE, Columns, frame_names, is_label
 from skdp.data.cuts import stacked
 from skdp.data.persons import Persons, refuse_blocks
+from skdp.data.schema import Encoding, encoding_of
 from skdp.data.validation import (
     check_lengths,
     classes_of_blocks,
     codes_in_block,
+    encoded,
+    encoding_for,
     is_count_public,
     labels_in_block,
     one_column,
@@ -144,7 +147,8 @@ class Records(Generic[Facts]):
             rows = cls._in_blocks(blocks, X, sample_weight, **public)
             records = rows.with_facts(None if facts is None else facts())
             if validate is None:
-                return records
+                encoding = encoding_for(estimator)
+                return records if encoding is None else records.encoded(encoding)
             return records.mapped(partial(_validated, validate, for_workers(estimator)))
         if validate is None:
             X = _table(estimator, X, y, reset=reset)
@@ -152,6 +156,7 @@ class Records(Generic[Facts]):
             X, y = validate(estimator, X, y, reset=reset)
         known = None if facts is None else facts()
         y = _targets(X, y) if validate is None else y
+        X = encoded(estimator, X) if validate is None else X
         return Records(X, known, y, **public)._with_weights_and_persons(sample_weight, groups)
 
     @classmethod
@@ -323,6 +328,25 @@ class Records(Generic[Facts]):
         counts = self.total(function)
         return from_steps(counts) if self.is_weighted else counts
 
+    def encoded(self, encoding: Encoding) -> Records[Facts]:
+        """Return the records as a schema encodes them."""
+        changed = self.mapped(partial(_encoded, encoding))
+        return changed if self.blocks is None else replace(changed, X=encoding.table(self.X))
+
+    def resolved(
+        self, bounds: Any, categories: Any = None, *, only_numbers: bool = False
+    ) -> tuple[Records[Facts], Any, Any]:
+        """Return the records, bounds and categories of a statistic, by a schema if it has one.
+
+        A statistic is of the columns that it is given, so the schema may have more.
+        """
+        columns, others = self.columns, {"categories": categories}
+        needs = {"only_numbers": only_numbers, "texts": False, "every_column": False}
+        encoding = encoding_of(bounds, columns.n_columns, columns.names, others, **needs)
+        if encoding is None:
+            return self, bounds, categories
+        return self.encoded(encoding), encoding.bounds, encoding.categories
+
     def each(self, function: Callable[[Records[Facts]], T]) -> T | Blocks:
         """Return a function of the rows in memory, such as a design, or `Blocks` of its values."""
         if self.blocks is None:
@@ -490,6 +514,10 @@ def _checked_max_weight(
             "record of unbounded weight would outweigh all noise."
         )
     return largest
+
+
+def _encoded(encoding: Encoding, records: Records[Facts]) -> Records[Facts]:
+    return replace(records, X=encoding.table(records.X))
 
 
 def _as_columns(records: Records[Facts]) -> Records[Facts]:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import _num_samples, validate_data
 
 from skdp.data.blocks import empty_rows
 from skdp.data.column import is_collection, typed, where_missing
+from skdp.data.column_facts import ColumnBounds
 from skdp.data.columns import (
     Columns,
     check_frame,
@@ -30,17 +31,22 @@ from skdp.data.columns import (
     refuse_lazy,
     values_of,
 )
+from skdp.data.schema import Encoding, TableSchema, encoding_of
 from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = [
+    "bounds_of_columns",
     "check_lengths",
     "check_no_missing",
     "classes_of_blocks",
     "codes_in_block",
     "column_names",
     "encode_labels",
+    "encoded",
+    "encoding_for",
     "is_count_public",
     "labels_in_block",
+    "model_columns",
     "one_column",
     "places_of",
     "present",
@@ -303,6 +309,38 @@ def column_names(estimator: BaseEstimator) -> list[Hashable]:
     return list(getattr(estimator, "feature_names_in_", getattr(estimator, "_column_names", ())))
 
 
+def encoding_for(estimator: BaseEstimator) -> Encoding | None:
+    """Return how the schema of an estimator, if it has one, encodes the columns of `fit`."""
+    columns = estimator.n_features_in_, column_names(estimator)
+    bounds, categories = (getattr(estimator, name, None) for name in ("bounds", "categories"))
+    if not hasattr(estimator, "categories"):
+        return encoding_of(bounds, *columns, only_numbers=True)
+    if not hasattr(estimator, "bounds"):
+        return encoding_of(categories, *columns, texts=False)
+    return encoding_of(bounds, *columns, {"categories": categories}, texts=False)
+
+
+def encoded(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
+    """Return checked rows as the estimator's schema encodes them; all rows if it has none."""
+    encoding = encoding_for(estimator)
+    return X if encoding is None else encoding.table(X)
+
+
+def model_columns(estimator: BaseEstimator) -> tuple[int, list[Hashable]]:
+    """Return the number of columns that the model sees, and their names if they have names."""
+    encoding = encoding_for(estimator)
+    if encoding is None:
+        return estimator.n_features_in_, column_names(estimator)
+    return encoding.n_columns, encoding.encoded_names
+
+
+def bounds_of_columns(estimator: BaseEstimator) -> ColumnBounds:
+    """Return the bounds of the columns that the model sees."""
+    encoding = encoding_for(estimator)
+    bounds = estimator.bounds if encoding is None else encoding.bounds
+    return ColumnBounds.of(bounds, *model_columns(estimator))
+
+
 def remember_names(estimator: BaseEstimator, X: MatrixLike) -> None:
     """Keep names that are not strings, which scikit-learn drops; after its checks."""
     vars(estimator).pop("_column_names", None)
@@ -331,19 +369,21 @@ def validated_numbers(
     `advice` is added to the error for strings.
     """
     X = _received(X)
-    if not is_frame(X):
-        floats = validated(
+    has_schema = isinstance(getattr(estimator, "bounds", None), TableSchema)
+    is_array = not (is_frame(X) or has_schema)
+    if is_array:
+        found = validated(
             estimator, _plain(X, advice=advice), finite=False, dtype=dtype, reset=reset
         )
     else:
-        validated(estimator, X, finite=False, reset=reset, skip_check_array=True)
-        columns = Columns.of(X, "X")
-        columns.check_numeric(advice=advice)
-        floats = columns.matrix(dtype)
-        floats = check_array(floats, dtype=dtype, **_rules_of_rows(estimator))
+        validated_table(estimator, X, reset=reset)
     if reset:
         remember_names(estimator, X)
-    return floats
+    if is_array:
+        return found
+    columns = Columns.of(encoded(estimator, X) if has_schema else X, "X")
+    columns.check_numeric(advice=advice)
+    return check_array(columns.matrix(dtype), dtype=dtype, **_rules_of_rows(estimator))
 
 
 def _plain(X: MatrixLike, kinds: str = "OUSmM", advice: str = "") -> MatrixLike:

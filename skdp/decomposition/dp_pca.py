@@ -67,7 +67,7 @@ class DPPCA(BoundedRowsTransformer[Components | PCA]):
 
     Parameters
     ----------
-    bounds : pair (low, high), one pair per column, or dict
+    bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     data_norm : float or None, default None
@@ -215,15 +215,15 @@ class DPPCA(BoundedRowsTransformer[Components | PCA]):
         self, parameters: ReleaseParameters, X: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[ColumnBounds]:
         rows = super()._check_data(parameters, X, groups=groups)
-        if (self.n_components or 1) > self.n_features_in_:
+        if (self.n_components or 1) > self._n_columns:
             raise ValueError(
-                f"n_components must be at most the number of columns, {self.n_features_in_}, got "
+                f"n_components must be at most the number of columns, {self._n_columns}, got "
                 f"{self.n_components!r}."
             )
         return rows
 
     def _steps(self, neighboring: Neighboring) -> list[GaussianStep]:
-        d, on_sphere = self.n_features_in_, self.data_norm is None
+        d, on_sphere = self._n_columns, self.data_norm is None
         share = _VARIANCES if on_sphere else _VARIANCES + _RADIUS
         distance = distance_of(neighboring)
         return [
@@ -234,7 +234,7 @@ class DPPCA(BoundedRowsTransformer[Components | PCA]):
         ]
 
     def _n_components(self) -> int:
-        return self.n_features_in_ if self.n_components is None else int(self.n_components)
+        return self._n_columns if self.n_components is None else int(self.n_components)
 
     def _exact(self, records: Records[Any]) -> Components | PCA:
         if records.is_weighted:

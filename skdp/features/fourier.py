@@ -119,7 +119,7 @@ class RandomFourierFeatures(PublicFeatures):
 
     Parameters
     ----------
-    bounds : pair (low, high), one pair per column, or dict
+    bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     categories : dict, list or None, default None

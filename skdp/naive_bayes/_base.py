@@ -23,7 +23,7 @@ from skdp.data.columns import Columns, column_name
 from skdp.data.exact_sums import Sums
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records, labels_of
-from skdp.data.validation import column_names, validated_table
+from skdp.data.validation import encoded, encoding_for, model_columns, validated_table
 from skdp.naive_bayes._totals import NaiveBayesFacts, Totals, answers, column_key
 from skdp.naive_bayes.features import CategoricalFeature, Feature, NumericFeature
 from skdp.privacy import PrivacyGuarantee, Unit
@@ -263,14 +263,17 @@ class PrivateNaiveBayes(
         return priors
 
     def _categories(self) -> dict[int, np.ndarray]:
-        return categories_by_column(self.categories, self.n_features_in_, column_names(self))
+        encoding = encoding_for(self)
+        given = self.categories if encoding is None else encoding.categories
+        return categories_by_column(given, *model_columns(self))
 
     def _numeric_features(self, columns: list[int]) -> list[NumericFeature]:
         floor, private = check_size("least_variance", self.least_variance), self._is_private()
         if not columns or (self.bounds is None and not private):
             return [NumericFeature(-1.0, 1.0, _SMALLEST, False)] * len(columns)
-        names = column_names(self)
-        given = bounds_of_numbers(self.bounds, columns, self.n_features_in_, names)
+        encoding, (n_columns, names) = encoding_for(self), model_columns(self)
+        given = self.bounds if encoding is None else encoding.bounds
+        given = bounds_of_numbers(given, columns, n_columns, names)
         bounds = ColumnBounds.of(given, len(columns), [column_name(names, j) for j in columns])
         return [
             NumericFeature(float(low), float(high), floor if private else _SMALLEST, private)
@@ -311,7 +314,7 @@ class PrivateNaiveBayes(
         """
         check_is_fitted(self, "class_count_")
         X = validated_table(self, X, reset=False)
-        columns, features = Columns.of(X, "X"), self._features()
+        columns, features = Columns.of(encoded(self, X), "X"), self._features()
         _check_columns(features, self._advice, columns)
         joint = np.log(self.class_prior_)
         for feature, x, learned in zip(features, columns.parts, self._learned(), strict=True):
@@ -375,7 +378,7 @@ class PrivateNaiveBayes(
         s/n the relative noise of the class counts. Without privacy t = 1; t tends to 1 with n.
         """
         noise = math.sqrt(float(np.max(self._totals_.noise["classes"])))
-        n, d = float(self.class_count_.sum()), self.n_features_in_
+        n, d = float(self.class_count_.sum()), model_columns(self)[0]
         share = n / (n + _TEMPER * math.sqrt(d) * noise)
         prior = np.log(self.class_prior_)
         return joint if share == 1.0 else prior + share * (joint - prior)

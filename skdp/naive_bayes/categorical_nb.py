@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,10 +10,10 @@ from sklearn.utils import Tags
 
 from skdp.budget import PrivacyBudget
 from skdp.data.columns import column_name
-from skdp.data.validation import column_names
+from skdp.data.validation import model_columns
 from skdp.naive_bayes._base import PrivateNaiveBayes
 from skdp.naive_bayes.features import CategoricalFeature
-from skdp.support.types import Label, RandomState
+from skdp.support.types import Categories, RandomState
 
 __all__ = ["DPCategoricalNB"]
 
@@ -27,7 +27,7 @@ class DPCategoricalNB(PrivateNaiveBayes):
 
     Parameters
     ----------
-    categories : dict or list
+    categories : dict, list or TableSchema
         *Public.* Possible values of categorical columns: a dict from names or positions of columns
         to lists, or one list for all columns. Other values belong to no category.
     classes : array-like or None
@@ -94,7 +94,7 @@ class DPCategoricalNB(PrivateNaiveBayes):
     def __init__(
         self,
         *,
-        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        categories: Categories | None = None,
         classes: ArrayLike | None = None,
         max_weight: float | None = None,
         epsilon: float = 1.0,
@@ -119,14 +119,13 @@ class DPCategoricalNB(PrivateNaiveBayes):
         self.random_state = random_state
 
     def _features(self) -> Sequence[CategoricalFeature]:
-        values = self._categories()
-        if left := [j for j in range(self.n_features_in_) if j not in values]:
-            names = column_names(self)
+        values, (n_columns, names) = self._categories(), model_columns(self)
+        if left := [j for j in range(n_columns) if j not in values]:
             raise ValueError(
                 "categories must be given for every column: one list for all columns, or a dict by "
                 f"column. Columns {[column_name(names, j) for j in left]} have none."
             )
-        return [self._categorical_feature(values[j]) for j in range(self.n_features_in_)]
+        return [self._categorical_feature(values[j]) for j in range(n_columns)]
 
     def _publish_features(self, learned: list[np.ndarray]) -> None:
         self.feature_log_prob_ = learned

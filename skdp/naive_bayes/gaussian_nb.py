@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skdp.budget import PrivacyBudget
+from skdp.data.validation import model_columns
 from skdp.naive_bayes._base import PrivateNaiveBayes
 from skdp.naive_bayes.features import NumericFeature
 from skdp.support.types import Bounds, RandomState
@@ -25,7 +26,7 @@ class DPGaussianNB(PrivateNaiveBayes):
 
     Parameters
     ----------
-    bounds : pair (low, high), one pair per column, or dict
+    bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     classes : array-like or None
@@ -116,7 +117,7 @@ class DPGaussianNB(PrivateNaiveBayes):
         self.random_state = random_state
 
     def _features(self) -> Sequence[NumericFeature]:
-        return self._numeric_features(list(range(self.n_features_in_)))
+        return self._numeric_features(list(range(model_columns(self)[0])))
 
     def _publish_features(self, learned: list[np.ndarray]) -> None:
         self.theta_, self.var_ = (np.stack(part, axis=1) for part in zip(*learned, strict=True))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skdp.budget import PrivacyBudget
+from skdp.data.validation import model_columns
 from skdp.naive_bayes._base import PrivateNaiveBayes
 from skdp.naive_bayes.features import Feature, NumericFeature
 from skdp.support.types import Bounds, Label, RandomState
@@ -27,7 +28,7 @@ class DPMixedNB(PrivateNaiveBayes):
     categories : dict or list
         *Public.* Possible values of categorical columns: a dict from names or positions of columns
         to lists, or one list for all columns. Other values belong to no category.
-    bounds : pair (low, high), one pair per column, or dict
+    bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     classes : array-like or None
@@ -129,7 +130,7 @@ class DPMixedNB(PrivateNaiveBayes):
         self.random_state = random_state
 
     def _features(self) -> Sequence[Feature]:
-        values, columns = self._categories(), range(self.n_features_in_)
+        values, columns = self._categories(), range(model_columns(self)[0])
         numbers = iter(self._numeric_features([j for j in columns if j not in values]))
         return [
             self._categorical_feature(values[j]) if j in values else next(numbers) for j in columns

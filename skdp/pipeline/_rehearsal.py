@@ -14,6 +14,7 @@ from skdp._private_fit import PrivateFit
 from skdp.budget import BudgetHandle
 from skdp.budget.dry_run import StandIns
 from skdp.budget.unbudgeted import Unbudgeted
+from skdp.data.validation import encoding_for
 from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = ["rehearsing"]
@@ -69,5 +70,8 @@ def _synthetic(step: BaseEstimator) -> MatrixLike:
     names = getattr(step, "feature_names_in_", None)
     if names is None:
         return rows
+    columns = dict(zip(names, rows.T, strict=True))
+    if (encoding := encoding_for(step)) is not None:
+        columns = encoding.widest(_ROWS)
     library, make = next(frame for frame in _FRAMES if frame[0] in sys.modules)
-    return getattr(sys.modules[library], make)(dict(zip(names, rows.T, strict=True)))
+    return getattr(sys.modules[library], make)(columns)

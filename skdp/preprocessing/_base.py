@@ -14,7 +14,7 @@ from skdp._private_fit import PrivateEstimator, ReleaseParameters, ReleasePlan
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records
-from skdp.data.validation import column_names, validated_numbers
+from skdp.data.validation import bounds_of_columns, encoding_for, validated_numbers
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import BoundedStatistic, Facts, bounded
 from skdp.support.types import Bounds, MatrixLike, VectorLike
@@ -84,6 +84,23 @@ class PrivateScaler(
         X = validated_numbers(self, X, reset=False)
         return self._scaled(self._bounds().clip(X))
 
+    def get_feature_names_out(self, input_features: VectorLike = None) -> np.ndarray:
+        """Return the names of the columns of the output.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default None
+            *Public.* Names of the features. ``None``: the names in `fit`, or x0, x1, and so on.
+
+        Returns
+        -------
+        ndarray of str
+            The names of the features, without those that a schema leaves out.
+        """
+        names: np.ndarray = super().get_feature_names_out(input_features)
+        encoding = encoding_for(self)
+        return names if encoding is None else np.array(encoding.encoded_names, dtype=object)
+
     def _check_data(
         self,
         parameters: ReleaseParameters,
@@ -118,7 +135,7 @@ class PrivateScaler(
         return self._statistic()._is_gaussian()
 
     def _bounds(self) -> ColumnBounds:
-        return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
+        return bounds_of_columns(self)
 
     @abstractmethod
     def _statistic(self) -> BoundedStatistic[Any, Any]: ...

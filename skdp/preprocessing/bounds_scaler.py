@@ -9,7 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.lazy import fit_of_columns, lazy_on_blocks
-from skdp.data.validation import column_names, refuse_missing, validated_numbers
+from skdp.data.validation import (
+    bounds_of_columns,
+    encoding_for,
+    model_columns,
+    refuse_missing,
+    validated_numbers,
+)
 from skdp.support.types import Bounds, MatrixLike, VectorLike
 from skdp.support.validation import check_choice
 
@@ -30,7 +36,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    bounds : pair (low, high), one pair per column, or dict
+    bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     missing : {"error", "middle", "indicator"}, default "error"
@@ -124,9 +130,12 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
-            The names of the features, and of indicators, such as ``missing_x0``.
+            The names of the features, and of indicators, such as ``missing_x0``. Columns that a
+            schema leaves out have no names.
         """
         names = super().get_feature_names_out(input_features)
+        if (encoding := encoding_for(self)) is not None:
+            names = np.array(encoding.encoded_names, dtype=object)
         if self.missing != "indicator":
             return names
         return np.concatenate([names, [f"missing_{name}" for name in names]]).astype(object)
@@ -150,12 +159,15 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validated_numbers(self, X, reset=reset, dtype=[np.float64, np.float32], advice=_OF_TEXT)
         bounds = self._check_columns()
         if self.missing == "error":
-            refuse_missing(X, column_names(self))
+            refuse_missing(X, model_columns(self)[1])
         return X, bounds
 
     def _check_columns(self) -> ColumnBounds:
         check_choice("missing", self.missing, _MISSING)
-        return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
+        encoding = encoding_for(self)
+        if self.missing == "error" and encoding is not None:
+            encoding.check_none_missing()
+        return bounds_of_columns(self)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

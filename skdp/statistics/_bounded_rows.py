@@ -13,7 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleasedT, ReleaseParameters
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.records import Records, check_numeric
-from skdp.data.validation import column_names, refuse_missing, validated_numbers
+from skdp.data.validation import (
+    bounds_of_columns,
+    model_columns,
+    refuse_missing,
+    validated_numbers,
+)
 from skdp.privacy import Neighboring
 from skdp.support.types import Bounds, MatrixLike, VectorLike
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
@@ -76,7 +81,7 @@ class BoundedRowsTransformer(
         self._filling = None
         if not parameters.is_private:
             floats = validated_numbers(self, X, reset=True, dtype=_FLOATS)
-            refuse_missing(floats, column_names(self))
+            refuse_missing(floats, model_columns(self)[1])
             return Records.of_rows(floats, groups=groups)
         records = Records.of(self, X, groups=groups)
         records.check(check_numeric)
@@ -85,12 +90,17 @@ class BoundedRowsTransformer(
         return records.with_facts(bounds)
 
     def _checked_bounds(self) -> ColumnBounds:
-        if self.n_features_in_ > _MOST_COLUMNS:
+        if self._n_columns > _MOST_COLUMNS:
             raise ValueError(
                 f"{type(self).__name__} takes at most {_MOST_COLUMNS} columns, got "
-                f"{self.n_features_in_}."
+                f"{self._n_columns}."
             )
-        return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
+        return bounds_of_columns(self)
+
+    @property
+    def _n_columns(self) -> int:
+        """The number of columns of the rows, as a schema encodes them."""
+        return model_columns(self)[0]
 
     def _plan(
         self, parameters: ReleaseParameters, records: Records[ColumnBounds]
@@ -131,7 +141,7 @@ class BoundedRowsTransformer(
         missing = np.isnan(X)
         if self._filling is not None and missing.any():  # else X need not be copied
             X = np.where(missing, self._filling.astype(X.dtype), X)
-        refuse_missing(X, column_names(self))
+        refuse_missing(X, model_columns(self)[1])
         return X
 
     def __sklearn_tags__(self) -> Tags:

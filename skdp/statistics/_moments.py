@@ -111,6 +111,7 @@ def bounded(
     records: Records[Any], bounds: Bounds | ColumnBounds | None, keys: Keys | None = None
 ) -> Records[Facts]:
     """Return records of numbers, after checks of types and bounds."""
+    records, bounds, _ = records.resolved(bounds, only_numbers=True)
     columns = records.columns
     checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
     records.check(partial(_check, keys))

@@ -117,7 +117,7 @@ def describe(
     delta : float or None, default None
         *Public.* Probability that the ε bound fails, well below 1/n; 0 for pure privacy. ``None``:
         the budget's δ, or 1e-5.
-    bounds : pair (low, high), one pair per column, or dict, default None
+    bounds : pair (low, high), one pair per column, dict or TableSchema, default None
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Never taken from the data: see :term:`bounds`.
     categories : dict or list, default None
@@ -343,10 +343,11 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
         keys = Keys.of(x, self.by, self.keys)
         public = parameters.neighboring.count_is_public
         records = Records.of_columns(x, by=self.by, groups=groups, count_is_public=public)
+        records, bounds, known = records.resolved(self.bounds, self.categories)
         columns = records.columns
-        categories = categories_by_column(self.categories, columns.n_columns, columns.names)
+        categories = categories_by_column(known, columns.n_columns, columns.names)
         categories = {j: categories[j] for j in sorted(categories)}
-        numbers, bounds = self._numbers(columns, categories)
+        numbers, bounds = self._numbers(columns, bounds, categories)
         ranks = None
         if numbers and np.size(self.quantiles):
             ranks = Ranks.check(np.ravel(self.quantiles), self.level, ties=self.ties)
@@ -354,11 +355,12 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
         records.check(layout.check)
         return records.with_facts(layout)
 
+    @staticmethod
     def _numbers(
-        self, columns: Columns, categories: Mapping[int, np.ndarray]
+        columns: Columns, bounds: Bounds | None, categories: Mapping[int, np.ndarray]
     ) -> tuple[list[int], ColumnBounds]:
         """Return the columns with bounds, and their bounds."""
-        bounds, names = self.bounds, columns.names
+        names = columns.names
         if isinstance(bounds, Mapping):
             found = by_column("bounds", bounds, columns.n_columns, names)
             if both := [column_name(names, j) for j in found if j in categories]:

@@ -144,7 +144,7 @@ def marginals(
     delta : float or None, default None
         *Public.* Probability that the ε bound fails, well below 1/n; 0 for pure privacy. ``None``:
         the budget's δ, or 1e-5.
-    categories : dict or list
+    categories : dict, list or TableSchema
         *Public.* Possible values of columns: a dict from names or positions of the columns to
         count to lists, or one list for all columns.
     n_ways : int, default 1
@@ -243,8 +243,9 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
         self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Tables]:
         records = Records.of_columns(x, groups=groups)
-        columns = records.columns
-        values = categories_by_column(self.categories, columns.n_columns, columns.names)
+        records, given, of_schema = records.resolved(self.categories)
+        columns, categories = records.columns, given if of_schema is None else of_schema
+        values = categories_by_column(categories, columns.n_columns, columns.names)
         if not values:
             raise ValueError("categories must be given: the possible values of each column.")
         if check_count("n_ways", self.n_ways) > len(values):

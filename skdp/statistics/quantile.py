@@ -150,7 +150,7 @@ def quantile(
         the budget's δ, or 1e-5.
     q : float or array-like
         *Public.* Probabilities in [0, 1].
-    bounds : pair (low, high), one pair per column, or dict
+    bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Never taken from the data: see :term:`bounds`.
     level : float in (0, 1) or None, default None

@@ -52,7 +52,7 @@ def sum(
     delta : float or None, default None
         *Public.* Probability that the ε bound fails, well below 1/n; 0 for pure privacy. ``None``:
         the budget's δ, or 1e-5.
-    bounds : pair (low, high), one pair per column, or dict
+    bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Never taken from the data: see :term:`bounds`.
     by : str, array-like of shape (n_rows,), default None

@@ -109,6 +109,21 @@ def test_texts_have_a_public_norm():
     assert set(rows[1].nonzero()[0]) < set(rows[0].nonzero()[0])
 
 
+def test_texts_may_count_known_words_only():
+    column = {"kind": "text", "categories": ["pain", "fever"]}
+    assert encoded(["Fever, pain?", "fever", "other", ""], column) == [
+        pytest.approx([0.5**0.5, 0.0, 0.0, 0.0]),
+        pytest.approx([0.5**0.5, 1.0, 0.0, 0.0]),
+    ]
+    names = TableSchema({"note": column}).encoding(["note"]).encoded_names
+    assert names == ["note_pain", "note_fever"]
+    for words, message in (["Pain"], "lower case"), (["a b"], "single"), ([1], "single"):
+        with pytest.raises(ValueError, match=message):
+            TableSchema({"note": {"kind": "text", "categories": words}})
+    with pytest.raises(ValueError, match="either buckets or categories"):
+        TableSchema({"note": column | {"buckets": 4}})
+
+
 def test_codes_are_spread_over_the_buckets():
     found = encoded([str(i) for i in range(4000)], {"kind": "code", "buckets": 8})[0]
     assert sorted(set(found)) == [f"bucket{k}" for k in range(8)]

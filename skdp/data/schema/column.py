@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from skdp.data.column import is_missing
-from skdp.data.schema.values import moment_of, text_of
+from skdp.data.schema.values import moment_of, text_of, words_in
 from skdp.support.types import Label
 from skdp.support.validation import check_choice, check_count, check_size, set_checked
 
@@ -31,7 +31,7 @@ _LEFT_OUT = ("id", "ignored")
 _OF_KIND = {
     "bounds": (*_NUMBERS, "date"),
     "scale": _NUMBERS,
-    "categories": ("category",),
+    "categories": ("category", "text"),
     "buckets": _HASHED,
     "norm": ("text",),
     "parts": ("date",),
@@ -62,7 +62,8 @@ class ColumnSchema:
         *Public.* Scale of numbers in feature maps: linear, logarithmic with unit 1, or the unit of
         a logarithmic scale.
     categories : sequence or None, default None
-        *Public.* All values of a category that may occur. Other values belong to no category.
+        *Public.* All values of a category that may occur. Other values belong to no category. For
+        a text the words that count, in lower case, instead of buckets.
     buckets : int or None, default None
         *Public.* Number of buckets into which codes or words are hashed, 64 by default.
     norm : float or None, default None
@@ -116,6 +117,8 @@ class ColumnSchema:
                 raise ValueError(
                     f"{name} is for columns of the kind {' or '.join(kinds)}, not {self.kind!r}."
                 )
+        if self.buckets is not None and self.categories is not None:
+            raise ValueError("a text has either buckets or categories, not both.")
 
     def _checked(self) -> dict[str, object]:
         """Return the fields that are given in another form than the one that is kept."""
@@ -126,10 +129,12 @@ class ColumnSchema:
             found["scale"] = check_size("scale", self.scale)
         if self.categories is not None:
             found["categories"] = _categories(self.categories)
-        if self.kind in _HASHED:
+        if self.kind in _HASHED and self.categories is None:
             buckets = _N_BUCKETS if self.buckets is None else self.buckets
             found["buckets"] = check_count("buckets", buckets, low=2)
         if self.kind == "text":
+            if odd := [word for word in self.categories or () if words_in(str(word)) != [word]]:
+                raise ValueError(f"words that count must be single and in lower case, got {odd}.")
             found["norm"] = check_size("norm", 1.0 if self.norm is None else self.norm)
         if self.is_date:
             found["parts"] = tuple(check_choice("parts", part, PARTS) for part in self.parts)
@@ -180,6 +185,13 @@ class ColumnSchema:
         return math.inf if self.scale is None else self.scale
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the buckets, or the words of a text that count."""
+        if self.categories is not None:
+            return tuple(map(str, self.categories))
+        return tuple(f"bucket{k}" for k in range(self.buckets or 0))
+
+    @property
     def is_complete(self) -> bool:
         """Whether nothing is left to be stated."""
         return not self.unstated
@@ -192,7 +204,7 @@ class ColumnSchema:
         needed = [
             words
             for name, words in _UNSTATED.items()
-            if self.kind in _OF_KIND[name] and getattr(self, name) is None
+            if self.kind in _OF_KIND[name] and self.kind != "text" and getattr(self, name) is None
         ]
         return needed + ["give a source"] * (self.drafted and not self.source)
 
@@ -214,8 +226,8 @@ class ColumnSchema:
     def details(self) -> str:
         """What is known about the values, in words."""
         if self.categories is not None:
-            return ", ".join(map(str, self.categories))
-        if self.kind in _HASHED:
+            return ", ".join(self.labels)
+        if self.buckets is not None:
             return f"hashed into {self.buckets} buckets"
         if self.bounds is None:
             return ""

@@ -29,11 +29,19 @@ _DAY = 86400.0  # seconds
 
 @dataclass(frozen=True)
 class Bag:
-    """*Public* facts about a text: a bag of words in consecutive columns, one for each bucket."""
+    """*Public* facts about a text: a bag of words in consecutive columns, one for each label.
+
+    A label is a bucket or a word.
+    """
 
     name: Hashable
-    size: int
+    labels: tuple[str, ...]
     norm: float
+
+    @property
+    def size(self) -> int:
+        """Number of columns."""
+        return len(self.labels)
 
 
 @dataclass(frozen=True)
@@ -80,11 +88,11 @@ class Encoding:
 
     def _fields_of(self, name: Hashable, column: ColumnSchema) -> list[_Field]:
         if column.kind == "text":
-            bag = Bag(name, column.buckets or 0, column.norm or 0.0)
-            buckets = [_Field(f"{name}_bucket{k}") for k in range(bag.size)]
-            return [_Field(buckets[0].name, bag=bag), *buckets[1:]]
+            bag = Bag(name, column.labels, column.norm or 0.0)
+            words = [_Field(f"{name}_{label}") for label in bag.labels]
+            return [_Field(words[0].name, bag=bag), *words[1:]]
         if column.kind == "code":
-            return [_Field(name, categories=_labels(column))]
+            return [_Field(name, categories=column.labels)]
         if column.kind == "category":
             return [_Field(name, categories=column.categories)]
         if column.kind == "boolean":
@@ -144,7 +152,7 @@ class Encoding:
 
     def table(self, X: MatrixLike | Columns) -> Columns:
         """Return the *private* encoded rows of a table with these columns."""
-        given = X if isinstance(X, Columns) else Columns.of(X, "X")
+        given = Columns.of(X, "X")
         places = {given.name(j): j for j in range(given.n_columns)}
         parts: list[Column] = []
         for name, column in self.columns.items():
@@ -159,10 +167,11 @@ class Encoding:
         if column.is_date:
             return _dates(part, column)
         if column.kind == "text":
-            found = values.words(part, column.buckets or 0, column.norm or 0.0)
+            hashed = column.buckets is not None
+            found = values.words(part, column.labels, hashed, column.norm or 0.0)
             return list(found if column.missing else np.nan_to_num(found, copy=False))
         if column.kind == "code":
-            return [_filled(values.buckets(part, _labels(column)), column)]
+            return [_filled(values.buckets(part, column.labels), column)]
         if column.kind == "category":
             return [_filled(values.categories(part, column.categories or ()), column)]
         if column.kind == "boolean":
@@ -179,10 +188,6 @@ class Encoding:
             name: [ends.get(name, (None, None))[i % 2] for i in range(n_rows)]
             for name in self.names
         }
-
-
-def _labels(column: ColumnSchema) -> tuple[str, ...]:
-    return tuple(f"bucket{k}" for k in range(column.buckets or 0))
 
 
 def _days(column: ColumnSchema) -> tuple[float, float]:

@@ -225,7 +225,14 @@ class TableSchema:
             raise ValueError(f"the table has no column {name!r}.")
         return frame[name]
 
-    def encoding(self, names: Sequence[Hashable], *, only_numbers: bool = False) -> Encoding:
+    def encoding(
+        self,
+        names: Sequence[Hashable],
+        *,
+        only_numbers: bool = False,
+        texts: bool = True,
+        every_column: bool = True,
+    ) -> Encoding:
         """Return how a table with these columns is encoded.
 
         Parameters
@@ -234,6 +241,10 @@ class TableSchema:
             *Public.* Names of the columns, in the order of the table.
         only_numbers : bool, default False
             *Public.* Whether all encoded columns must be numbers.
+        texts : bool, default True
+            *Public.* Whether texts are allowed.
+        every_column : bool, default True
+            *Public.* Whether the table must have all columns of the schema that become features.
 
         Returns
         -------
@@ -241,17 +252,15 @@ class TableSchema:
             *Public.*
         """
         self._check_stated()
-        self._check_columns(names)
+        self._check_columns(names, every_column)
         used = {name: self._columns[name] for name in names if not self._columns[name].is_left_out}
         if not used:
             raise ValueError("the schema leaves no column of the table as a feature.")
         encoding = Encoding(used, list(names), self.fingerprint, only_numbers)
         if len(encoding.bounds) < encoding.n_columns and only_numbers:
-            others = [k for k, column in used.items() if not _is_number(column)]
-            raise ValueError(
-                f"the columns {others} are not numeric in the schema. Leave them out of the data "
-                f"and of the schema, with schema.drop({others})."
-            )
+            raise _unusable([k for k, one in used.items() if not _is_number(one)], "not numeric")
+        if encoding.bags and not texts:
+            raise _unusable([bag.name for bag in encoding.bags.values()], "texts")
         return encoding
 
     def _check_stated(self) -> None:
@@ -262,14 +271,14 @@ class TableSchema:
                 "the constructor, from public knowledge."
             )
 
-    def _check_columns(self, names: Sequence[Hashable]) -> None:
+    def _check_columns(self, names: Sequence[Hashable], every_column: bool) -> None:
         if extra := [name for name in names if name not in self._columns]:
             raise ValueError(
                 f"the schema does not have the columns {extra} of the data. Add them, if only as "
                 "'ignored'."
             )
         absent = [k for k, one in self._columns.items() if k not in names and not one.is_left_out]
-        if absent:
+        if absent and every_column:
             raise ValueError(
                 f"the data do not have the columns {absent} of the schema. Add them, or pass "
                 f"schema.drop({absent})."
@@ -370,6 +379,10 @@ class TableSchema:
         return rows
 
     def __repr__(self) -> str:
+        names = ", ".join(map(repr, self._columns))
+        return f"TableSchema([{names}], fingerprint={self.fingerprint!r})"
+
+    def __str__(self) -> str:
         rows = [list(_HEAD), *([*map(_shortened, row[:-1]), row[-1]] for row in self._rows())]
         widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
         lines = (zip(row, widths, strict=True) for row in rows)
@@ -384,13 +397,13 @@ def encoding_of(
     n_columns: int,
     names: Sequence[Hashable],
     others: Mapping[str, object] | None = None,
-    *,
-    only_numbers: bool = False,
+    **needs: bool,
 ) -> Encoding | None:
     """Return how a schema that is given as `bounds` encodes a table; None for other bounds.
 
     This is the one place where tools resolve schemas. The schema says what the `others`, such as
-    `categories`, would say, so these must be None.
+    `categories`, would say, so these must be None. The `needs` of the tool are those of
+    `TableSchema.encoding`.
     """
     others = others or {}
     if not isinstance(bounds, TableSchema):
@@ -399,7 +412,7 @@ def encoding_of(
         return None
     if given := [name for name, value in others.items() if value is not None]:
         raise ValueError(f"bounds is a schema. State in it what {given} would say.")
-    return bounds.encoding(list(names) or list(range(n_columns)), only_numbers=only_numbers)
+    return bounds.encoding(list(names) or list(range(n_columns)), **needs)
 
 
 def _column(name: Hashable, given: object, source: str) -> ColumnSchema:
@@ -407,6 +420,13 @@ def _column(name: Hashable, given: object, source: str) -> ColumnSchema:
         return ColumnSchema.of(given, **({"source": source} if source else {}))
     except (TypeError, ValueError) as error:
         raise ValueError(f"column {name!r}: {error}") from None
+
+
+def _unusable(names: Sequence[Hashable], what: str) -> ValueError:
+    return ValueError(
+        f"the columns {names} are {what} in the schema, which this tool does not take. Leave them "
+        f"out of the data and of the schema, with schema.drop({names})."
+    )
 
 
 def _is_number(column: ColumnSchema) -> bool:

@@ -33,6 +33,7 @@ __all__ = [
     "text_of",
     "truth",
     "words",
+    "words_in",
 ]
 
 UNKNOWN = object
@@ -186,18 +187,25 @@ def buckets(column: Column, labels: tuple[str, ...]) -> np.ndarray:
     return _objects(hashed(text_of(value)) for value in _values(column))
 
 
-def words(column: Column, n_buckets: int, norm: float) -> np.ndarray:
-    """Return an indicator of the buckets of a text's words, of length `norm`, for each row.
+def words_in(text: str) -> list[str]:
+    """Return the words of a text in lower case: runs of letters, digits and underscores."""
+    return _WORD.findall(text.lower())
 
-    The shape is (n_buckets, n_rows). A missing text is NaN; one without words is 0.
+
+def words(column: Column, labels: tuple[str, ...], hashed: bool, norm: float) -> np.ndarray:
+    """Return an indicator of the labels of a text's words, of length `norm`, for each row.
+
+    The labels are buckets of `hashed` words, or the words that count. The shape is (n_labels,
+    n_rows). A missing text is NaN; one without words is 0.
     """
-    hashed = cache(lambda word: bucket_of(word, n_buckets))
-    found = np.zeros((n_buckets, len(column)))
+    of_word = {word: k for k, word in enumerate(labels)}
+    place = cache(lambda word: bucket_of(word, len(labels)) if hashed else of_word.get(word, -1))
+    found = np.zeros((len(labels), len(column)))
     for row, value in enumerate(_values(column)):
         text = text_of(value)
         if text is None:
             found[:, row] = np.nan
-        elif places := {hashed(word) for word in _WORD.findall(text.lower())}:
+        elif places := {place(word) for word in words_in(text)} - {-1}:
             # m equal entries a have the length a·√m, which is `norm`.
             found[list(places), row] = norm / math.sqrt(len(places))
     return found

@@ -1,0 +1,320 @@
+"""Every tool with bounds or categories takes a schema in their place, with the same result."""
+
+import inspect
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from public_modules import MODULES
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import make_pipeline
+
+from skdp import (
+    DPAdditiveClassifier,
+    DPLogisticRegression,
+    DPMixedNB,
+    DPTabularClassifier,
+    PrivacyBudget,
+    TableSchema,
+)
+from skdp.features import (
+    AdditiveFeatures,
+    AutoFeatures,
+    FeatureMixture,
+    RandomFourierFeatures,
+    RandomTreeFeatures,
+)
+from skdp.model_selection import DPGridSearchCV
+from skdp.pipeline import make_private_pipeline
+from skdp.preprocessing import BoundsScaler, DPStandardScaler
+from skdp.statistics import describe, marginals, mean
+
+N = 600
+NUMBERS = TableSchema({"a": (0.0, 10.0), "b": {"bounds": (-1.0, 1.0), "missing": False}})
+CATEGORIES = TableSchema({"c": ["x", "y"], "d": [1, 2, 3]})
+MIXED = TableSchema({**NUMBERS.columns, **CATEGORIES.columns})
+
+
+def tools():
+    """Return the public classes and functions with a parameter bounds, or only categories."""
+    for module in MODULES:
+        for name in import_module(f"skdp.{module}").__all__:
+            tool = getattr(import_module(f"skdp.{module}"), name)
+            if not callable(tool) or module == "tables":
+                continue
+            try:
+                parameters = inspect.signature(tool).parameters
+            except ValueError:
+                continue
+            if {"bounds", "categories"} & parameters.keys():
+                yield f"{module}.{name}", tool, parameters
+
+
+TOOLS = {name: (tool, parameters) for name, tool, parameters in tools()}
+
+
+def table():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.uniform(-1, 11, N), "b": rng.uniform(-1, 1, N)})
+    frame["c"], frame["d"] = rng.choice(["x", "y", "z"], N), rng.integers(1, 5, N)
+    return frame
+
+
+def settings_of(parameters):
+    """Return the schema's columns, and equal settings with and without a schema."""
+    bounds = {"a": (0.0, 10.0), "b": (-1.0, 1.0)}
+    categories = {"c": ["x", "y"], "d": [1, 2, 3]}
+    if "bounds" not in parameters:
+        return ["c", "d"], {"categories": CATEGORIES}, {"categories": categories}
+    if "categories" in parameters:
+        return [*"abcd"], {"bounds": MIXED}, {"bounds": bounds, "categories": categories}
+    return ["a", "b"], {"bounds": NUMBERS}, {"bounds": bounds}
+
+
+def result(tool, parameters, X, given):
+    more = {"random_state": 0, "target_bounds": (-1.0, 2.0), "n_clusters": 2, "q": 0.5}
+    more |= {"epsilon": 3.0, "missing": "indicator"}
+    more = {name: value for name, value in more.items() if name in parameters}
+    if not (inspect.isclass(tool) and issubclass(tool, BaseEstimator)):
+        return repr(tool(X, **given, **more))
+    model = tool(**given, **more)
+    if isinstance(model, AutoFeatures):
+        model = DPLogisticRegression(features=model, random_state=0)
+    y = (X.iloc[:, 0] == X.iloc[0, 0]).astype(int) if "a" not in X else (X["a"] > 5).astype(int)
+    model.fit(X, y)
+    method = next(
+        m for m in ("predict_proba", "predict", "transform") if callable(getattr(model, m, None))
+    )
+    found = getattr(model, method)(X.iloc[:50])
+    return getattr(found, "toarray", lambda: found)().tolist()
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.FewRowsWarning")
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_schema_gives_the_same_result(name):
+    tool, parameters = TOOLS[name]
+    columns, schema, others = settings_of(parameters)
+    X = table()[columns]
+    assert result(tool, parameters, X, schema) == result(tool, parameters, X, others)
+
+
+def test_all_tools_are_found():
+    assert {name.split(".")[0] for name in TOOLS} == {
+        "additive", "cluster", "decomposition", "ensemble", "features", "kernel_approximation",
+        "naive_bayes", "preprocessing", "statistics", "tabular",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_wrong_schemas_raise_before_the_spend(name):
+    tool, parameters = TOOLS[name]
+    columns, schema, _ = settings_of(parameters)
+    (keyword, schema) = schema.popitem()
+    X, y, budget = table()[columns], np.resize([0, 1], N), PrivacyBudget(epsilon=3.0, delta=1e-5)
+    more = {"target_bounds": (-1.0, 2.0), "n_clusters": 2, "q": 0.5, "epsilon": 1.0}
+    more |= {"budget": budget, "classes": [0, 1], "missing": "indicator"}
+    more = {name: value for name, value in more.items() if name in parameters}
+
+    def call(schema, X):
+        if not (inspect.isclass(tool) and issubclass(tool, BaseEstimator)):
+            return tool(X, **{keyword: schema}, **more)
+        model = tool(**{keyword: schema}, **more)
+        if isinstance(model, AutoFeatures):
+            model = DPLogisticRegression(features=model, budget=budget)
+        return model.fit(X, y)
+
+    with pytest.raises(ValueError, match="schema is not complete"):
+        call(TableSchema.draft(X), X)
+    with pytest.raises(ValueError, match="does not have the columns"):
+        call(schema, X.assign(z=1.0))
+    if "statistics" not in name:
+        with pytest.raises(ValueError, match="do not have the columns"):
+            call(schema, X.iloc[:, :1])
+    if {"bounds", "categories"} <= parameters.keys():
+        more["categories"] = {"c": ["x"]}
+        with pytest.raises(ValueError, match="bounds is a schema"):
+            call(schema, X)
+        more["categories"] = None
+    assert budget.history() == []
+
+
+def frame_of_kinds(n=N, seed=0):
+    """Return a table with all kinds of columns."""
+    rng = np.random.default_rng(seed)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 2000, n), "D")
+    frame = pd.DataFrame({"person": [f"p{i // 2}" for i in range(n)], "day": days})
+    frame["age"], frame["on"] = rng.uniform(18, 90, n), rng.random(n) < 0.5
+    frame["place"] = rng.integers(0, 4000, n).astype(str)
+    frame["note"] = [" ".join(rng.choice(["pain", "ok", "fine"], 2)) for _ in range(n)]
+    frame["sex"] = rng.choice(["f", "m"], n)
+    frame.loc[::7, ["age", "note", "day", "sex", "place"]] = None
+    return frame
+
+
+KINDS = TableSchema(
+    {
+        "person": "id",
+        "day": {"bounds": ("2020-01-01", "2025-12-31"), "parts": ["month"]},
+        "age": (18, 100),
+        "on": "boolean",
+        "place": {"kind": "code", "buckets": 8},
+        "note": {"kind": "text", "buckets": 8},
+        "sex": ["f", "m"],
+    }
+)
+OF_NUMBERS = KINDS.select(["person", "age", "on"])
+
+
+def test_identifiers_are_no_columns_of_scalers():
+    frame = frame_of_kinds()[["person", "age", "on"]]
+    for scaler in (
+        DPStandardScaler(bounds=OF_NUMBERS, random_state=0),
+        BoundsScaler(bounds=OF_NUMBERS, missing="middle"),
+    ):
+        found = scaler.set_output(transform="pandas").fit(frame).transform(frame)
+        assert list(found.columns) == ["age", "on"]
+        assert scaler.n_features_in_ == 3
+        assert list(scaler.feature_names_in_) == ["person", "age", "on"]
+    with pytest.raises(ValueError, match="allows missing values in"):
+        BoundsScaler(bounds=OF_NUMBERS).fit(frame)
+    with pytest.raises(ValueError, match="allows missing values in"):
+        AdditiveFeatures(bounds=OF_NUMBERS, missing="error").fit(frame)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas])
+def test_mixed_naive_bayes_and_statistics(library):
+    frame = frame_of_kinds().drop(columns="note")
+    y, schema = (frame["age"] > 50).astype(int), KINDS.drop("note")
+    frame = library(frame)
+    model = DPMixedNB(bounds=schema, epsilon=5.0, random_state=0).fit(frame, y)
+    assert model.score(frame, y) > 0.7
+    assert len(model.feature_log_prob_) == 4  # month, on, place, sex
+    found = describe(frame, epsilon=1.0, bounds=KINDS, random_state=0)
+    assert "day_month" in str(found)
+    tables = marginals(frame, epsilon=1.0, categories=KINDS, random_state=0)
+    assert ("sex",) in tables.value
+    assert mean(frame["age"], epsilon=1.0, bounds=KINDS, random_state=0).value > 18.0
+    with pytest.raises(ValueError, match="are not numeric"):
+        mean(frame, epsilon=1.0, bounds=KINDS)
+    with pytest.raises(ValueError, match="are texts"):
+        describe(frame_of_kinds(), epsilon=1.0, bounds=KINDS)
+
+
+def test_by_and_groups_are_columns_of_a_statistic():
+    frame = frame_of_kinds()[["person", "age", "sex"]]
+    found = mean(
+        frame, epsilon=5.0, bounds=KINDS, by="sex", keys=["f", "m"], groups="person", random_state=0
+    )
+    assert found.value.shape == (2, 1)
+
+
+def test_feature_maps_agree_with_each_other():
+    frame = frame_of_kinds()
+    y = frame["note"].str.contains("pain").fillna(False).astype(int)
+    parts = {"bounds": KINDS}
+    mixture = FeatureMixture(
+        additive=AdditiveFeatures(**parts), random=RandomFourierFeatures(n_components=6, **parts)
+    )
+    names = mixture.fit(frame).get_feature_names_out().tolist()
+    assert mixture.transform(frame).shape == (N, len(names))
+    assert {"day", "day_month_Feb", "note_bucket3", "missing_note", "place_bucket7"} <= {*names}
+    for features in (mixture, RandomTreeFeatures(n_trees=20, depth=3, **parts)):
+        model = DPLogisticRegression(features=features, epsilon=5.0, random_state=0)
+        assert model.fit(frame, y).predict_proba(frame).shape == (N, 2)
+
+
+def test_words_and_missing_texts_have_effects():
+    frame = frame_of_kinds(4000)
+    y = frame["note"].str.contains("pain").fillna(False).astype(int)
+    model = DPAdditiveClassifier(bounds=KINDS, epsilon=5.0, random_state=0).fit(frame, y)
+    assert model.score(frame, y) > 0.9
+    assert model.term_names_ == ["day", "age", "day_month", "on", "place", "sex", "note"]
+    effects = model.explain_global()
+    assert max(effects, key=lambda term: effects[term].importance) == "note"
+    note = effects["note"]
+    assert note.categorical == (True,)
+    assert note.values[0].tolist() == [f"bucket{k}" for k in range(8)]
+    assert note.effect.mean() == pytest.approx(0.0, abs=1e-9)
+    assert note.missing_effect < note.effect.max()
+    local = model.explain_local(frame.iloc[:9])
+    scores = model.decision_function(frame.iloc[:9])
+    assert local.sum(axis=1) + model.intercept_[0] == pytest.approx(scores)
+    with pytest.raises(ValueError, match="words of a text"):
+        AdditiveFeatures(bounds=KINDS, interactions=[("age", "note_bucket1")]).fit(frame)
+    pairs = AdditiveFeatures(bounds=KINDS, interactions=[("age", "sex"), ("on", "day_month")])
+    assert "day_month_Jan on_True" in pairs.fit(frame).get_feature_names_out()
+
+
+def test_no_row_raises_an_error_or_changes_another():
+    """Whatever a row holds, the features of the other rows are the same bits."""
+    frame = frame_of_kinds(20).astype(object)
+    odd = frame.copy()
+    odd.iloc[3] = [None, "31.12.", "old", "maybe", 3.5, 7, b"f"]
+    odd.iloc[4] = [pd.NA, 1e300, -np.inf, -1, None, pd.NaT, 1.0]
+    features = AdditiveFeatures(bounds=KINDS).fit(frame)
+    kept = [i for i in range(20) if i not in (3, 4)]
+    found = features.transform(odd)
+    assert np.isfinite(found).all()
+    assert np.array_equal(found[kept], features.transform(frame)[kept])
+
+
+def test_searches_pipelines_and_prices():
+    frame = frame_of_kinds()
+    y = (frame["age"] > 50).astype(int)
+    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
+    model = DPTabularClassifier(bounds=KINDS, classes=[0, 1], budget=budget)
+    assert clone(model).bounds == KINDS
+    search = DPGridSearchCV(
+        clone(model).set_params(budget=None), {"class_weight": [None, {0: 1.0, 1: 0.5}]},
+        epsilon=1.0, budget=budget,
+    )  # fmt: skip
+    search.fit(frame, y)
+    assert search.predict(frame).shape == (N,)
+    numbers = frame[["person", "age", "on"]]
+    pipeline = make_private_pipeline(
+        DPStandardScaler(bounds=OF_NUMBERS), DPLogisticRegression(classes=[0, 1]), epsilon=1.0,
+        budget=budget,
+    )  # fmt: skip
+    assert budget.price(pipeline, numbers, y).epsilon > 0.0
+    pipeline.fit(numbers, y)
+    public = make_pipeline(
+        BoundsScaler(bounds=OF_NUMBERS, missing="middle"),
+        DPLogisticRegression(classes=[0, 1], budget=budget, epsilon=1.0),
+    )
+    public.fit(numbers, y)
+    model.set_params(epsilon=0.5).fit(frame, y, groups=None)
+    tags = [release["tag"] for release in budget.history()]
+    assert f"schema {KINDS.fingerprint}" in tags[0]
+    assert f"schema {OF_NUMBERS.fingerprint}" in tags
+    assert tags[-1] == f"schema {KINDS.fingerprint}"
+    assert KINDS.fingerprint in budget.report(audience="internal")
+
+
+def test_dask_gives_the_same_bits():
+    dd = pytest.importorskip("dask.dataframe")
+    frame = frame_of_kinds()
+    y = (frame["age"] > 50).astype(int)
+    X = dd.from_pandas(frame, npartitions=3)
+    blocks = dd.from_pandas(y, npartitions=3)
+    for make in (DPAdditiveClassifier, DPMixedNB):
+        schema = KINDS if make is DPAdditiveClassifier else KINDS.drop("note")
+        more = {"bounds": schema, "classes": [0, 1], "random_state": 0, "epsilon": 3.0}
+        columns = list(schema.columns)
+        whole = make(**more).fit(frame[columns], y).predict_proba(frame[columns])
+        model = make(**more).fit(X[columns], blocks)
+        lazily = model.predict_proba(X[columns]).compute()
+        assert lazily == pytest.approx(whole, abs=1e-9)
+    one = mean(X[["age"]], epsilon=1.0, bounds=KINDS, random_state=0).value
+    assert one == mean(frame[["age"]], epsilon=1.0, bounds=KINDS, random_state=0).value
+
+
+def test_arrays_have_numbers_of_columns():
+    schema = TableSchema({0: (0.0, 1.0), 1: "id", 2: (0.0, 5.0)})
+    X = np.random.default_rng(0).random((N, 3))
+    scaled = BoundsScaler(bounds=schema, missing="middle").fit_transform(X)
+    assert scaled.shape == (N, 2)
+    assert np.array_equal(scaled[:, 0], 2.0 * X[:, 0] - 1.0)
+    model = DPTabularClassifier(bounds=schema, random_state=0).fit(X, X[:, 0] > 0.5)
+    assert model.score(X, X[:, 0] > 0.5) > 0.9
