@@ -136,7 +136,7 @@ class AdditiveMap(FeatureMap):
         It is 1 for each column, the squared norm of a text or 1 for its indicator, and for each
         pair its own.
         """
-        alone = self.facts.n_terms - len(self.facts.bags)
+        alone = self.facts.n_inputs - len(self.facts.bags)
         bags = sum(max(bag.norm**2, 1.0) for bag in self.facts.bags.values())
         return alone + bags + self.pair_scale**2 * len(self.pairs)
 
@@ -174,7 +174,7 @@ class AdditiveMap(FeatureMap):
         self._numbers(u, unknown, out[: p * self._n_number].reshape(p, self._n_number, len(rows)))
         for columns, span in self.spans[p : p + len(self.facts.categories)]:
             self.facts.one_hot(columns[0], rows[:, columns[0]], out[span])
-        for columns, span in self.spans[self.facts.n_terms - len(self.facts.bags) :]:
+        for columns, span in self.spans[self.facts.n_inputs - len(self.facts.bags) :]:
             if columns[0] in self.facts.bags:
                 self.facts.bag_rows(columns[0], rows, out[span])
         if self.pairs:

@@ -164,7 +164,7 @@ class AutoMap:
     @property
     def limits(self) -> tuple[float, ...]:
         """The signals from which on the next choice is made."""
-        n_columns = self.facts.n_terms
+        n_columns = self.facts.n_inputs
         of_columns = _FEWEST_FOR_CURVES * n_columns, _FEWEST_FOR_INTERACTIONS * n_columns
         of_products = (_FEWEST_FOR_PRODUCTS * self._n_products,) if self._n_products else ()
         return tuple(sorted(of_columns + of_products))
@@ -183,7 +183,7 @@ class AutoMap:
 
     def choice(self, signal: float) -> tuple[PublicFeatures, FeatureMap]:
         """Return the features for a signal, as a transformer and as a lazy map."""
-        n_columns, n_categorical = self.facts.n_terms, len(self.facts.categories)
+        n_columns, n_categorical = self.facts.n_inputs, len(self.facts.categories)
         chosen = self.features.choice(
             signal=signal,
             n_columns=n_columns,

@@ -73,7 +73,7 @@ class FourierMap(FeatureMap):
         size = len(facts.numbers) * (1 + facts.has_missing)
         size += sum(map(facts.size, facts.categories)) + sum(map(facts.bag_size, facts.bags))
         W = np.random.default_rng(self.feature_seed).standard_normal((self.n_components // 2, size))
-        return W * (self.scale * math.sqrt(3.0 / facts.n_terms))
+        return W * (self.scale * math.sqrt(3.0 / facts.n_inputs))
 
     def expand(self, rows: np.ndarray) -> np.ndarray:
         dtype = np.float32 if self.is_single else np.float64

@@ -130,7 +130,7 @@ class TableFacts:
         return float(self.units[self.numbers == j].min(initial=math.inf))
 
     @property
-    def n_terms(self) -> int:
+    def n_inputs(self) -> int:
         """How many columns there are if all words of a text count as one."""
         return self.numbers.size + len(self.categories) + len(self.bags)
 

@@ -11,8 +11,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from kinds_of_columns import BIG, VALUES, as_objects
+from kinds_of_columns import KINDS as KINDS_OF_COLUMNS
 
 from skdp import TableSchema
+from skdp.data.column import Column
+from skdp.data.columns import Columns
 
 KINDS = {
     "number": (0.0, 10.0),
@@ -61,6 +65,21 @@ def test_the_type_of_a_column_does_not_matter(kind):
         encoded(pl.DataFrame({"x": c}) if isinstance(c, pl.Series) else c, column) for c in columns
     )
     assert all(other[0][:2] == first[0][:2] for other in others)
+
+
+@pytest.mark.parametrize("name", KINDS_OF_COLUMNS)
+def test_a_null_in_one_row_changes_no_other_row(name):
+    """For the containers of all libraries; a column of objects is the reference."""
+    kind = KINDS_OF_COLUMNS[name]
+    values = [*VALUES[kind.holds], *([None] if kind.nullable else [])]
+    for column in ("code", (-1.0, 1.0), [str(BIG + 1), "a", "True"]):
+        encoding = TableSchema({"x": column}).encoding(["x"])
+        found, whole, expected = (
+            encoding.table(Columns([Column.of(data)], ["x"], False)).parts[0].source.tolist()
+            for data in (kind.make(values), kind.make(values[:-1]), as_objects(values))
+        )
+        assert repr(found) == repr(expected)
+        assert repr(found[:-1]) == repr(whole)
 
 
 def test_numbers_of_categories_match_strings():

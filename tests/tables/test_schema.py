@@ -146,6 +146,7 @@ def test_a_draft_is_confirmed_line_by_line():
         "smoker": ["choose its kind"],
         "on": ["give a source"],
     }
+    assert TableSchema.from_json(draft.to_json()) == draft
     stated = draft.confirm({"age": {"bounds": (0, 120), "source": "registry"}})
     assert stated.columns["age"] == ColumnSchema(
         kind="number", bounds=(0.0, 120.0), source="registry"
@@ -204,6 +205,11 @@ def test_csvw():
     assert schema.columns["day"].details == "2020-01-01 to 2024-12-31"
     assert schema.unstated == {"cost": ["state its bounds"], "note": ["choose its kind"]}
     assert "visits.csv" in schema.columns["day"].source
+    german = {"base": "date", "format": "d.M.yyyy", "minimum": "1.2.2020", "maximum": "3.4.2021"}
+    columns = [{"name": "day", "datatype": german}]
+    day = TableSchema.from_csvw({"tableSchema": {"columns": columns}}).columns["day"]
+    assert day.date_format == "%d.%m.%Y"
+    assert day.details == "2020-02-01 to 2021-04-03"
     with pytest.raises(ValueError, match="tableSchema"):
         TableSchema.from_csvw({})
 
@@ -257,6 +263,8 @@ def test_pandera():
     assert schema.columns["age"].bounds == (0.0, 120.0)
     assert schema.columns["smoker"].categories == ("no", "yes")
     assert schema.unstated == {"cost": ["state its bounds"]}
+    model = Like(to_schema=lambda: Like(name=None, columns=columns))
+    assert list(TableSchema.from_pandera(model).columns) == ["age", "smoker", "cost"]
     with pytest.raises(ValueError, match="DataFrameSchema"):
         TableSchema.from_pandera(3)
 

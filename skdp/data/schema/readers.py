@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from skdp.data.schema.column import ColumnSchema
@@ -25,6 +27,10 @@ _OF_CSVW = {
 _OF_SMARTNOISE = {"int": "integer", "float": "number", "boolean": "boolean", "datetime": "date"}
 _OF_PANDERA = {"bool": "boolean", "int": "integer", "uint": "integer", "float": "number"}
 _OF_PANDERA |= {"datetime": "date", "date": "date", "timestamp": "date"}
+_DIRECTIVES = {
+    **{"yyyy": "%Y", "MM": "%m", "M": "%m", "dd": "%d", "d": "%d"},
+    **{"HH": "%H", "mm": "%M", "ss": "%S"},
+}
 _LOW = ("minimum", "minInclusive", "minExclusive")
 _HIGH = ("maximum", "maxInclusive", "maxExclusive")
 
@@ -64,9 +70,17 @@ def _of_csvw(column: Mapping[str, Any], is_key: bool, source: str) -> ColumnSche
     ends: list[Any] = []
     for keys in (_LOW, _HIGH):
         ends += [datatype[key] for key in keys if key in datatype][:1]
+    if kind == "date" and "format" in datatype:
+        more["date_format"] = _strptime_format(datatype["format"])
+        ends = [datetime.strptime(end, more["date_format"]) for end in ends]
     if kind in ("number", "integer", "date") and len(ends) == 2:
         more["bounds"] = ends if kind == "date" else list(map(float, ends))
     return _stated(kind, source, more)
+
+
+def _strptime_format(pattern: str) -> str:
+    """Return the format of `strptime` for a pattern of CSVW, such as dd.MM.yyyy HH:mm."""
+    return re.sub("|".join(_DIRECTIVES), lambda found: _DIRECTIVES[found[0]], pattern)
 
 
 def from_smartnoise(metadata: Mapping[str, Any], table: str | None) -> dict[str, ColumnSchema]:
@@ -99,6 +113,8 @@ def _of_smartnoise(column: Mapping[str, Any], source: str) -> ColumnSchema:
 
 def from_pandera(schema: Any) -> dict[str, ColumnSchema]:
     """Return the columns of a `DataFrameSchema`, read by attributes that pandera documents."""
+    if hasattr(schema, "to_schema"):  # a DataFrameModel
+        schema = schema.to_schema()
     if not hasattr(schema, "columns"):
         raise ValueError("schema must be a DataFrameSchema of pandera.")
     source = f"pandera schema {schema.name}" if getattr(schema, "name", None) else "pandera schema"

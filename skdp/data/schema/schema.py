@@ -359,7 +359,7 @@ class TableSchema:
 
         Parameters
         ----------
-        schema : pandera.DataFrameSchema
+        schema : pandera.DataFrameSchema or DataFrameModel
             *Public.* Its checks ``isin``, ``in_range``, ``ge`` and ``le`` become categories and
             bounds.
 
