@@ -158,7 +158,8 @@ class AdditiveMap(FeatureMap):
 
     @property
     def cost(self) -> int:
-        return 8 if self.is_sparse else 1
+        # Texts have no tables, so other features would be made again in each pass.
+        return 8 if self.is_sparse or self.facts.bags else 1
 
     def expand(self, rows: np.ndarray) -> MatrixLike:
         if self.is_sparse:
