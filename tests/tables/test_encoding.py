@@ -105,10 +105,11 @@ def test_dates():
     assert encoded(["03.02.2020", "2020-02-03"], german)[0][0] == 33.0
 
 
-def test_missing_values_count_as_stated():
+def test_values_that_are_missing_or_outside_the_bounds():
     for name in ("number", "integer"):
         column = {"kind": name, "bounds": (0, 10), "missing": False}
         assert encoded([None, 4.0], column) == [[5.0, 4.0]]
+    assert encoded([-np.inf, "1e999", -3, 99], KINDS["number"]) == [[0.0, 10.0, 0.0, 10.0]]
     date = {"kind": "date", "bounds": ("2020-01-01", "2020-01-11"), "missing": False}
     assert encoded([None, "2020-01-03"], date) == [[5.0, 2.0]]
     text = {"kind": "text", "buckets": 2, "missing": False}

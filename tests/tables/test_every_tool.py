@@ -12,7 +12,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 
 from skdp import (
+    DPPCA,
     DPAdditiveClassifier,
+    DPKernelClassifier,
+    DPKMeans,
     DPLogisticRegression,
     DPMixedNB,
     DPTabularClassifier,
@@ -57,7 +60,7 @@ TOOLS = {name: (tool, parameters) for name, tool, parameters in tools()}
 
 def table():
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"a": rng.uniform(-1, 11, N), "b": rng.uniform(-1, 1, N)})
+    frame = pd.DataFrame({"a": rng.uniform(0, 10, N), "b": rng.uniform(-1, 1, N)})
     frame["c"], frame["d"] = rng.choice(["x", "y", "z"], N), rng.integers(1, 5, N)
     return frame
 
@@ -258,6 +261,32 @@ def test_no_row_raises_an_error_or_changes_another():
     found = features.transform(odd)
     assert np.isfinite(found).all()
     assert np.array_equal(found[kept], features.transform(frame)[kept])
+
+
+ODD = [None, np.nan, np.inf, -np.inf, "zz", pd.NaT, pd.NA, 10**400, -1, b"x", (1, 2), [1], {"a": 1}]
+ODD += [np.datetime64("2020-01-01"), complex(0, 1), True]
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.FewRowsWarning")
+def test_no_value_raises_an_error_in_any_family():
+    frame = frame_of_kinds().astype(object)
+    for name in frame:
+        for i, odd in enumerate(ODD):
+            frame.at[i, name] = odd
+    y, numbers = np.resize([0, 1], N), frame[["person", "age", "on"]]
+    for make in (DPAdditiveClassifier, DPTabularClassifier, DPKernelClassifier):
+        model = make(bounds=KINDS, classes=[0, 1]).fit(frame, y)
+        assert np.isfinite(model.predict_proba(frame)).all()
+    others = frame.drop(columns="note")
+    model = DPMixedNB(bounds=KINDS.drop("note"), classes=[0, 1]).fit(others, y)
+    assert np.isfinite(model.predict_proba(others)).all()
+    for transformer in (
+        DPStandardScaler(bounds=OF_NUMBERS),
+        DPPCA(bounds=OF_NUMBERS, n_components=1),
+        DPKMeans(bounds=OF_NUMBERS, n_clusters=2),
+    ):
+        assert np.isfinite(transformer.fit(numbers).transform(numbers)).all()
+    assert np.isfinite(mean(numbers, epsilon=1.0, bounds=OF_NUMBERS).value).all()
 
 
 def test_searches_pipelines_and_prices():

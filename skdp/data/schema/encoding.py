@@ -175,11 +175,11 @@ class Encoding:
         if column.kind == "category":
             return [_filled(values.categories(part, column.categories or ()), column)]
         if column.kind == "boolean":
-            return [_with_middle(values.truth(part), (0.0, 1.0), column)]
+            return [_clipped(values.truth(part), (0.0, 1.0), column)]
         numbers = values.floats(part)
         if column.kind == "integer":
             numbers = np.rint(numbers)
-        return [_with_middle(numbers, column.bounds, column)]
+        return [_clipped(numbers, column.bounds, column)]
 
     def widest(self, n_rows: int) -> dict[Hashable, list[object]]:
         """Return made-up columns at both ends of the bounds in turn, for dry runs."""
@@ -201,7 +201,7 @@ def _dates(part: Column, column: ColumnSchema) -> list[np.ndarray]:
     """Return days since the first date, and the parts of the dates."""
     seconds = values.moments(part, column.date_format)
     first, last = _days(column)
-    days = _with_middle((seconds - first) / _DAY, (0.0, last), column)
+    days = _clipped((seconds - first) / _DAY, (0.0, last), column)
     found = [days]
     for name in column.parts:
         codes = _PARTS[name](seconds)
@@ -223,13 +223,14 @@ def _month(seconds: np.ndarray) -> np.ndarray:
 _PARTS = {"weekday": _weekday, "month": _month}
 
 
-def _with_middle(
+def _clipped(
     numbers: np.ndarray, bounds: tuple[float, float] | None, column: ColumnSchema
 ) -> np.ndarray:
-    """Replace missing numbers by the midpoint, unless a column may have them."""
-    if column.missing or bounds is None:
-        return numbers
-    numbers[np.isnan(numbers)] = 0.5 * (bounds[0] + bounds[1])
+    """Clip numbers; missing ones are the midpoint, unless a column may have them."""
+    assert bounds is not None, "a complete column has bounds"
+    np.clip(numbers, *bounds, out=numbers)
+    if not column.missing:
+        numbers[np.isnan(numbers)] = 0.5 * (bounds[0] + bounds[1])
     return numbers
 
 
