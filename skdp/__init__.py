@@ -18,6 +18,7 @@ Modules for users, mostly with scikit-learn's names:
 - `skdp.kernel_approximation`: `DPKernelClassifier`, `DPKernelRegressor`.
 - `skdp.ensemble`: `DPRandomForestClassifier`, `DPRandomForestRegressor`.
 - `skdp.naive_bayes`: `DPGaussianNB`, `DPCategoricalNB`, `DPMixedNB`.
+- `skdp.density`: `DPTreeDensity`, `DPTreeNB`: synthetic tables.
 - `skdp.decomposition`: `DPPCA`. `skdp.cluster`: `DPKMeans`.
 - `skdp.features`: public feature maps, `features=` of every linear model.
 - `skdp.preprocessing`: scalers and clippers, of public or of privately released numbers.
@@ -59,6 +60,7 @@ _MODULES = (
     "calibration",
     "cluster",
     "decomposition",
+    "density",
     "design",
     "ensemble",
     "exceptions",
@@ -105,6 +107,8 @@ _HOMES = {
     "DPSGDRegressor": "linear_model",
     "DPTabularClassifier": "tabular",
     "DPTabularRegressor": "tabular",
+    "DPTreeDensity": "density",
+    "DPTreeNB": "density",
     "PrivacyBudget": "budget",
     "TableSchema": "tables",
 }

@@ -8,6 +8,7 @@ from skdp import (
     calibration,
     cluster,
     decomposition,
+    density,
     design,
     ensemble,
     exceptions,
@@ -35,6 +36,7 @@ from skdp.additive import DPAdditiveClassifier, DPAdditiveRegressor
 from skdp.budget import PrivacyBudget
 from skdp.cluster import DPKMeans
 from skdp.decomposition import DPPCA
+from skdp.density import DPTreeDensity, DPTreeNB
 from skdp.ensemble import DPRandomForestClassifier, DPRandomForestRegressor
 from skdp.kernel_approximation import DPKernelClassifier, DPKernelRegressor
 from skdp.linear_model import (
@@ -75,6 +77,8 @@ __all__ = [
     "DPSGDRegressor",
     "DPTabularClassifier",
     "DPTabularRegressor",
+    "DPTreeDensity",
+    "DPTreeNB",
     "PrivacyBudget",
     "TableSchema",
     "__version__",
@@ -85,6 +89,7 @@ __all__ = [
     "calibration",
     "cluster",
     "decomposition",
+    "density",
     "design",
     "ensemble",
     "exceptions",

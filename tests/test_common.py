@@ -39,9 +39,12 @@ from skdp import (
     DPSGDRegressor,
     DPTabularClassifier,
     DPTabularRegressor,
+    DPTreeDensity,
+    DPTreeNB,
     additive,
     cluster,
     decomposition,
+    density,
     ensemble,
     features,
     kernel_approximation,
@@ -139,6 +142,10 @@ ESTIMATORS = [
     DPPCA(epsilon=INF),
     DPKMeans(bounds=(-10.0, 10.0)),
     DPKMeans(epsilon=INF),
+    DPTreeDensity(bounds=(-10.0, 10.0), **WEIGHTS),
+    DPTreeDensity(epsilon=INF, bounds=(-10.0, 10.0), **WEIGHTS),
+    DPTreeNB(bounds=(-10.0, 10.0), **WEIGHTS),
+    DPTreeNB(epsilon=INF, bounds=(-10.0, 10.0)),
     DPGridSearchCV(DPLogisticRegression(), {"data_norm": [0.5, 2.0]}),
     DPRandomizedSearchCV(
         DPLinearRegression(target_bounds=(-10.0, 10.0)),
@@ -166,6 +173,8 @@ OTHER_SETTINGS = [
     DPStandardScaler(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0),
     DPPCA(bounds=(-10.0, 10.0), data_norm=3.0, neighboring="add_remove_one"),
     DPKMeans(bounds=(-10.0, 10.0), neighboring="add_remove_one"),
+    DPTreeDensity(bounds=(-1.0, 1.0), neighboring="add_remove_one", missing="error", **WEIGHTS),
+    DPTreeNB(bounds=(-1.0, 1.0), neighboring="add_remove_one", **WEIGHTS),
 ]
 
 
@@ -174,6 +183,7 @@ def test_no_public_estimator_is_missing():
         additive,
         cluster,
         decomposition,
+        density,
         ensemble,
         features,
         kernel_approximation,

@@ -81,16 +81,18 @@ class GaussianPlan:
 
 
 def plan_steps(
-    owner: str, steps: Sequence[GaussianStep], epsilon: float, delta: float
+    owner: str, steps: Sequence[GaussianStep], epsilon: float, delta: float, *, rest: float = 0.0
 ) -> GaussianPlan:
     """Return noise with which all steps together are (ε, δ)-DP, even if chosen adaptively.
 
-    `owner` is the name in error messages. Raises OutOfRangeError if δ is 0, or if the noise would
-    be too small or too large to be sampled exactly.
+    `owner` is the name in error messages. `rest` is a share of μ² left for other releases. Raises
+    OutOfRangeError if δ is 0, or if the noise would be too small or too large to be sampled
+    exactly.
     """
     if delta == 0.0:
         raise OutOfRangeError(f"{owner} needs delta > 0, because its noise is Gaussian.")
-    mu, total = gdp_mu(epsilon, delta) * _MARGIN, math.fsum(step.share for step in steps)
+    mu = gdp_mu(epsilon, delta) * _MARGIN
+    total = math.fsum([rest, *(step.share for step in steps)])
     return GaussianPlan(
         tuple(steps), tuple(_gaussian(step, mu * math.sqrt(step.share / total)) for step in steps)
     )

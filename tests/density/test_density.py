@@ -1,0 +1,418 @@
+"""Private trees of tables: sensitivities, costs, consistency, and what follows from them."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2
+from sklearn.base import clone
+
+from skdp import DPTreeDensity, DPTreeNB, PrivacyBudget
+from skdp.density._consistency import fitted_pair, with_sums
+from skdp.exceptions import BudgetExceededError, FewRowsWarning, OutOfRangeError
+from skdp.mechanisms import ExponentialMechanism
+from skdp.privacy import Neighboring
+from skdp.workloads.gaussian_steps import GaussianPlan
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.FewRowsWarning")
+
+RNG = np.random.default_rng(0)
+LETTERS = {"a": ["x", "y", "z"], "b": ["u", "v"], "c": ["p", "q", "r"], "d": ["no", "yes"]}
+
+
+def letters(n, seed=0):
+    """A table in which b follows a, c follows b, and d follows a and c."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(3, size=n)
+    b = (a + (rng.random(n) < 0.2)) % 2
+    c = (b + rng.integers(2, size=n)) % 3
+    d = ((a + c > 2) ^ (rng.random(n) < 0.1)).astype(int)
+    codes = dict(zip(LETTERS, (a, b, c, d), strict=True))
+    return pd.DataFrame({name: np.array(LETTERS[name])[code] for name, code in codes.items()})
+
+
+def density_of(n=3000, **more):
+    model = DPTreeDensity(categories=LETTERS, missing="error", random_state=0, **more)
+    return model.fit(letters(n))
+
+
+def mixed(n, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    x[:, 1] += x[:, 0]
+    return x, (x[:, 0] * x[:, 2] > 0.0).astype(int)
+
+
+# --- Sensitivities -------------------------------------------------------------------------------
+
+
+class Transcript:
+    """Fixed answers in the place of noisy ones, and the exact values that were asked for."""
+
+    def __init__(self, monkeypatch):
+        self.asked, self.planned = [], {}
+        monkeypatch.setattr(GaussianPlan, "release", lambda *call: self.release(*call))
+        monkeypatch.setattr(ExponentialMechanism, "release", lambda *call: self.choose(*call))
+
+    def release(self, plan, name, values, rng):
+        self.planned |= {step.name: step.l2_sensitivity for step in plan.steps}
+        self.asked.append((name, np.array(values)))
+        return 3.0 * np.random.default_rng(len(values)).random(len(values))
+
+    def choose(self, mechanism, utilities, rng):
+        self.planned["choice"] = mechanism.sensitivity
+        self.asked.append(("choice", np.array(utilities)))
+        return len(utilities) // 2
+
+
+def answers(monkeypatch, rows, neighboring, **more):
+    transcript = Transcript(monkeypatch)
+    model = DPTreeDensity(
+        categories=[0, 1], target=0, missing="error", neighboring=neighboring, random_state=0
+    )
+    model.fit(np.array(rows).reshape(-1, 4), **more)
+    return transcript
+
+
+def largest_moves(monkeypatch, neighbors, neighboring):
+    """Return the largest distance of each kind of answer over all pairs, and what was planned."""
+    runs = [answers(monkeypatch, rows, neighboring, **more) for rows, more in neighbors]
+    pairs = itertools.combinations(runs, 2)
+    if neighboring == "add_remove_one":
+        pairs = ((runs[0], run) for run in runs[1:])  # the first is without the record
+    found = dict.fromkeys(runs[0].planned, 0.0)
+    for one, other in pairs:
+        for (name, values), (_, others) in zip(one.asked, other.asked, strict=True):
+            moved = np.abs(values - others).max()
+            if name != "choice":
+                moved = np.linalg.norm(values - others)
+            found[name] = max(found[name], float(moved))
+    return found, runs[0].planned
+
+
+ROWS = list(itertools.product([0, 1], repeat=4))
+FIXED = [(0, 1, 1, 0), (1, 1, 0, 0), (0, 0, 0, 1), (1, 1, 1, 1)]
+
+
+@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+def test_the_sensitivities_hold_for_all_neighbors_and_are_attained(neighboring, monkeypatch):
+    """Every row in the place of one of five, or as an additional one: three columns and a label."""
+    neighbors = [([*FIXED, row], {}) for row in ROWS]
+    if neighboring == "add_remove_one":
+        neighbors = [(FIXED, {}), *neighbors]
+    found, planned = largest_moves(monkeypatch, neighbors, neighboring)
+    k = neighboring.n_changed
+    assert planned == {"tables": math.sqrt(3 * k), "edges": math.sqrt(2 * k), "choice": k}
+    assert found == pytest.approx(planned, rel=1e-12)
+    assert found["choice"] <= k
+
+
+@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+def test_the_sensitivities_hold_for_persons_with_several_rows(neighboring, monkeypatch):
+    persons = [RNG.integers(2, size=(RNG.integers(1, 5), 4)).tolist() for _ in range(60)]
+    neighbors = [([*FIXED, *rows], {"groups": [0, 1, 2, 3, *[4] * len(rows)]}) for rows in persons]
+    if neighboring == "add_remove_one":
+        neighbors = [(FIXED, {"groups": [0, 1, 2, 3]}), *neighbors]
+    found, planned = largest_moves(monkeypatch, neighbors, neighboring)
+    assert all(found[name] <= planned[name] * (1.0 + 1e-12) for name in planned)
+    assert found["choice"] <= planned["choice"]
+
+
+def test_utilities_are_exact_integers_of_a_grid(monkeypatch):
+    asked = answers(monkeypatch, FIXED * 50, "add_remove_one").asked
+    utilities = np.concatenate([values for name, values in asked if name == "choice"])
+    assert np.array_equal(np.ldexp(utilities, 20), np.rint(np.ldexp(utilities, 20)))
+
+
+def test_columns_that_belong_together_are_chosen():
+    """The gap of 4000 records to the next utility is more than 500 times the scale of a choice."""
+    x, _ = mixed(20_000)
+    model = DPTreeDensity(bounds=(-4, 4), missing="error", epsilon=8.0).fit(x)
+    assert tuple(sorted(model.edges_[0])) == (0, 1)
+
+
+# --- Costs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+@pytest.mark.parametrize("composition", ["gdp", "basic"])
+def test_a_fit_spends_its_price_and_all_else_is_free(neighboring, composition):
+    x, y = mixed(500)
+    budget = PrivacyBudget(
+        epsilon=2.0, delta=1e-5, composition=composition, neighboring=neighboring
+    )
+    models = (
+        DPTreeDensity(bounds=(-4, 4), neighboring=neighboring, budget=budget),
+        DPTreeNB(bounds=(-4, 4), neighboring=neighboring, budget=budget),
+    )
+    price = budget.price(models[0], x.shape).epsilon
+    density = models[0].fit(x)
+    spent = budget.spent.epsilon
+    assert density.privacy_.epsilon(1e-5) == pytest.approx(price, rel=1e-9)
+    assert spent == pytest.approx(1.0, rel=1e-6)
+    assert spent <= 1.0
+    density.sample(100), density.score_samples(x), density.marginal([0, 1])
+    assert budget.spent.epsilon == spent
+    classifier = models[1].fit(x, y)
+    both = budget.spent.epsilon
+    classifier.predict_proba(x), classifier.sample(10)
+    assert spent < both == budget.spent.epsilon
+
+
+def test_the_cost_is_close_to_what_was_asked():
+    assert 0.95 < density_of().privacy_.epsilon(1e-5) <= 1.0
+
+
+def test_too_many_cells_are_rejected_before_the_spend():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    rows = np.zeros((10, 99))
+    with pytest.raises(ValueError, match=r"would count \d+ cells .* 99 columns, at most 16777216"):
+        DPTreeDensity(bounds=(0, 1), budget=budget).fit(rows)
+    with pytest.raises(ValueError, match="at most 16777216"):
+        DPTreeNB(bounds=(0, 1), classes=range(400), budget=budget).fit(rows[:, :9], [0] * 10)
+    assert budget.spent.epsilon == 0.0
+    assert not budget.history()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bounds": None}, "bounds must be given"),
+        ({"n_bins": 1}, "n_bins must be from 2 to 1024"),
+        ({"n_bins": 2.5}, "n_bins must be a positive integer"),
+        ({"target": 7}, "Unknown column in target"),
+        ({"target": 0}, "must have categories"),
+        ({"missing": "drop"}, "missing must be one of"),
+        ({"delta": 0.0}, "needs delta > 0"),
+        ({"epsilon": -1.0}, "epsilon must be"),
+    ],
+)
+def test_wrong_parameters_are_rejected_and_nothing_is_spent(settings, message):
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    model = DPTreeDensity(**{"bounds": (0, 1), "budget": budget} | settings)
+    with pytest.raises((ValueError, OutOfRangeError), match=message):
+        model.fit(np.zeros((10, 2)))
+    assert not budget.history()
+
+
+def test_a_budget_that_is_used_up_admits_no_fit():
+    budget = PrivacyBudget(epsilon=0.5, delta=1e-5)
+    model = DPTreeDensity(bounds=(-4, 4), budget=budget)
+    with pytest.raises(BudgetExceededError):
+        model.fit(mixed(100)[0])
+    assert not hasattr(model, "edges_")
+
+
+# --- The model -----------------------------------------------------------------------------------
+
+
+def brute_force(density):
+    """Return the whole joint distribution, by the order of `LETTERS`."""
+    return density.marginal(list(LETTERS))
+
+
+@pytest.mark.parametrize("target", [None, "d", "b"])
+def test_marginals_are_sums_of_the_joint_distribution(target):
+    density = density_of(target=target)
+    joint = brute_force(density)
+    assert joint.shape == (3, 2, 3, 2)
+    assert joint.sum() == pytest.approx(1.0)
+    for size in (1, 2, 3):
+        for columns in itertools.permutations(range(4), size):
+            summed = joint.sum(axis=tuple({*range(4)} - {*columns}))
+            expected = summed.transpose(np.argsort(np.argsort(columns)))
+            names = [list(LETTERS)[j] for j in columns]
+            assert density.marginal(names) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("target", ["d", "b"])
+def test_predictions_and_scores_are_those_of_the_joint_distribution(target):
+    density, axis = density_of(target=target), list(LETTERS).index(target)
+    joint = brute_force(density)
+    rows = pd.DataFrame(itertools.product(*LETTERS.values()), columns=list(LETTERS))
+    assert density.score_samples(rows) == pytest.approx(np.log(joint.ravel()))
+    assert density.score(rows) == pytest.approx(np.log(joint).sum())
+    conditional = joint / joint.sum(axis=axis, keepdims=True)
+    codes = np.indices(joint.shape).reshape(4, -1)
+    expected = np.moveaxis(conditional, axis, -1)[tuple(np.delete(codes, axis, axis=0))]
+    assert density.predict_proba(rows) == pytest.approx(expected)
+
+
+def test_the_classifier_is_the_density_whose_target_is_y():
+    table = letters(3000)
+    given = {"missing": "error", "random_state": 0}
+    density = DPTreeDensity(categories=LETTERS, target="d", **given).fit(table)
+    X, y = table.drop(columns="d"), table["d"]
+    some = {name: values for name, values in LETTERS.items() if name != "d"}
+    classifier = DPTreeNB(categories=some, **given).fit(X, y)
+    assert np.array_equal(classifier.predict_proba(X), density.predict_proba(table))
+    assert classifier.privacy_.event == density.privacy_.event
+    assert classifier.edges_ == density.edges_
+    assert not hasattr(DPTreeDensity(), "predict_proba")
+    log_proba = classifier.predict_log_proba(X)
+    assert np.exp(log_proba) == pytest.approx(classifier.predict_proba(X))
+    assert (classifier.predict(X) == classifier.classes_[log_proba.argmax(axis=1)]).all()
+
+
+def test_samples_have_the_frequencies_of_the_model():
+    """χ² of 36 cells, with a false alarm of 1e-6."""
+    density, n = density_of(target="d"), 20_000
+    rows = density.sample(n, random_state=1)
+    codes = [pd.Categorical(rows[name], LETTERS[name]).codes for name in LETTERS]
+    seen = np.bincount(np.ravel_multi_index(codes, (3, 2, 3, 2)), minlength=36)
+    expected = n * brute_force(density).ravel()
+    large = expected >= 5.0
+    seen, expected = (np.append(v[large], v[~large].sum()) for v in (seen, expected))
+    assert ((seen - expected) ** 2 / np.maximum(expected, 1e-9))[expected > 0].sum() < chi2.isf(
+        1e-6, large.sum()
+    )
+
+
+def test_sampled_numbers_are_uniform_in_their_bins():
+    x = np.r_[np.zeros(500), np.ones(500)][:, None]
+    density = DPTreeDensity(
+        bounds=(0, 1), n_bins=4, missing="error", epsilon=math.inf, transformation=None
+    ).fit(x)
+    rows = density.sample(4000, random_state=0)[:, 0]
+    assert ((rows < 0.25) | (rows > 0.75)).mean() > 0.99
+    low = np.sort(rows[rows < 0.25]) * 4.0
+    assert np.abs(low - np.linspace(0, 1, low.size)).max() < 0.09  # Kolmogorov: below 1e-6
+    assert density.score_samples([[0.1], [0.9]]) == pytest.approx(np.log([2.0, 2.0]), abs=1e-3)
+
+
+def test_densities_integrate_to_one_on_a_logarithmic_scale():
+    x = np.random.default_rng(0).exponential(20.0, size=(2000, 1))
+    model = DPTreeDensity(bounds=(0, 1000), transformation="log", missing="error", random_state=0)
+    grid = np.linspace(0, 1000, 200_001)[:-1, None] + 0.0025
+    assert np.exp(model.fit(x).score_samples(grid)).mean() * 1000 == pytest.approx(1.0, rel=1e-2)
+
+
+def test_without_privacy_the_tree_has_the_frequencies_of_the_data():
+    table = letters(20_000)
+    density = DPTreeDensity(categories=LETTERS, missing="error", epsilon=math.inf).fit(table)
+    for one, other in density.edges_:
+        seen = pd.crosstab(table[one], table[other], normalize=True).to_numpy()
+        assert density.marginal([one, other]) == pytest.approx(seen, abs=5e-3)
+
+
+def test_the_classifier_learns_what_naive_bayes_cannot():
+    """Accuracy of a constant is .5; at ε = 8 twenty seeds gave .93 and more."""
+    x, y = mixed(20_000)
+    model = DPTreeNB(bounds=(-4, 4), epsilon=8.0).fit(x[:10_000], y[:10_000])
+    assert model.score(x[10_000:], y[10_000:]) > 0.85
+
+
+def test_a_table_without_negative_numbers_is_the_nearest_one():
+    table, totals = RNG.normal(2.0, 5.0, size=(12, 3)), np.array([30.0, 1.0, 8.0])
+    found = with_sums(table, totals)
+    assert found.sum(axis=0) == pytest.approx(totals)
+    assert (found >= 0.0).all()
+    for column, given in zip(found.T, table.T, strict=True):  # the conditions of the minimum
+        shift = (given - column)[column > 0.0]
+        assert np.ptp(shift) < 1e-12
+        assert (given[column == 0.0] <= shift[0] + 1e-12).all()
+
+
+def test_fitted_pairs_have_their_margins():
+    one, other = RNG.random((4, 2)) * 100, RNG.random((3, 2)) * 100
+    totals = np.array([120.0, 80.0])
+    one, other = (v * totals / v.sum(axis=0) for v in (one, other))
+    pair = one[:, None] * other[None] / totals + RNG.normal(0, 10, size=(4, 3, 2))
+    found = fitted_pair(pair, one, other, totals, 3.0)
+    assert (found > 0.0).all()
+    assert found.sum(axis=1) == pytest.approx(one, rel=1e-3)
+    assert found.sum(axis=0) == pytest.approx(other, rel=1e-9)
+
+
+# --- Data ----------------------------------------------------------------------------------------
+
+
+def test_missing_and_unknown_values_are_one_level():
+    table = letters(4000)
+    table.loc[::2, "a"] = None
+    table.loc[1::4, "a"] = "unheard of"
+    density = DPTreeDensity(categories=LETTERS, random_state=0).fit(table)
+    assert density.marginal("a")[-1] == pytest.approx(0.75, abs=0.05)
+    assert density.sample(2000, random_state=0)["a"].isna().mean() == pytest.approx(0.75, abs=0.1)
+    same = table[["a", "b", "c", "d"]].iloc[:2].copy()
+    same["a"] = [None, "never seen"]
+    same.loc[:, ["b", "c", "d"]] = ["u", "p", "no"]
+    scores = density.score_samples(same)
+    assert scores[0] == scores[1]
+
+
+def test_missing_and_unknown_values_can_be_errors():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    model = DPTreeDensity(categories=LETTERS, missing="error", budget=budget)
+    for value in (None, "unheard of"):
+        table = letters(100)
+        table.loc[7, "a"] = value
+        with pytest.raises(ValueError, match="column 'a'"):
+            model.fit(table)
+    assert not budget.history()
+
+
+def test_numbers_may_be_missing():
+    x, y = mixed(5000)
+    x[:2500, 0] = np.nan
+    model = DPTreeNB(bounds=(-4, 4), random_state=0).fit(x, y)
+    assert np.isfinite(model.predict_proba(x)).all()
+    rows, labels = model.sample(3000, random_state=0)
+    assert np.isnan(rows[:, 0]).mean() == pytest.approx(0.5, abs=0.1)
+    assert set(np.unique(labels)) <= {0, 1}
+
+
+def test_one_row_each_is_the_same_as_persons_with_one_row():
+    x, y = mixed(400)
+    model = DPTreeNB(bounds=(-4, 4), random_state=0)
+    alone = clone(model).fit(x, y).predict_proba(x)
+    assert np.array_equal(clone(model).fit(x, y, groups=np.arange(400)).predict_proba(x), alone)
+    model.set_params(neighboring="add_remove_one", max_weight=2.0)
+    alone = clone(model).fit(x, y).predict_proba(x)
+    clipped = clone(model).fit(x, y, sample_weight=np.full(400, 9.0))
+    assert np.array_equal(clipped.predict_proba(x), alone)
+
+
+@pytest.mark.parametrize("model", [DPTreeDensity, DPTreeNB])
+def test_dask_gives_the_same_release(model):
+    da = pytest.importorskip("dask.array")
+    x, y = mixed(600)
+    data = (x, y) if model is DPTreeNB else (x,)
+    blocks = tuple(da.from_array(v, chunks=(200, *v.shape[1:])) for v in data)
+    one = model(bounds=(-4, 4), random_state=0).fit(*data)
+    other = model(bounds=(-4, 4), random_state=0).fit(*blocks)
+    assert one.edges_ == other.edges_
+    method = "predict_proba" if model is DPTreeNB else "score_samples"
+    assert np.array_equal(getattr(one, method)(x), getattr(other, method)(blocks[0]).compute())
+
+
+def test_frames_come_back_as_frames():
+    pl = pytest.importorskip("polars")
+    table = letters(500)
+    model = DPTreeDensity(categories=LETTERS, random_state=0)
+    assert list(clone(model).fit(table).sample(3).columns) == list(LETTERS)
+    assert isinstance(clone(model).fit(pl.from_pandas(table)).sample(3), pl.DataFrame)
+    numbers = {"bounds": (-4, 4), "random_state": 0}
+    assert DPTreeDensity(**numbers).fit(mixed(500)[0]).sample(3).dtype == float
+
+
+def test_no_rows_are_like_few_rows_if_their_number_is_private():
+    model = DPTreeDensity(bounds=(-4, 4), neighboring="add_remove_one", random_state=0)
+    assert np.isfinite(model.fit(np.empty((0, 2))).score_samples([[0.0, 1.0]])).all()
+
+
+def test_few_rows_are_warned_of():
+    with pytest.warns(FewRowsWarning):
+        DPTreeDensity(bounds=(-4, 4)).fit(mixed(20)[0])
+
+
+def test_wrong_columns_of_a_marginal_are_rejected():
+    density = density_of()
+    for columns in ([], ["a", "a"], "e", [True]):
+        with pytest.raises(ValueError, match="column"):
+            density.marginal(columns)
+    numbers = DPTreeDensity(bounds=(-4, 4), n_bins=1000).fit(np.zeros((5000, 3)))
+    with pytest.raises(ValueError, match="at most 16777216"):
+        numbers.marginal([0, 1, 2])
