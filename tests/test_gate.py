@@ -23,6 +23,7 @@ from skdp import PrivacyBudget, metrics, statistics
 from skdp.additive import DPAdditiveClassifier
 from skdp.calibration import DPCalibratedClassifier
 from skdp.cluster import DPKMeans
+from skdp.density import DPTreeNB
 from skdp.data.column import Column
 from skdp.decomposition import DPPCA
 from skdp.ensemble import DPRandomForestClassifier
@@ -163,6 +164,9 @@ OF_NUMBERS = {
     "quantile": lambda x: statistics.quantile(x, epsilon=1.0, q=0.5, bounds=BOUNDS, **SEEDED).value,
     "additive model": lambda x: fitted(DPAdditiveClassifier(bounds=BOUNDS), table(x), LABELS),
     "mixed naive Bayes": lambda x: fitted(DPMixedNB(bounds=BOUNDS), table(x), LABELS),
+    "tree naive Bayes": lambda x: (
+        DPTreeNB(bounds=BOUNDS, random_state=0).fit(table(x), LABELS).predict_proba(PLAIN[:, None])
+    ),
     "BoundsScaler": lambda x: transformed(BoundsScaler(bounds=BOUNDS, missing="indicator"), x),
     "DPStandardScaler": lambda x: transformed(DPStandardScaler(bounds=BOUNDS, random_state=0), x),
     "DPMinMaxScaler": lambda x: transformed(DPMinMaxScaler(bounds=BOUNDS, random_state=0), x),

@@ -66,6 +66,7 @@ def test_all_lists_every_public_module_and_every_estimator():
         skdp.naive_bayes,
         skdp.decomposition,
         skdp.cluster,
+        skdp.density,
         skdp.tabular,
     ]
     estimators = {name for room in rooms for name in room.__all__ if name.startswith("DP")}

@@ -53,6 +53,8 @@ ESTIMATORS = {
     "quantile clipper": (DPQuantileClipper(**BOX), X),
     "pca": (skdp.DPPCA(**BOX), X),
     "k-means": (skdp.DPKMeans(**BOX), X),
+    "tree density": (skdp.DPTreeDensity(**BOX), X),
+    "tree naive bayes": (skdp.DPTreeNB(**BOX), X),
 }
 CALLS = {
     "count": (X[:, 0] > 0, {}),
@@ -93,6 +95,7 @@ def test_no_estimator_that_spends_is_missing():
         skdp.preprocessing,
         skdp.decomposition,
         skdp.cluster,
+        skdp.density,
         skdp.tabular,
     )
     public = {getattr(room, name) for room in rooms for name in room.__all__}

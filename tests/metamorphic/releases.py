@@ -112,6 +112,8 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "linear_model.DPPoissonRegressor": {"target_bounds": (0.0, 1.0)},
     "naive_bayes.DPMixedNB": MIXED,
+    "density.DPTreeDensity": MIXED,
+    "density.DPTreeNB": MIXED,
     "additive.DPAdditiveClassifier": {"categories": None},
     "additive.DPAdditiveRegressor": {"categories": None},
     "ensemble.DPRandomForestClassifier": {"categories": None},
@@ -143,6 +145,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"class_conditional": True, "conformalize_size": 0.9},
     ],
     "cluster.DPKMeans": [{"n_clusters": 1}],
+    "density.DPTreeDensity": [{"target": 1}],
     "decomposition.DPPCA": [{"data_norm": 0.7}, {"n_components": 1}],
     "linear_model.DPLogisticRegression": [
         *({"solver": name, "n_samples_hint": 12} for name in SOLVERS if name != "adassp"),
