@@ -70,7 +70,8 @@ GROUPS = {
     "privacy": "epsilon delta neighboring budget",
     "model": "n_clusters n_components quantile quantiles loss threshold smoothing slope_bound "
     "loss_clip C fit_intercept intercept_scaling center class_weight standard_errors alpha priors "
-    "least_variance tail n_terms linear_share transformation reference interactions norm scale "
+    "least_variance tail n_terms linear_share transformation reference interactions "
+    "monotonic_cst norm scale "
     "n_trees depth feature_seed target_transform additive random additive_share",
     "solver": "solver sampler n_steps sampling_rate clip_norm step_size momentum average noise "
     "max_iter n_samples_hint epsilon_hint subsample tol",

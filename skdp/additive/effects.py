@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from skdp.features.table import TableFacts
 __all__ = ["AdditiveEffect", "NoiseBound", "effect_of", "typical_factor"]
 
 _POINTS, _PAIR_POINTS = 101, 33
+_COVERED = 1.96  # standard deviations that 95 % of a normal variable lie within
 _MIDPOINTS, _PAIR_MIDPOINTS = 1000, 64  # for means over uniform u
 
 
@@ -42,6 +44,8 @@ class AdditiveEffect:
         *Released.* Root mean square of the effect over the public values.
     units : tuple of float
         *Public.* Unit of each column's logarithmic scale, inf for none.
+    monotonic : {-1, 0, 1}, default 0
+        *Public.* The constraint of the curve, as in `monotonic_cst`.
     """
 
     columns: tuple[object, ...]
@@ -52,6 +56,26 @@ class AdditiveEffect:
     missing_effect: np.ndarray | None
     importance: float
     units: tuple[float, ...]
+    monotonic: int = 0
+
+    @property
+    def band(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Ends of bands that cover about 95 % of the privacy noise or more; None if it is unknown.
+
+        They are 1.96 times `noise` from the effect, as an array like it. The band of a monotone
+        curve leaves out what no monotone curve within the band reaches.
+        """
+        if self.noise is None:
+            return None
+        half = (_COVERED * self.noise).reshape(
+            *self.noise.shape, *[1] * (self.effect.ndim - self.noise.ndim)
+        )
+        low, high = self.effect - half, self.effect + half
+        if self.monotonic == 0:
+            return low, high
+        step = self.monotonic  # a falling curve rises from right to left
+        least = np.maximum.accumulate(low[::step])[::step]
+        return least, np.minimum.accumulate(high[::-step])[::-step]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +104,7 @@ def effect_of(
     coef: np.ndarray,
     factor: float,
     noise: NoiseBound | None,
+    signs: Mapping[int, int],
 ) -> AdditiveEffect:
     """Return a term's effect for coefficients of shape (n_scores, n_features_out) and κ."""
     (columns, span), facts = feature_map.spans[term], feature_map.facts
@@ -103,6 +128,7 @@ def effect_of(
         missing_effect=missing,
         importance=factor * float(np.sqrt((((many - mean) @ coef[:, span].T) ** 2).mean())),
         units=tuple(map(facts.unit, columns)),
+        monotonic=signs.get(columns[0], 0) if len(columns) == 1 else 0,
     )
 
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.additive.effects import AdditiveEffect, NoiseBound, effect_of, typical_factor
+from skdp.additive.monotone import Curve, SteadyClip
 from skdp.data.lazy import lazy_on_blocks
 from skdp.design import clip_factors
 from skdp.design.centered import CenteredMap
@@ -18,7 +19,14 @@ from skdp.linear_model._records import learned_center, rows_of
 from skdp.solvers import Solution
 from skdp.support.types import MatrixLike
 
-__all__ = ["explain_global", "explain_local", "noise_of", "term_importances", "term_names"]
+__all__ = [
+    "explain_global",
+    "explain_local",
+    "noise_of",
+    "scores_of_clipped",
+    "term_importances",
+    "term_names",
+]
 
 
 def term_names(model: BaseEstimator) -> list[str]:
@@ -51,7 +59,7 @@ def explain_global(self: BaseEstimator) -> dict[str, AdditiveEffect]:
     sigma = self.coef_noise_bound_
     noise = None if sigma is None else NoiseBound(sigma, self._noise_root_)
     return {
-        term: effect_of(self.feature_map_, k, coef, factor, noise)
+        term: effect_of(self.feature_map_, k, coef, factor, noise, self._signs)
         for k, term in enumerate(self.term_names_)
     }
 
@@ -86,6 +94,10 @@ def explain_local(self: BaseEstimator, X: MatrixLike) -> np.ndarray:
 def _clipped(model: BaseEstimator, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield the features of rows, clipped as in `fit`."""
     center = learned_center(model)
+    if model._signs:
+        curves = [Curve(model.feature_map_, j) for j in model._signs]
+        yield from SteadyClip(curves, model.data_norm_, center).pieces(rows)
+        return
     if center is not None:
         yield from CenteredMap(model.feature_map_, center).clipped(rows)
         return
@@ -104,6 +116,15 @@ def term_importances(self: BaseEstimator) -> np.ndarray:
         In the order of `term_names_`. Computed from released values; spends nothing.
     """
     return np.array([effect.importance for effect in self.explain_global().values()])
+
+
+def scores_of_clipped(model: BaseEstimator, X: MatrixLike) -> np.ndarray:
+    """Return scores of shape (n_samples, n_scores) that satisfy the model's constraints."""
+    rows, coef = rows_of(model, X), np.atleast_2d(dense(model.coef_))
+    scores = np.empty((len(rows), len(coef)))
+    for where, features in _clipped(model, rows):
+        scores[where] = features @ coef.T
+    return np.asarray(scores + model.intercept_)
 
 
 def noise_of(learned: Fitted, unit: float) -> tuple[float | None, np.ndarray | None]:

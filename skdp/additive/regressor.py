@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
+
+import numpy as np
 
 from skdp._private_fit import NonPrivatePlan, ReleaseParameters
 from skdp.additive.explanations import (
     explain_global,
     explain_local,
     noise_of,
+    scores_of_clipped,
     term_importances,
     term_names,
 )
+from skdp.additive.monotone import check_constraints, projected, signs_of
 from skdp.additive.ranks import features_of, plan_ranked
 from skdp.budget import BudgetHandle
+from skdp.data.validation import column_names
 from skdp.features import AdditiveFeatures
 from skdp.linear_model import DPLinearRegression
 from skdp.linear_model._base import Learned, is_auto
@@ -22,7 +27,15 @@ from skdp.linear_model._records import LinearRecords
 from skdp.linear_model._sample import FitPlan, LinearPlan
 from skdp.privacy import PrivacyGuarantee
 from skdp.solvers import Solver
-from skdp.support.types import Bounds, Categories, Label, RandomState, Transformation
+from skdp.support.types import (
+    Bounds,
+    Categories,
+    Label,
+    MatrixLike,
+    RandomState,
+    Transformation,
+    VectorLike,
+)
 
 __all__ = ["DPAdditiveRegressor"]
 
@@ -92,6 +105,10 @@ class DPAdditiveRegressor(DPLinearRegression):
     interactions : None, "pairs" or list of pairs, default None
         *Public.* Pairs of columns by name or position, ``"pairs"`` for all. The first three Fourier
         features, or the categories, of both columns are multiplied.
+    monotonic_cst : array-like of int, dict or None, default None
+        *Public.* Knowledge that the score rises (1) or falls (-1) with a numeric column; 0 for no
+        constraint. One number for each column, or a dict by column name. A
+        classifier needs two classes.
     norm : {"rows", "blocks"}, default "rows"
         *Public.* ``"rows"``: the features of each column have at most norm 1, and the model clips
         the row. ``"blocks"``: no row is longer than 1, so none is clipped; the model is then
@@ -109,6 +126,7 @@ class DPAdditiveRegressor(DPLinearRegression):
     ----------
     coef_ : ndarray of shape (n_features_out,)
         *Released.*
+        With `monotonic_cst`, the nearest coefficients to the released ones with such curves.
     coef_noise_bound_ : float or None
         *Public, or computed from the noisy count.* σ such that the noise in the product of a vector
         v and the coefficients has a standard deviation of at most σ·\|v\|, to first order if the
@@ -163,6 +181,7 @@ class DPAdditiveRegressor(DPLinearRegression):
         transformation: Transformation | None = None,
         reference: str | Sequence[Label] | None = None,
         interactions: str | Sequence[Sequence[Label]] | None = None,
+        monotonic_cst: VectorLike | Mapping[Label, int] = None,
         norm: str = "rows",
         solver: str | Solver = "auto",
         random_state: RandomState = None,
@@ -189,6 +208,7 @@ class DPAdditiveRegressor(DPLinearRegression):
         self.transformation = transformation
         self.reference = reference
         self.interactions = interactions
+        self.monotonic_cst = monotonic_cst
         self.norm = norm
 
     term_names_ = property(term_names)
@@ -198,6 +218,13 @@ class DPAdditiveRegressor(DPLinearRegression):
 
     def _features(self) -> AdditiveFeatures:
         return features_of(self)
+
+    def _scores(self, X: MatrixLike) -> np.ndarray:
+        return scores_of_clipped(self, X) if getattr(self, "_signs", None) else super()._scores(X)
+
+    def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> FitPlan:
+        check_constraints(self, records)
+        return super()._plan(parameters, records)
 
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> LinearPlan:
         if is_auto(self.bounds):
@@ -221,4 +248,6 @@ class DPAdditiveRegressor(DPLinearRegression):
         facts = released.facts
         noise = noise_of(released.fitted, self._unit(facts.task) * facts.stretch)
         self.coef_noise_bound_, self._noise_root_ = noise
-        return super()._publish(plan, records, released, guarantee)
+        self._signs = signs_of(self.monotonic_cst, self.n_features_in_, column_names(self))
+        fitted = projected(released.fitted, facts.feature_map, self._signs)
+        return super()._publish(plan, records, released._replace(fitted=fitted), guarantee)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AdditiveEffectsDisplay"]
 
-_COVERED = 1.96  # standard deviations that 95 % of a normal variable lie within
 _MOST_IN_A_ROW = 4
 _MOST_TICKS = 7  # about so many powers of ten on an axis
 
@@ -32,7 +31,8 @@ class AdditiveEffectsDisplay:
     **The display reads no data**, only a released model: show it wherever you may show the model.
     Columns that the model takes on a logarithmic scale are drawn on one. The band is 1.96 times an
     upper bound of the standard deviation of the privacy noise: it covers about 95 % of the noise or
-    more, and no sampling error. Use `from_estimator` to create a display.
+    more, and no sampling error. Bands of curves with `monotonic_cst` are narrower. Use
+    `from_estimator` to create a display.
 
     Parameters
     ----------
@@ -131,15 +131,19 @@ class AdditiveEffectsDisplay:
     def _draw_lines(self, ax: Axes, effect: AdditiveEffect) -> None:
         """Draw a line per score, or points for categories, with their bands."""
         x, curves = effect.values[0], effect.effect.reshape(len(effect.values[0]), -1)
-        half = None if effect.noise is None else _COVERED * effect.noise
+        bands = (
+            None if effect.band is None else [end.reshape(curves.shape).T for end in effect.band]
+        )
         for k, curve in enumerate(curves.T):
+            ends = None if bands is None else (bands[0][k], bands[1][k])
             label = None if self.classes is None else str(self.classes[k])
             if effect.categorical[0]:
-                ax.errorbar(curve, np.arange(len(x)), xerr=half, fmt="o", label=label)
+                xerr = None if ends is None else (curve - ends[0], ends[1] - curve)
+                ax.errorbar(curve, np.arange(len(x)), xerr=xerr, fmt="o", label=label)
                 continue
             (line,) = ax.plot(x, curve, label=label)
-            if half is not None:
-                ax.fill_between(x, curve - half, curve + half, alpha=0.25, color=line.get_color())
+            if ends is not None:
+                ax.fill_between(x, *ends, alpha=0.25, color=line.get_color())
         if effect.categorical[0]:
             ax.set_yticks(np.arange(len(x)), [str(value) for value in x], fontsize="small")
         if self.classes is not None:

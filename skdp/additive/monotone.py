@@ -1,0 +1,287 @@
+"""Curves of which it is public that they rise or fall: projected after the release.
+
+Fit and noise are those of an unconstrained model. The released coefficients are then moved to the
+nearest ones with monotone curves, which reads no data and costs no privacy. No guarantee rests on
+any constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+from sklearn.base import BaseEstimator, is_classifier
+
+from skdp.data.column_facts import ColumnBounds, by_column
+from skdp.data.columns import column_name
+from skdp.data.validation import column_names
+from skdp.design import Center
+from skdp.features.additive import AdditiveMap
+from skdp.features.table import TableFacts
+from skdp.linear_model._base import Fitted
+from skdp.linear_model._records import AnyMap, LinearRecords
+from skdp.solvers import Solution
+from skdp.support.types import Label, VectorLike
+
+__all__ = ["Curve", "SteadyClip", "check_constraints", "projected", "signs_of"]
+
+_SLOPES_PER_WAVE, _FINE_SLOPES_PER_WAVE = 32, 512
+_POINTS = 1000  # for means over uniform u
+# Chosen by experiment: precision of the curve in L2, against a precision 1 of each coefficient.
+_CURVE_PRECISION = 30.0
+_ROUNDING = 1e-9  # relative; features are right to 1e-13, divided by steps above 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The features of one numeric column, for u in [0, 1].
+
+    Parameters
+    ----------
+    feature_map : AdditiveMap
+        *Public.*
+    column : int
+        *Public.* Number of a numeric column.
+    """
+
+    feature_map: AdditiveMap
+    column: int
+
+    @cached_property
+    def span(self) -> slice:
+        """The place of the features."""
+        return next(s for columns, s in self.feature_map.spans if columns == (self.column,))
+
+    def features(self, u: np.ndarray) -> np.ndarray:
+        """Return the features of places u, of shape (n_places, n_features)."""
+        whole, first = self.feature_map, np.zeros(1, dtype=int)
+        unit = ColumnBounds(np.zeros(1), np.ones(1))
+        facts = TableFacts(1, first, unit, np.full(1, np.inf), {}, whole.facts.missing)
+        from_low = whole.from_low[whole.facts.numbers == self.column]
+        alone = replace(whole, facts=facts, from_low=from_low, pairs=(), shortened=False)
+        return np.ascontiguousarray(whole.scale * alone.expand(u[:, None]))
+
+    def slopes(self, n: int) -> np.ndarray:
+        """Return the mean slopes of the features in n equal intervals, and those at 0 and 1.
+
+        Those at the ends are from three values each. Their error, and the difference between a mean
+        slope and the smallest one in the interval if the latter is inside of [0, 1], are at most
+        h²/3 times the largest third derivative, with h = 1/n: Taylor's formula.
+        """
+        f = self.features(np.linspace(0.0, 1.0, n + 1))
+        start, end = 4.0 * f[1] - 3.0 * f[0] - f[2], 3.0 * f[-1] - 4.0 * f[-2] + f[-3]
+        return np.asarray(n * np.vstack([np.diff(f, axis=0), 0.5 * start, 0.5 * end]))
+
+    def lifted(self, coef: np.ndarray, sign: int) -> np.ndarray:
+        """Return coefficients whose curve is monotone everywhere, not on a grid only.
+
+        The k-th wave has frequency kπ at most and is largest at u = 1, so its third derivative is
+        at most (kπ)³ times its value there. What the slopes may lack is added to the line.
+        """
+        n = _FINE_SLOPES_PER_WAVE * self.feature_map.n_terms
+        slopes, waves = self.slopes(n), slice(1, 1 + self._n_waves)
+        k = np.pi * np.arange(1, 1 + self._n_waves)
+        third = (k**3 * np.abs(self.features(np.ones(1))[0, waves] * coef[waves])).sum()
+        rounding = _ROUNDING * np.abs(coef[: 1 + self._n_waves]).sum()
+        lacking = third / (3.0 * n**2) + rounding - (sign * slopes @ coef).min()
+        lifted = coef.copy()
+        lifted[0] += sign * max(0.0, lacking) / slopes[0, 0]
+        return lifted
+
+    @property
+    def _n_waves(self) -> int:
+        return self.feature_map.n_terms if self.feature_map.linear_share < 1.0 else 0
+
+    @property
+    def root(self) -> np.ndarray:
+        """A root of the covariance that is assumed of the coefficients, if none is known.
+
+        Noise is alike in all coefficients at first. Where there are rows, they keep the curve near
+        the best one. Rows are taken to be uniform.
+        """
+        features = self.features((np.arange(_POINTS) + 0.5) / _POINTS)
+        spread = np.cov(features.T, bias=True) / max(1.0, self.feature_map.typical_square)
+        precision = np.eye(len(spread)) + _CURVE_PRECISION * spread
+        return np.linalg.cholesky(np.linalg.inv(precision))
+
+
+def signs_of(
+    monotonic_cst: VectorLike | Mapping[Label, int],
+    n_columns: int,
+    names: Sequence[Hashable],
+) -> dict[int, int]:
+    """Return 1 or −1 for each constrained column, after checks."""
+    if monotonic_cst is None:
+        return {}
+    if isinstance(monotonic_cst, Mapping):
+        if not names:
+            raise ValueError(
+                "monotonic_cst is a dict, but X has no column names. Pass a data frame, or one of "
+                "-1, 0 and 1 for each column."
+            )
+        found = by_column("monotonic_cst", monotonic_cst, n_columns, names)
+    else:
+        if isinstance(monotonic_cst, str) or np.shape(monotonic_cst) != (n_columns,):
+            raise ValueError(
+                f"monotonic_cst must have one of -1, 0 and 1 for each of the {n_columns} columns, "
+                f"or be a dict of column names; got {monotonic_cst!r}."
+            )
+        found = dict(enumerate(monotonic_cst))
+    for j, sign in found.items():
+        if not (isinstance(sign, Real) and sign in (-1, 0, 1)):
+            column = column_name(names, j)
+            raise ValueError(f"monotonic_cst of {column!r} must be -1, 0 or 1, got {sign!r}.")
+    return {j: int(sign) for j, sign in sorted(found.items()) if sign}
+
+
+def check_constraints(model: BaseEstimator, records: LinearRecords[Any]) -> None:
+    """Raise ValueError if a model cannot satisfy its constraints. Reads no private value."""
+    feature_map, names = records.facts.feature_map, column_names(model)
+    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
+    signs = signs_of(model.monotonic_cst, feature_map.facts.n_columns, names)
+    if not signs:
+        return
+    if categorical := [column_name(names, j) for j in signs if j in feature_map.facts.categories]:
+        raise ValueError(
+            f"monotonic_cst is only for numeric columns, and {categorical} are categorical."
+        )
+    if feature_map.linear_share == 0.0:
+        raise ValueError("monotonic_cst needs linear_share > 0.")
+    paired = {j for pair in feature_map.pairs for j in pair}
+    found = [column_name(names, j) for j in signs if j in paired]
+    if isinstance(model.interactions, str) or found:
+        raise ValueError(
+            f"interactions may not contain columns of monotonic_cst: "
+            f"{found or [column_name(names, j) for j in signs]}. List pairs of other columns."
+        )
+    if is_classifier(model) and len(records.facts.task) > 2:
+        raise ValueError("monotonic_cst is not available for more than two classes.")
+
+
+def projected(fitted: Fitted, feature_map: AnyMap, signs: Mapping[int, int]) -> Fitted:
+    """Return a *released* fit with monotone curves, the nearest in the metric of its noise.
+
+    If the solver has released a metric, other coefficients move with those of the curves, as their
+    noise does.
+    """
+    if not signs or not isinstance(fitted, Solution):
+        return fitted
+    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
+    curves = {Curve(feature_map, j): sign for j, sign in signs.items()}
+    theta = fitted.theta.copy()
+    flat = theta.reshape(-1)
+    where = np.concatenate([np.arange(flat.size)[curve.span] for curve in curves])
+    rows = _block_diagonal(
+        [s * c.slopes(_SLOPES_PER_WAVE * feature_map.n_terms) for c, s in curves.items()]
+    )
+    root = fitted.noise_root
+    if root is None:
+        root = np.zeros((flat.size, where.size))
+        root[where] = _block_diagonal([curve.root for curve in curves])
+    flat[: len(root)] += root @ _least_move(rows @ root[where], rows @ flat[where])
+    for curve, sign in curves.items():
+        flat[curve.span] = curve.lifted(flat[curve.span], sign)
+    return replace(fitted, theta=theta, noise=None)
+
+
+def _least_move(G: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Return the shortest x with Gx + slopes ≥ 0, or 0 if it is not found.
+
+    Lawson and Hanson 1974, *Solving Least Squares Problems*, chapter 23, section 4: with
+    r = (Gᵀ, h)u − (0, 1), of the least |r| over u ≥ 0, the solution of Gx ≥ h is −r/r_last.
+    """
+    size = np.linalg.norm(G, axis=1)
+    size[size == 0.0] = 1.0
+    G, h = G / size[:, None], -slopes / size
+    if (h <= 0.0).all():
+        return np.zeros(G.shape[1])
+    unit = max(h.max(), np.finfo(float).tiny)
+    E, last = np.vstack([G.T, h / unit]), np.zeros(G.shape[1] + 1)
+    last[-1] = 1.0
+    try:
+        r = E @ nnls(E, last)[0] - last
+    except RuntimeError:  # too many iterations; the line alone makes the curves monotone
+        return np.zeros(G.shape[1])
+    return -unit * r[:-1] / r[-1] if r[-1] < 0.0 else np.zeros(G.shape[1])
+
+
+def _block_diagonal(blocks: Sequence[np.ndarray]) -> np.ndarray:
+    ends = np.cumsum([block.shape for block in blocks], axis=0)
+    found = np.zeros(ends[-1])
+    for block, (row, column) in zip(blocks, ends, strict=True):
+        found[row - block.shape[0] : row, column - block.shape[1] : column] = block
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class SteadyClip:
+    """Rows clipped by factors that do not depend on the numbers in constrained columns.
+
+    A row's own factor 1/max(1, |Φ|) depends on all of its columns, so scores of monotone curves
+    need not be monotone. Here each constrained column has its mean square over uniform u instead of
+    its own. The fit clips rows to their true length: its guarantee does not rest on this.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        *Public.* The constrained columns.
+    data_norm : float
+        *Public.* R.
+    center : Center or None
+        *Released.*
+    """
+
+    curves: Sequence[Curve]
+    data_norm: float
+    center: Center | None
+
+    def pieces(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the clipped features of coded *private* rows, some at a time."""
+        for where, features in self.curves[0].feature_map.pieces(rows):
+            missing, ones = self._missing(features), np.ones(len(features))
+            nothing = np.zeros(features.shape[1])
+            factors = self._factors(features, missing, ones, nothing, self.data_norm)
+            clipped = features * factors[:, None]
+            if self.center is not None:
+                point, radius = self.center.point, self.center.radius
+                shifted = clipped - point
+                again = self._factors(shifted, missing, factors, point, radius)
+                clipped = point + shifted * again[:, None]
+            yield where, clipped
+
+    def _missing(self, features: np.ndarray) -> np.ndarray:
+        """Return where values of constrained columns are missing, (n_curves, n_rows)."""
+        if not self.curves[0].feature_map.facts.has_missing:
+            return np.zeros((len(self.curves), len(features)), dtype=bool)
+        return np.stack([features[:, curve.span.stop - 1] > 0.0 for curve in self.curves])
+
+    def _factors(
+        self,
+        rows: np.ndarray,
+        missing: np.ndarray,
+        factors: np.ndarray,
+        point: np.ndarray,
+        norm: float,
+    ) -> np.ndarray:
+        """Return factors for rows, which are features times `factors` minus a point."""
+        if math.isinf(norm):
+            return np.ones(len(rows))
+        squares = np.einsum("ij,ij->i", rows, rows)
+        for curve, unknown in zip(self.curves, missing, strict=True):
+            own, m, (mean, square) = rows[:, curve.span], point[curve.span], self._means[curve]
+            typical = factors**2 * square - 2.0 * factors * (mean @ m) + m @ m
+            squares += np.where(unknown, 0.0, typical - np.einsum("ij,ij->i", own, own))
+        return np.asarray(norm / np.sqrt(np.maximum(squares, norm**2)))
+
+    @cached_property
+    def _means(self) -> dict[Curve, tuple[np.ndarray, float]]:
+        """Mean and mean square of each curve's features over uniform u."""
+        u = (np.arange(_POINTS) + 0.5) / _POINTS
+        found = ((curve, curve.features(u)) for curve in self.curves)
+        return {curve: (f.mean(axis=0), float((f * f).sum(axis=1).mean())) for curve, f in found}
