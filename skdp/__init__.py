@@ -47,6 +47,7 @@ Building blocks:
 Every module and estimator is imported when it is first used.
 """
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -120,7 +121,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"skdp.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module 'skdp' has no attribute {name!r}")
+        module = sys.modules[__name__]  # from which Python suggests names
+        raise AttributeError(f"module 'skdp' has no attribute {name!r}", name=name, obj=module)
     return getattr(import_module(f"skdp.{_HOMES[name]}"), name)
 
 

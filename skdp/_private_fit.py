@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 
 from skdp.accounting import AccountedCurve, PLDAccountant, gdp_mu
 from skdp.budget import BudgetHandle
@@ -36,7 +37,7 @@ from skdp.support.digits import at_least
 from skdp.support.public_words import public_words
 from skdp.support.random import hidden, noise_generator
 from skdp.support.types import Countable, MatrixLike, RandomState, VectorLike
-from skdp.support.validation import check_choice, check_delta, check_epsilon
+from skdp.support.validation import ExplainsKeywords, check_choice, check_delta, check_epsilon
 from skdp.workloads import Query, QueryPlan, plan_queries
 
 __all__ = [
@@ -57,7 +58,7 @@ _REFUSED = "Nothing was spent."
 _IN_DOUBT = (
     "The ledger may have recorded this release: count it as spent. Any earlier fit is dropped."
 )
-_KEPT = ("n_features_in_", "feature_names_in_")  # set by the checks, from public facts
+_KEPT = {"n_features_in_", "feature_names_in_"}  # set by the checks, from public facts
 
 
 class ReleasePlan(Protocol):
@@ -303,7 +304,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             plan = self._plan(parameters, records)
             guarantee = self._published_guarantee(parameters, plan, records)
             if not parameters.is_rehearsal:
-                self._warn(parameters, records.n_records)
+                self._warn(parameters, records)
             parameters.spend(plan, entry.commit, _note_of(self))
             if parameters.is_rehearsal:
                 return self
@@ -363,12 +364,12 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             raise ValueError(f"epsilon must be finite for {name}, got {self.epsilon!r}.")
         return parameters
 
-    def _warn(self, parameters: ReleaseParameters, n_records: int) -> None:
+    def _warn(self, parameters: ReleaseParameters, records: RecordsT) -> None:
         """Warn of weak privacy, and of few rows for a model, before the spend."""
         parameters.warn_of_epsilon()
-        parameters.warn_of_delta(n_records)
+        parameters.warn_of_delta(records.n_records)
         if self.is_model:
-            parameters.warn_of_few(n_records)
+            parameters.warn_of_few(records.n_records)
 
     def _is_gaussian(self) -> bool:
         """Return whether a release at (ε, δ > 0) enters a Gaussian budget as Gaussian noise would.
@@ -411,12 +412,24 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         """Set the released attributes from `released` and public facts; return the result."""
 
 
-class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
+class PrivateEstimator(ExplainsKeywords, PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
     """A private fit with scikit-learn's interface, whose displays show no secret.
 
     scikit-learn prints parameters and, in notebooks, fitted attributes; pipelines and searches
     print those of their steps. All of them call `get_params`.
     """
+
+    if not TYPE_CHECKING:  # checkers would accept any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise NotFittedError, an AttributeError, for what only a fitted estimator has."""
+            kind = type(self).__name__
+            if name.endswith("_") and not name.startswith("_") and not _is_fitted(self):
+                raise NotFittedError(
+                    f"This {kind} instance is not fitted yet, so it has no {name!r}. Call fit "
+                    "first."
+                )
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; a seed among them does not print.
@@ -445,6 +458,10 @@ def _note_of(fit: object) -> str:
     given += [value for one in inner for value in one.get_params(deep=True).values()]
     schemas = [one for one in given if isinstance(one, TableSchema)]
     return ", ".join(dict.fromkeys(f"schema {one.fingerprint}" for one in schemas))
+
+
+def _is_fitted(estimator: BaseEstimator) -> bool:
+    return any(name.endswith("_") and name[0] != "_" for name in vars(estimator).keys() - _KEPT)
 
 
 def _add_sentence(error: BaseException, sentence: str) -> None:

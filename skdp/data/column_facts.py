@@ -114,7 +114,7 @@ def sides_of_pairs(
 def _two_sides(bounds: VectorLike, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
     try:
         pair = bounds if _is_pair(bounds, n_columns) else np.asarray(bounds, dtype=float).T
-        low, high = (np.broadcast_to(np.asarray(side, float), (n_columns,)) for side in pair)
+        low, high = (_side(side, n_columns) for side in pair)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"bounds must be a pair (low, high) of numbers or of {n_columns} numbers each, one "
@@ -127,6 +127,14 @@ def _two_sides(bounds: VectorLike, n_columns: int) -> tuple[np.ndarray, np.ndarr
             "list of highs."
         )
     return low, high
+
+
+def _side(side: VectorLike, n_columns: int) -> np.ndarray:
+    """Return a number, or one for each column, as one for each; raise ValueError otherwise."""
+    ends = np.asarray(side, dtype=float)
+    if ends.ndim and ends.size != n_columns:
+        raise ValueError("wrong number of columns")
+    return np.broadcast_to(ends, (n_columns,))
 
 
 def _is_pair(bounds: VectorLike, n_columns: int) -> bool:

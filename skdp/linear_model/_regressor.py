@@ -214,7 +214,8 @@ def _numbers(y: np.ndarray) -> np.ndarray:
     try:
         y = y.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError("y must hold numbers.") from None  # NumPy's message quotes one
+        # NumPy's message quotes a value.
+        raise ValueError("y must hold numbers. Use a classifier for labels.") from None
     if not np.isfinite(y).all():  # scikit-learn does not check strings, for example
         raise ValueError("y must hold finite numbers.")
     return y

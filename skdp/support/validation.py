@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import wraps
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from numbers import Integral, Real
+from types import FunctionType
+from typing import Any
 from unicodedata import normalize
 
 import numpy as np
@@ -12,6 +17,7 @@ import numpy as np
 from skdp.exceptions import OutOfRangeError
 
 __all__ = [
+    "ExplainsKeywords",
     "check_choice",
     "check_count",
     "check_delta",
@@ -24,6 +30,26 @@ __all__ = [
     "make_plain",
     "set_checked",
 ]
+
+_TAKES_ANY = CO_VARARGS | CO_VARKEYWORDS
+# Names in other libraries, and names here. A class has at most a few of them.
+_MEANT = {
+    "accountant": ("budget",),
+    "alpha": ("C",),
+    "cv": ("holdout",),
+    "eps": ("epsilon",),
+    "labels": ("classes",),
+    "lam": ("C",),
+    "max_depth": ("depth",),
+    "max_iter": ("n_steps", "solver"),
+    "n_estimators": ("n_trees",),
+    "penalty": ("C",),
+    "privacy_budget": ("epsilon", "budget"),
+    "range": ("bounds", "target_bounds"),
+    "seed": ("random_state",),
+    "test_size": ("holdout",),
+    "train_size": ("holdout",),
+}
 
 
 def check_real(
@@ -137,3 +163,43 @@ def _as_float(value: object) -> float:
         return float(value) + 0.0
     except OverflowError:
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
+
+
+def _explained(init: FunctionType) -> Callable[..., None]:
+    """Return a constructor that raises TypeError with advice for an argument it does not have."""
+    code = init.__code__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    by_place = names[: code.co_argcount - 1]
+
+    @wraps(init)
+    def checked(self: object, *args: Any, **settings: Any) -> None:
+        kind = type(self).__name__
+        if len(args) > len(by_place):
+            first = " after " + " and ".join(by_place) if by_place else ""
+            raise TypeError(
+                f"{kind} takes no positional argument{first}. Pass all others by name, as in "
+                "epsilon=1.0."
+            )
+        for name in settings.keys() - names:
+            raise TypeError(f"{kind} has no parameter {name!r}. {_advice(name, names)}")
+        init(self, *args, **settings)
+
+    return checked
+
+
+def _advice(name: str, names: tuple[str, ...]) -> str:
+    meant = [one for one in _MEANT.get(name, ()) if one in names]
+    meant = meant or get_close_matches(name, names)
+    if meant:
+        return f"Did you mean {' or '.join(meant)}?"
+    return f"The parameters are {', '.join(names)}."
+
+
+class ExplainsKeywords:
+    """A base of classes whose constructors explain wrong arguments."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        init = vars(cls).get("__init__")
+        if isinstance(init, FunctionType) and not init.__code__.co_flags & _TAKES_ANY:
+            cls.__init__ = _explained(init)  # type: ignore[method-assign]
