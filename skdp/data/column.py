@@ -176,7 +176,7 @@ class Column:
         if self.kind in "mM":
             raise TypeError(
                 f"column {name!r} is not numeric: its type is {self.type_name}. Convert it, for "
-                "example to days since a public date by (dates - pd.Timestamp('2020-01-01')).dt.days."
+                "example to days since a public date: (dates - pd.Timestamp('2020-01-01')).dt.days."
             )
         if self.kind != "O" or not all(map(_is_of_numbers, self.types())):
             # scikit-learn's `check_estimator` searches for "argument must be … string … number".

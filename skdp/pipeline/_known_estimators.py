@@ -70,7 +70,7 @@ def _keeps_labels_apart(search: BaseEstimator) -> bool:
     """Return whether folds are independent of labels and of the sizes of groups."""
     by_position = {"KFold", "ShuffleSplit", "LeaveOneOut", "PredefinedSplit", "TimeSeriesSplit"}
     by_position |= {"RepeatedKFold", "LeavePOut"}
-    return type(search.cv).__name__ in by_position
+    return type(search.cv).__name__ in by_position | {"HashSplit"}
 
 
 _FOLDS = Condition(
