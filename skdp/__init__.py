@@ -37,7 +37,7 @@ Building blocks:
 - `skdp.workloads`: several queries under one guarantee.
 - `skdp.samplers`: samplers of log-concave densities, independent of privacy.
 - `skdp.mechanisms`: noise and private choices for single answers.
-- `skdp.accounting`: the cost of guarantees and of their composition.
+- `skdp.accounting`: the cost of guarantees and of their composition; `rows_needed`.
 - `skdp.privacy`: guarantees: privacy curves, trade-off functions, events.
 - `skdp.losses`: losses with their constants.
 - `skdp.design`: the data, as solvers read them.
@@ -112,6 +112,7 @@ _HOMES = {
     "DPTreeNB": "density",
     "PrivacyBudget": "budget",
     "TableSchema": "tables",
+    "rows_needed": "accounting",
 }
 
 __all__ = [*_HOMES, *_MODULES, "__version__"]

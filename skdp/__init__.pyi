@@ -32,6 +32,7 @@ from skdp import (
     tabular,
     workloads,
 )
+from skdp.accounting import rows_needed
 from skdp.additive import DPAdditiveClassifier, DPAdditiveRegressor
 from skdp.budget import PrivacyBudget
 from skdp.cluster import DPKMeans
@@ -106,6 +107,7 @@ __all__ = [
     "preprocessing",
     "privacy",
     "research",
+    "rows_needed",
     "samplers",
     "solvers",
     "statistics",

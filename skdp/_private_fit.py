@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from skdp.accounting import AccountedCurve, PLDAccountant, gdp_mu
+from skdp.accounting import AccountedCurve, PLDAccountant, gdp_mu, rows_needed
+from skdp.accounting.rows_needed import LEAST_SIGNAL
 from skdp.budget import BudgetHandle
 from skdp.budget.budget import LARGE_DELTA
 from skdp.budget.unbudgeted import DEFAULT_DELTA, Unbudgeted
@@ -52,7 +53,6 @@ __all__ = [
 ]
 
 _LARGE_EPSILON = 10.0
-_FEW = 100.0  # n·μ, below which noise may outweigh what a model learns
 _TYPICAL_DELTA = 1e-5  # for the number of rows where δ = 0
 _REFUSED = "Nothing was spent."
 _IN_DOUBT = (
@@ -207,10 +207,10 @@ class ReleaseParameters:
             return
         delta = self.delta or _TYPICAL_DELTA
         mu = gdp_mu(self.epsilon, delta)
-        if n_records * mu >= _FEW:
+        if n_records * mu >= LEAST_SIGNAL:
             return
         records = "rows" if self.unit is Unit.RECORD else "persons"
-        enough = f"about {at_least(_FEW / mu, 2):.0f} {records}"
+        enough = f"about {rows_needed(epsilon=self.epsilon, delta=delta)} {records}"
         epsilon = _least_epsilon(n_records, delta)
         if epsilon <= _LARGE_EPSILON:
             enough += f" or epsilon={at_least(epsilon, 2):g}"
@@ -250,7 +250,7 @@ class ReleaseParameters:
 @lru_cache(maxsize=64)
 def _least_epsilon(n_records: int, delta: float) -> float:
     """Return the ε at which so many records are enough; all of it is public."""
-    return GaussianCurve(_FEW / n_records).epsilon(delta)
+    return GaussianCurve(LEAST_SIGNAL / n_records).epsilon(delta)
 
 
 class _LedgerEntry:

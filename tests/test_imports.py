@@ -70,7 +70,7 @@ def test_all_lists_every_public_module_and_every_estimator():
         skdp.tabular,
     ]
     estimators = {name for room in rooms for name in room.__all__ if name.startswith("DP")}
-    others = {"PrivacyBudget", "TableSchema", "__version__"}
+    others = {"PrivacyBudget", "TableSchema", "rows_needed", "__version__"}
     assert set(skdp.__all__) == set(MODULES) | estimators | others
 
 

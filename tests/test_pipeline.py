@@ -268,3 +268,23 @@ def test_steps_on_the_same_rows_have_one_partition():
         with pytest.raises(ValueError, match=said):
             pipeline.fit(X, y)
         assert budget.history() == []
+
+
+def test_the_guarantee_of_a_pipeline_is_that_of_all_its_steps_together():
+    model = make_private_pipeline(SCALERS[0], DPGaussianNB(bounds=BOUNDS), epsilon=1.0)
+    with pytest.raises(AttributeError, match="not fitted"):
+        _ = model.privacy_
+    found = model.fit(X, Y).privacy_
+    assert found.epsilon(1e-5) == pytest.approx(model[-1].budget.spent.epsilon, rel=1e-6)
+    assert all(step.privacy_.theorem in found.theorem for step in model)
+    alone = make_private_pipeline(DPGaussianNB(bounds=BOUNDS)).fit(X, Y)
+    assert alone.privacy_ == alone[-1].privacy_
+
+
+def test_a_pipeline_is_priced_in_a_budget_of_persons():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, unit="person")
+    model = make_private_pipeline(SCALERS[0], DPLogisticRegression(), budget=budget)
+    price = budget.price(model, (200, 2))
+    assert price == budget.price(model, (200, 2), groups=np.arange(200))
+    assert price.admitted
+    assert price.n_releases == 2

@@ -10,6 +10,7 @@ from skdp.accounting.gdp import GDPAccountant
 from skdp.accounting.pld import PLDAccountant
 from skdp.accounting.rdp import RDPAccountant
 from skdp.accounting.registry import ACCOUNTANTS
+from skdp.accounting.rows_needed import rows_needed
 from skdp.accounting.sampling import sampled_gdp_mu, sampled_pure_epsilon
 from skdp.accounting.zcdp import ZCDPAccountant
 
@@ -27,6 +28,7 @@ __all__ = [
     "calibrate",
     "covering_mu",
     "gdp_mu",
+    "rows_needed",
     "sampled_gdp_mu",
     "sampled_pure_epsilon",
 ]

@@ -12,7 +12,7 @@ from skdp.ledger.release import Release, content_of
 from skdp.ledger.store import Ledger, SpendRequest
 from skdp.ledger.tables import Group
 from skdp.ledger.totals import EVERY, PEAK, Totals, accounts_of, scope_of
-from skdp.privacy import Neighboring
+from skdp.privacy import Neighboring, Unit
 
 __all__ = ["DryRun", "Spender", "StandIns"]
 
@@ -30,6 +30,9 @@ class Spender(Protocol):
 
     @property
     def neighboring(self) -> Neighboring: ...
+
+    @property
+    def unit(self) -> Unit: ...
 
 
 Handle = TypeVar("Handle", bound=Spender)

@@ -324,7 +324,8 @@ class BudgetHandle(LedgerReader):
             *Public.* Synthetic targets. ``None``: the `classes` of the estimator in turn, two
             classes if it has none, or zeros for a regressor.
         **fit_params : dict
-            *Public.* Other synthetic arguments of ``fit``, such as `groups`.
+            *Public.* Other synthetic arguments of ``fit``. In a budget with ``unit="person"`` each
+            row is a person of its own unless `groups` are given.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
 from skdp.exceptions import BudgetExceededError
 from skdp.ledger.release import Release
 from skdp.ledger.store import Ledger, SpendRequest, no_spends
-from skdp.privacy import event_from_dict
+from skdp.privacy import Unit, event_from_dict
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_count
 
@@ -82,6 +82,8 @@ class Price(DryRun):
         from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
         _check_rows(X)
+        if self._budget.unit is Unit.PERSON:
+            params = {"groups": np.arange(X[0] if _is_shape(X) else len(X))} | params
         copy = self._prepared(estimator)
         y = _targets(copy, X) if y is None else y
         if isinstance(copy, GridSearchCV | RandomizedSearchCV) and copy.refit:

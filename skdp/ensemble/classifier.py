@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from skdp.budget import BudgetHandle
-from skdp.ensemble._features import forest_features
+from skdp.ensemble._features import column_importances, forest_features
 from skdp.features import FeatureMixture
 from skdp.linear_model import DPLogisticRegression
 from skdp.solvers import Solver
@@ -92,6 +93,10 @@ class DPRandomForestClassifier(DPLogisticRegression):
     feature_map_ : object
         *Public.* The map of rows to features. Its method `get_feature_names_out` names the
         coefficients.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        *Computed from released and public values.* Shares of the columns in the variance of scores
+        over rows drawn evenly from the bounds and categories; they sum to 1. They contain the noise
+        of the fit, and do not reflect how the columns are distributed or correlated in the data.
 
     Notes
     -----
@@ -165,3 +170,8 @@ class DPRandomForestClassifier(DPLogisticRegression):
 
     def _features(self) -> FeatureMixture:
         return forest_features(self)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importances of the columns, see *Attributes*."""
+        return column_importances(self)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from skdp.budget import BudgetHandle
-from skdp.ensemble._features import forest_features
+from skdp.ensemble._features import column_importances, forest_features
 from skdp.features import FeatureMixture
 from skdp.linear_model import DPLinearRegression
 from skdp.solvers import Solver
@@ -96,6 +98,10 @@ class DPRandomForestRegressor(DPLinearRegression):
     target_bounds_ : (float, float)
         *Public, or released* if a narrower range was found. The interval to which targets and
         scores are clipped, on the scale of `target_transform`.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        *Computed from released and public values.* Shares of the columns in the variance of scores
+        over rows drawn evenly from the bounds and categories; they sum to 1. They contain the noise
+        of the fit, and do not reflect how the columns are distributed or correlated in the data.
 
     Notes
     -----
@@ -171,3 +177,8 @@ class DPRandomForestRegressor(DPLinearRegression):
 
     def _features(self) -> FeatureMixture:
         return forest_features(self)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importances of the columns, see *Attributes*."""
+        return column_importances(self)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from skdp.additive import AdditiveEffect
 from skdp.inspection._scores import pyplot
@@ -73,8 +74,8 @@ class AdditiveEffectsDisplay:
 
         Parameters
         ----------
-        estimator : DPAdditiveClassifier or DPAdditiveRegressor
-            Fitted.
+        estimator : DPAdditiveClassifier, DPAdditiveRegressor or Pipeline
+            Fitted. Of a pipeline the last step is shown, in the units of its own input.
         terms : sequence of str or None, default None
             Some of its `term_names_`, in this order. ``None``: all, the most important first.
         ax : array of matplotlib axes or None, default None
@@ -90,6 +91,8 @@ class AdditiveEffectsDisplay:
         ValueError
             If the model has no such term.
         """
+        if isinstance(estimator, Pipeline):
+            estimator = estimator[-1]
         effects = estimator.explain_global()
         if terms is None:
             terms = sorted(effects, key=lambda term: -effects[term].importance)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import reduce
 from typing import Self
 
 from sklearn import get_config
@@ -12,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from skdp._private_fit import PrivateFit, resolved_delta
+from skdp._several_fits import together
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
 from skdp.budget.dry_run import DryRun, StandIns
 from skdp.budget.filters.base import largest_gaussian
@@ -19,7 +22,7 @@ from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._rehearsal import rehearsing
 from skdp.pipeline._wrappers import ledgers_of
 from skdp.pipeline.check_pipeline import check_pipeline
-from skdp.privacy import GDPEvent, Neighboring, Unit
+from skdp.privacy import GDPEvent, Neighboring, PrivacyGuarantee, Unit
 from skdp.support.public_words import public_words
 from skdp.support.rounding import ROOT, down
 from skdp.support.types import MatrixLike, VectorLike
@@ -53,6 +56,11 @@ class PrivatePipeline(Pipeline):
         *Public.* As in scikit-learn's `Pipeline`. A cached step is as private as the step.
     verbose : bool, default False
         *Public.* As in scikit-learn's `Pipeline`.
+
+    Attributes
+    ----------
+    privacy_ : PrivacyGuarantee
+        *Public.* The joint guarantee of all steps that spend, if all of them are of skdp.
 
     Notes
     -----
@@ -127,6 +135,14 @@ class PrivatePipeline(Pipeline):
         with public_words():  # errors of steps that are not skdp's may show values
             self._rehearse(X, y, params)
             return super().fit_transform(X, y, **params)
+
+    @property
+    def privacy_(self) -> PrivacyGuarantee:
+        """The joint guarantee of the steps, see *Attributes*."""
+        spending = [step for _, step in self.steps if _spends(step)]
+        found = [step.privacy_ for step in spending]
+        theorems = dict.fromkeys(one.theorem for one in found)  # without repetitions
+        return replace(reduce(together, found), theorem="; ".join(theorems))
 
     def _with_groups(self, params: dict[str, object]) -> dict[str, object]:
         """Pass groups to each step that spends, unless scikit-learn routes them."""

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from skdp import DPAdditiveClassifier, DPAdditiveRegressor
 from skdp.inspection import AdditiveEffectsDisplay
+from skdp.pipeline import make_private_pipeline
 
 INF = float("inf")
 PAIR = {"interactions": [("age", "job"), ("age", "income")]}
@@ -164,3 +165,10 @@ def test_the_display_draws_every_term_and_classes():
     with pytest.raises(ValueError, match="2 axes"):
         AdditiveEffectsDisplay.from_estimator(model, terms=["age", "job"], ax=axes[0])
     matplotlib.pyplot.close("all")
+
+
+def test_the_display_takes_a_pipeline():
+    X = people(300)
+    model = make_private_pipeline(DPAdditiveClassifier(**FACTS)).fit(X, labels(X))
+    display = AdditiveEffectsDisplay.from_estimator(model)
+    assert set(display.effects) == set(model[-1].term_names_)

@@ -427,3 +427,23 @@ def test_more_memory_than_the_leaves_and_the_blocks_is_not_needed(monkeypatch):
     design = ExpandedDesign.clip(X, mixture, 1.0, 0.3)
     assert design.X.other.nbytes == 50 * len(X)
     assert np.shares_memory(design.X.additive, X)
+
+
+def test_importances_of_a_forest_are_the_shares_of_its_columns_in_a_public_sum():
+    """Var(3·x₀ + x₁) has shares .9 and .1; .15 is over seven times what noise and rows vary by."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(20_000, 3))
+    y = (3 * X[:, 0] + X[:, 1]) / 4
+    model = DPRandomForestRegressor(bounds=(-1, 1), target_bounds=(-1, 1), epsilon=20.0, **TREES)
+    found = model.fit(X, y).feature_importances_
+    np.testing.assert_allclose(found, [0.9, 0.1, 0.0], atol=0.15)
+    np.testing.assert_allclose(found.sum(), 1.0)
+    again = pickle.loads(pickle.dumps(model)).feature_importances_
+    np.testing.assert_array_equal(again, found)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_importances_have_one_number_a_column_of_a_frame(n_classes):
+    X = people(300)
+    model = DPRandomForestClassifier(**TREES, **FACTS).fit(X, np.arange(300) % n_classes)
+    assert model.feature_importances_.shape == (model.n_features_in_,)
+    assert (model.feature_importances_ >= 0.0).all()
