@@ -23,9 +23,9 @@ from skdp import PrivacyBudget, metrics, statistics
 from skdp.additive import DPAdditiveClassifier
 from skdp.calibration import DPCalibratedClassifier
 from skdp.cluster import DPKMeans
-from skdp.density import DPTreeNB
 from skdp.data.column import Column
 from skdp.decomposition import DPPCA
+from skdp.density import DPTreeNB
 from skdp.ensemble import DPRandomForestClassifier
 from skdp.features import AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures
 from skdp.kernel_approximation import DPKernelClassifier
