@@ -50,6 +50,7 @@ class TreePlan:
     n_choices: int
 
     theorem: ClassVar[str] = "Gaussian and exponential mechanisms, adaptive composition"
+    exact: ClassVar[bool] = False  # utilities are sums of floats
 
     @property
     def event(self) -> Event:
@@ -76,6 +77,7 @@ class ExactPlan:
 
     event: Event = field(default_factory=NonPrivateEvent)
     theorem: str = "none, epsilon=inf"
+    exact: bool = False
 
     def scale(self, name: str) -> float:
         return _EXACT_SCALE

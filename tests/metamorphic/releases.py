@@ -35,6 +35,7 @@ RELATIONS = ("replace_one", "add_remove_one")
 EXCLUDED = {
     "accounting.calibrate": "takes no data",
     "accounting.gdp_mu": "takes no data",
+    "accounting.rows_needed": "takes no data",
     "accounting.sampled_gdp_mu": "takes no data",
     "accounting.sampled_pure_epsilon": "takes no data",
     "auditing.check_private": "attacks a release that is in the suite by its own name",
