@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
@@ -529,6 +530,34 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         """
         check_is_fitted(self, "coef_")
         return wald_test_of(self, hypothesis, value, scaler)
+
+    def to_sklearn(self) -> Pipeline:
+        """Return the fitted model as a pipeline of scikit-learn's own objects.
+
+        It predicts the same, to about 1e-12, and needs only scikit-learn, NumPy and SciPy. It keeps
+        no `privacy_`, so keep a record of the guarantee beside it. See *Deployment without skdp* in
+        the user guide.
+
+        Returns
+        -------
+        Pipeline
+            *Released.* It takes arrays, sparse matrices and frames of numbers. It costs no privacy.
+
+        Raises
+        ------
+        ValueError
+            If scikit-learn has no counterpart of a part of the model: `features`, a `center_`,
+            `target_transform`, several quantiles, a Poisson regression, or probabilities of three
+            or more classes that follow the evidence of a signal.
+        """
+        from skdp.linear_model._plain.steps import plain_scores
+
+        check_is_fitted(self, "coef_")
+        return make_pipeline(*plain_scores(self, np.atleast_2d(dense(self.coef_))), *self._plain())
+
+    @abstractmethod
+    def _plain(self) -> list[BaseEstimator]:
+        """Return scikit-learn's steps from scores to predictions."""
 
     def _scores(self, X: MatrixLike) -> np.ndarray:
         """Return scores of shape (n_samples, n_scores) for rows clipped as in `fit`."""

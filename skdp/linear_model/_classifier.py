@@ -113,6 +113,14 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel[np.ndarray]):
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]
 
+    def _plain(self) -> list[BaseEstimator]:
+        from skdp.linear_model._plain.steps import plain_classifier
+
+        norm = 0.0 if math.isinf(self.data_norm_) else self.data_norm_  # the link is then linear
+        lengths = np.linalg.norm(dense(self.coef_), axis=1)
+        reach = float((norm * lengths + np.abs(self.intercept_)).max())
+        return plain_classifier(self.classes_, getattr(self, "_probabilities_", None), reach)
+
     def sparsify(self) -> Self:
         """Store `coef_` as a sparse matrix, which predicts faster if most entries are 0.
 

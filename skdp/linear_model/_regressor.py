@@ -171,6 +171,18 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         predictions = self._predicted(self._scores(X))
         return predictions.ravel() if np.ndim(self.coef_) == 1 else predictions
 
+    def _plain(self) -> list[BaseEstimator]:
+        from skdp.linear_model._plain.steps import plain_regressor
+
+        sorts = type(self).predict is not PrivateLinearRegressor.predict and np.ndim(self.coef_) > 1
+        is_linear = type(self)._predicted is PrivateLinearRegressor._predicted
+        if sorts or not is_linear or self._target_scale() != TargetScale(None):
+            raise ValueError(
+                f"{type(self).__name__} transforms its predictions, which a linear model of "
+                "scikit-learn does not."
+            )
+        return plain_regressor(*self.target_bounds_, n_scores=np.size(self.intercept_))
+
     def _predicted(self, scores: np.ndarray) -> np.ndarray:
         """Convert scores to targets."""
         return self._target_scale().unscaled(np.clip(scores, *self.target_bounds_))

@@ -144,6 +144,23 @@ class PrivatePipeline(Pipeline):
         theorems = dict.fromkeys(one.theorem for one in found)  # without repetitions
         return replace(reduce(together, found), theorem="; ".join(theorems))
 
+    def to_sklearn(self) -> Pipeline:
+        """Return the fitted pipeline with scikit-learn's own objects only.
+
+        See `to_sklearn` of the linear models.
+
+        Returns
+        -------
+        Pipeline
+            *Released.* It costs no privacy.
+
+        Raises
+        ------
+        ValueError
+            If a step has no counterpart in scikit-learn.
+        """
+        return Pipeline([(name, _plain(step)) for name, step in self.steps])
+
     def _with_groups(self, params: dict[str, object]) -> dict[str, object]:
         """Pass groups to each step that spends, unless scikit-learn routes them."""
         groups = params.get("groups")
@@ -294,6 +311,15 @@ def make_private_pipeline(
         given = {"epsilon": part.epsilon, "delta": part.delta}
         made[i] = clone(steps[i]).set_params(**given, neighboring=relation, budget=budget)
     return PrivatePipeline(make_pipeline(*made).steps)
+
+
+def _plain(step: BaseEstimator) -> BaseEstimator:
+    """Return a fitted step as objects of scikit-learn."""
+    if hasattr(step, "to_sklearn"):
+        return step.to_sklearn()
+    if not (isinstance(step, str) or type(step).__module__.startswith("sklearn.")):
+        raise ValueError(f"{type(step).__name__} has no counterpart in scikit-learn.")
+    return step
 
 
 def _spends(step: BaseEstimator) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -139,6 +142,32 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.missing != "indicator":
             return names
         return np.concatenate([names, [f"missing_{name}" for name in names]]).astype(object)
+
+    def to_sklearn(self) -> Pipeline:
+        """Return the fitted scaler as a pipeline of scikit-learn's own objects.
+
+        Returns
+        -------
+        Pipeline
+            *Public.* A `MinMaxScaler` that clips, with ``missing="middle"`` followed by a
+            `SimpleImputer`. See *Deployment without skdp* in the user guide.
+
+        Raises
+        ------
+        ValueError
+            If `missing` is "indicator".
+        """
+        check_is_fitted(self, "n_features_in_")
+        if self.missing == "indicator":
+            raise ValueError("to_sklearn is for missing='error' or 'middle', got 'indicator'.")
+        bounds = ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
+        scaler = MinMaxScaler(feature_range=(-1, 1), clip=True).fit([bounds.low, bounds.high])
+        if hasattr(self, "feature_names_in_"):
+            scaler.feature_names_in_ = self.feature_names_in_
+        if self.missing == "error":
+            return make_pipeline(scaler)
+        middle = SimpleImputer(strategy="constant", fill_value=0.0, keep_empty_features=True)
+        return make_pipeline(scaler, middle.fit(np.zeros((1, self.n_features_in_))))
 
     def output_units(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the center and the scale of the columns of the output.

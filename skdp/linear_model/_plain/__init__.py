@@ -1,0 +1,1 @@
+"""Fitted linear models as pipelines of scikit-learn's own objects."""

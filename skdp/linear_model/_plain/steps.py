@@ -1,0 +1,192 @@
+"""Steps of scikit-learn that compute what a fitted linear model predicts.
+
+A row x longer than R is clipped to R·x/|x|. The score of the clipped row is therefore s = coef·x or
+t = R·coef·x/|x|: they have the same sign, and it is the smaller one in absolute value.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import log_expit
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import TruncatedSVD
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    Normalizer,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVC
+
+from skdp.design.memory import factors_of
+from skdp.linear_model._evidence import Evidence, Link
+from skdp.linear_model._probabilities import Probabilities
+from skdp.losses import (
+    ClassWeightedLoss,
+    ClippedLogisticLoss,
+    LogisticLoss,
+    SharedLoss,
+    WeightedLoss,
+)
+
+__all__ = ["plain_classifier", "plain_regressor", "plain_scores"]
+
+
+def plain_scores(model: BaseEstimator, coef: np.ndarray) -> list[BaseEstimator]:
+    """Return steps that compute scores (n, n_scores) as the fitted model does.
+
+    Raises ValueError if the model has features or a center.
+    """
+    if model._features() is not None:
+        raise ValueError(
+            f"{type(model).__name__} has features that scikit-learn does not have. to_sklearn is "
+            "for linear models of the columns themselves."
+        )
+    if model.center_ is not None:
+        raise ValueError("to_sklearn is for models without a center_: fit with center=False.")
+    shift = _minus(-np.atleast_1d(model.intercept_))
+    if math.isinf(model.data_norm_):
+        return [_named(_linear(coef), model), shift]
+    return [*_clipped_scores(model, coef), shift]
+
+
+def _clipped_scores(model: BaseEstimator, coef: np.ndarray) -> list[BaseEstimator]:
+    """Return steps that compute the scores of clipped rows.
+
+    With a = |s|, b = |t|, the smaller one is b − max(b − a, 0). Positive and negative parts of s
+    and t are kept apart. Nothing exceeds R·|coef|, so these parts can be clipped to it.
+    """
+    norm, eye = model.data_norm_, np.eye(len(coef))
+    kept = factors_of(np.zeros(1), coef.shape[1], norm)[0]  # below 1 by a margin for rounding
+    most = max(1.0, norm * float(np.linalg.norm(coef, axis=1).max()))
+    inside = _named(_linear(kept * coef), model)
+    normalized = _named(Normalizer().fit(np.zeros((1, coef.shape[1]))), model)
+    outside = make_pipeline(normalized, _linear(kept * norm * coef))
+    return [
+        FeatureUnion([("inside", inside), ("outside", outside)]),
+        _linear(np.kron([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], eye)),
+        _clip(0.0, most, 4 * len(coef)),  # max(s, 0), max(−s, 0), max(t, 0), max(−t, 0)
+        _linear(np.kron([[0, 0, 1, 0], [0, 0, 0, 1], [-1, 0, 1, 0], [0, -1, 0, 1]], eye)),
+        _clip(0.0, most, 4 * len(coef)),
+        _linear(np.kron([[1.0, -1.0, -1.0, 1.0]], eye)),
+    ]
+
+
+def plain_regressor(low: float, high: float, *, n_scores: int) -> list[BaseEstimator]:
+    """Return steps that clip predictions to the bounds of the targets."""
+    one = n_scores == 1
+    identity, bias = (np.ones(1), 0.0) if one else (np.eye(n_scores), np.zeros(n_scores))
+    last = _fitted(LinearRegression(), coef_=identity, intercept_=bias, n_features_in_=n_scores)
+    return [last] if math.isinf(high) else [_clip(low, high, n_scores), last]
+
+
+def plain_classifier(
+    classes: np.ndarray, link: Probabilities | None, reach: float
+) -> list[BaseEstimator]:
+    """Return steps with the same link from scores to probabilities, None for no probabilities.
+
+    No score exceeds `reach` in absolute value. Raises ValueError for several classes whose link
+    follows the evidence of a signal.
+    """
+    if classes.size > 2 and link is not None and link.follows_evidence:
+        raise ValueError(
+            "The probabilities of these classes average several links, which scikit-learn does "
+            "not have. to_sklearn is for two classes, or for models whose signal_ is None, as with "
+            "a number for C."
+        )
+    last = LinearSVC() if link is None else LogisticRegression()
+    if link is None or classes.size > 2:
+        n_scores = 1 if classes.size == 2 else classes.size
+        return [_with_classes(last, classes, np.eye(n_scores))]
+    parts, weights, bias = _log_odds(link, reach)
+    union = FeatureUnion([(f"part{i}", part) for i, part in enumerate(parts)])
+    first = union if len(parts) > 1 else parts[0]
+    return [first, _with_classes(last, classes, np.array([weights]), bias)]
+
+
+def _log_odds(link: Probabilities, reach: float) -> tuple[list[BaseEstimator], list[float], float]:
+    """Return functions of the score, the weights of their columns in the log-odds, and a bias."""
+    evidence = link.evidence
+    trust = evidence.trust if isinstance(evidence, Evidence) else 0.0
+    parts, weights = _log_odds_of_loss(link) if trust < 1.0 else ([], [])
+    weights = [(1.0 - trust) * weight for weight in weights]
+    if not isinstance(evidence, Evidence) or trust == 0.0:
+        return parts, weights, 0.0
+    knots, values = _with_ends(evidence.link, reach)
+    steps = trust * np.diff(values)
+    return [*parts, _pieces(knots)], [*weights, *steps.tolist()], trust * float(values[0])
+
+
+def _with_ends(link: Link, reach: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the knots of a link with two more, beyond which no score lies."""
+    low, high = min(-reach, link.scores[0]) - 1.0, max(reach, link.scores[-1]) + 1.0
+    knots = np.r_[low, link.scores, high]
+    return knots, np.r_[link(np.array([low])), link.log_odds, link(np.array([high]))]
+
+
+def _pieces(knots: np.ndarray) -> BaseEstimator:
+    """Return how much of each interval between knots is below a score, from 0 to 1."""
+    widths = np.diff(knots)
+    scaled = _linear(1.0 / widths[:, None])
+    return make_pipeline(scaled, _minus(knots[:-1] / widths), _clip(0.0, 1.0, widths.size))
+
+
+def _log_odds_of_loss(link: Probabilities) -> tuple[list[BaseEstimator], list[float]]:
+    """Return z, or min(log σ(z), log k) − min(log σ(−z), log k) for a clipped loss."""
+    loss = link.loss
+    while isinstance(loss, ClassWeightedLoss | WeightedLoss | SharedLoss):
+        loss = loss.loss
+    if isinstance(loss, LogisticLoss):
+        return [FunctionTransformer()], [1.0]
+    assert isinstance(loss, ClippedLogisticLoss), "the other logistic loss of two classes"
+    most = math.log(loss._link)
+    cut = FunctionTransformer(np.clip, kw_args={"a_min": None, "a_max": most})
+    up = make_pipeline(FunctionTransformer(log_expit), cut)
+    down = make_pipeline(FunctionTransformer(np.negative), FunctionTransformer(log_expit), cut)
+    return [up, down], [1.0, -1.0]
+
+
+def _minus(mean: np.ndarray) -> StandardScaler:
+    """Return the map z ↦ z − mean."""
+    return _fitted(StandardScaler(with_std=False), mean_=mean, scale_=None, n_samples_seen_=1)
+
+
+def _clip(low: float, high: float, n_columns: int = 1) -> MinMaxScaler:
+    """Return a scaler of [low, high] to itself, which clips."""
+    ends = np.tile([[low], [high]], n_columns)
+    return MinMaxScaler(feature_range=(low, high), clip=True).fit(ends)
+
+
+def _linear(coef: np.ndarray) -> TruncatedSVD:
+    """Return the map x ↦ coef·x, for dense and sparse rows."""
+    svd = TruncatedSVD(n_components=len(coef))
+    return _fitted(svd, components_=coef, n_features_in_=coef.shape[1])
+
+
+def _with_classes(
+    classifier: BaseEstimator, classes: np.ndarray, weights: np.ndarray, bias: float = 0.0
+) -> BaseEstimator:
+    return _fitted(
+        classifier,
+        classes_=classes,
+        coef_=weights,
+        intercept_=np.full(len(weights), bias),
+        n_features_in_=weights.shape[1],
+    )
+
+
+def _fitted(estimator: BaseEstimator, **attributes: object) -> BaseEstimator:
+    for name, value in attributes.items():
+        setattr(estimator, name, value)
+    return estimator
+
+
+def _named(estimator: BaseEstimator, model: BaseEstimator) -> BaseEstimator:
+    """Return a first step that expects the columns of the model."""
+    if hasattr(model, "feature_names_in_"):
+        estimator.feature_names_in_ = model.feature_names_in_
+    return estimator

@@ -1,0 +1,158 @@
+"""A fitted model as a pipeline of scikit-learn: equal predictions, and no trace of skdp."""
+
+import pickle
+import pickletools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.preprocessing import FunctionTransformer
+
+from skdp import (
+    DPAdditiveClassifier,
+    DPHingeClassifier,
+    DPHuberRegressor,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPPoissonRegressor,
+    DPQuantileRegressor,
+    DPSGDClassifier,
+    DPSGDRegressor,
+)
+from skdp.pipeline import make_private_pipeline
+from skdp.preprocessing import BoundsScaler, DPStandardScaler
+
+INF = float("inf")
+N = 3000
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 4))
+SCORE = X @ [1.0, -0.5, 0.2, 0.0] + RNG.normal(size=N)
+TWO, THREE = np.where(SCORE > 0, "yes", "no"), np.digitize(SCORE, [-1, 1])
+ROWS = np.concatenate([X * factor for factor in (0.01, 0.3, 1.0, 50.0)] + [0 * X[:1]])
+LOGISTIC, TARGET = DPLogisticRegression, {"target_bounds": (-2.0, 2.0)}
+MODELS = {
+    "two classes": (LOGISTIC(), TWO),
+    "a weak signal": (LOGISTIC(), (RNG.random(N) < 0.5 + 0.05 * np.sign(X[:, 0])).astype(int)),
+    "little noise": (LOGISTIC(epsilon=2.2), TWO),
+    "much noise": (LOGISTIC(epsilon=0.1), TWO),
+    "weighted classes": (LOGISTIC(class_weight={"yes": 2.0}), TWO),
+    "the plain loss": (LOGISTIC(loss_clip=None, C=1.0), TWO),
+    "a norm": (LOGISTIC(data_norm=3.0), TWO),
+    "without an intercept": (LOGISTIC(fit_intercept=False), TWO),
+    "three classes": (LOGISTIC(C=1.0), THREE),
+    "hinge": (DPHingeClassifier(), TWO),
+    "hinge, three classes": (DPHingeClassifier(), THREE),
+    "steps": (DPSGDClassifier(n_steps=50), TWO),
+    "a number": (DPLinearRegression(**TARGET), SCORE),
+    "Huber": (DPHuberRegressor(**TARGET), SCORE),
+    "a quantile": (DPQuantileRegressor(**TARGET), SCORE),
+    "steps to a number": (DPSGDRegressor(n_steps=50, **TARGET), SCORE),
+    "no privacy": (LOGISTIC(epsilon=INF), TWO),
+    "no privacy, three classes": (LOGISTIC(epsilon=INF), THREE),
+    "a number without privacy": (DPLinearRegression(epsilon=INF, **TARGET), SCORE),
+}
+TO_ONNX = ["a weak signal", "the plain loss", "three classes", "a number"]
+
+
+def fitted(name):
+    model, y = MODELS[name]
+    if "center" in model.get_params():
+        model.set_params(center=False)
+    return model.fit(X, y)
+
+
+def outputs(model, rows):
+    """Return everything that a model says about rows."""
+    asked = ("predict_proba", "decision_function", "predict")
+    name = next(name for name in asked if hasattr(model, name))
+    return np.asarray(getattr(model, name)(rows), dtype=float)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_are_equal_and_a_pickle_names_nothing_of_skdp(name):
+    model = fitted(name)
+    stored = pickle.dumps(model.to_sklearn())
+    strings = {arg for _, arg, _ in pickletools.genops(stored) if isinstance(arg, str)}
+    assert any("sklearn" in one for one in strings)
+    assert not any("skdp" in one for one in strings)
+    plain = pickle.loads(stored)
+    np.testing.assert_allclose(outputs(plain, ROWS), outputs(model, ROWS), atol=1e-12, rtol=0)
+    if hasattr(model, "classes_"):
+        np.testing.assert_array_equal(plain.predict(ROWS), model.predict(ROWS))
+        np.testing.assert_array_equal(plain.classes_, model.classes_)
+
+
+def test_sparse_rows_and_frames_work_and_other_columns_are_rejected():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    plain = LOGISTIC(center=False).fit(frame, TWO).to_sklearn()
+    dense = LOGISTIC(center=False).fit(X, TWO).to_sklearn()
+    np.testing.assert_allclose(
+        dense.predict_proba(sparse.csr_matrix(X)), dense.predict_proba(X), atol=1e-12
+    )
+    assert plain.predict(frame).shape == (N,)
+    with pytest.raises(ValueError, match="same order"):
+        plain.predict(frame[["b", "a", "c", "d"]])
+
+
+@pytest.mark.parametrize("missing", ["error", "middle"])
+def test_a_pipeline_with_public_bounds_is_plain_as_well(missing):
+    frame = pd.DataFrame(100 * X, columns=list("abcd"))
+    scaler = BoundsScaler(bounds=(-250, 200), missing=missing)
+    steps = (scaler, FunctionTransformer(np.abs), LOGISTIC(center=False))
+    model = make_private_pipeline(*steps).fit(frame, TWO)
+    plain = pickle.loads(pickle.dumps(model.to_sklearn()))
+    rows = frame.where(frame < 300) if missing == "middle" else frame
+    np.testing.assert_allclose(plain.predict_proba(rows), model.predict_proba(rows), atol=1e-12)
+    assert "skdp" not in repr(plain)
+
+
+@pytest.mark.parametrize(
+    ("scaler", "words"),
+    [
+        (BoundsScaler(bounds=(-4, 4), missing="indicator"), "missing='error' or 'middle'"),
+        (DPStandardScaler(bounds=(-4, 4)), "DPStandardScaler has no counterpart"),
+    ],
+)
+def test_a_pipeline_with_another_scaler_raises_an_error(scaler, words):
+    model = make_private_pipeline(scaler, LOGISTIC(center=False)).fit(X, TWO)
+    with pytest.raises(ValueError, match=words):
+        model.to_sklearn()
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "words"),
+    [
+        (LOGISTIC(center=True), TWO, "fit with center=False"),
+        (LOGISTIC(center=False), THREE, "for two classes, or for models whose signal_ is None"),
+        (DPAdditiveClassifier(bounds=(-5, 5)), TWO, "has features that scikit-learn does not"),
+        (DPPoissonRegressor(center=False, target_bounds=(0, 9)), SCORE, "transforms"),
+        (DPQuantileRegressor(center=False, quantile=[0.1, 0.9], **TARGET), SCORE, "transforms"),
+    ],
+)
+def test_what_scikit_learn_does_not_have_raises_an_error(model, y, words):
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, y).to_sklearn()
+
+
+@pytest.mark.parametrize("name", TO_ONNX)
+def test_onnx_predicts_the_same_in_single_precision(name):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model, rows = fitted(name), X.astype(np.float32)
+    is_classifier = hasattr(model, "classes_")
+    options = {"options": {"zipmap": False}} if is_classifier else {}
+    stored = skl2onnx.to_onnx(model.to_sklearn(), rows[:1], **options).SerializeToString()
+    session = runtime.InferenceSession(stored, providers=["CPUExecutionProvider"])
+    found = session.run(None, {session.get_inputs()[0].name: rows})[-1]
+    np.testing.assert_allclose(np.squeeze(found), outputs(model, X), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["little noise", "hinge", "a number"])
+def test_skops_needs_to_trust_one_function_of_numpy_at_most(name):
+    skops = pytest.importorskip("skops.io")
+    plain = fitted(name).to_sklearn()
+    stored = skops.dumps(plain)
+    assert set(skops.get_untrusted_types(data=stored)) <= {"numpy.clip"}
+    loaded = skops.loads(stored, trusted=["numpy.clip"])
+    np.testing.assert_array_equal(outputs(loaded, X), outputs(plain, X))
