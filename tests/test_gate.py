@@ -165,7 +165,7 @@ OF_NUMBERS = {
     "additive model": lambda x: fitted(DPAdditiveClassifier(bounds=BOUNDS), table(x), LABELS),
     "mixed naive Bayes": lambda x: fitted(DPMixedNB(bounds=BOUNDS), table(x), LABELS),
     "tree naive Bayes": lambda x: (
-        DPTreeNB(bounds=BOUNDS, random_state=0).fit(table(x), LABELS).predict_proba(PLAIN[:, None])
+        DPTreeNB(bounds=BOUNDS, random_state=0).fit(table(x), LABELS).predict_proba(table(PLAIN))
     ),
     "BoundsScaler": lambda x: transformed(BoundsScaler(bounds=BOUNDS, missing="indicator"), x),
     "DPStandardScaler": lambda x: transformed(DPStandardScaler(bounds=BOUNDS, random_state=0), x),

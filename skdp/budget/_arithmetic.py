@@ -27,6 +27,7 @@ _ON_A_GRID = {
     "additive noise and exponential mechanism, composition",
     "exponential mechanism, composition",
     "Gaussian mechanism, adaptive composition",
+    "Gaussian and exponential mechanisms, adaptive composition",
 }
 # Parts of theorems: a part before them, such as a private count, does not repair the arithmetic.
 _OF_SAMPLERS = (

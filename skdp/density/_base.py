@@ -22,6 +22,7 @@ from skdp.density._consistency import (
     grouped,
     groups_of,
     label_totals,
+    level_counts,
     margins,
     with_sums,
 )
@@ -108,7 +109,11 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
             pairs = _released_pairs(plan, records, fitted, groups, totals, rng)
         sides = margins(tables, groups, pairs, totals, scales)
         fit = partial(_fitted, sides, totals, scales[1])
-        return TreeModel.of(totals, fitted, groups, sides, dict(starmap(fit, pairs.items())))
+        levels = [
+            level_counts(table, group, side, scales[0])
+            for table, group, side in zip(tables, groups, sides, strict=True)
+        ]
+        return TreeModel.of(totals, levels, groups, sides, dict(starmap(fit, pairs.items())))
 
     def _publish(
         self,

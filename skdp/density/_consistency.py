@@ -18,6 +18,7 @@ __all__ = [
     "groups_of",
     "independent",
     "label_totals",
+    "level_counts",
     "margins",
     "with_sums",
 ]
@@ -119,20 +120,39 @@ def fitted_pair(
 ) -> np.ndarray:
     """Return the counts of a pair of nodes with the margins `one` and `other`.
 
-    The released counts get the margins by the least change. What is left beside independence,
-    q, is shrunk by its share of the variance: τ·q/(τ·q + q + σ²), with τ as observed in all cells,
-    q for the sampling of records and σ² for the noise. Margins are then fitted in turn.
+    The released counts get the margins by the least change, are shrunk towards independence, and
+    the margins are then fitted in turn.
     """
     pair = pair + (one - pair.sum(axis=1))[:, None, :] / pair.shape[1]
     pair = pair + (other - pair.sum(axis=0))[None] / pair.shape[0]
-    q = independent(one, other, totals)
-    rest, variance = pair - q, q + scale**2
-    tau = max(float((rest**2 - variance).sum() / max(q.sum(), 1e-300)), 0.0)
-    pair = np.maximum(q + tau * q / (tau * q + variance) * rest, _LEAST_SHARE * q)
+    pair = _shrunk(pair, independent(one, other, totals), scale)
     for _ in range(_ROUNDS):
         pair *= _ratio(one, pair.sum(axis=1))[:, None, :]
         pair *= _ratio(other, pair.sum(axis=0))[None]
     return pair
+
+
+def level_counts(
+    table: np.ndarray, group: np.ndarray, margin: np.ndarray, scale: float
+) -> np.ndarray:
+    """Return the counts of (level, label), shrunk towards one distribution within each group.
+
+    So levels of one group differ for a prediction only as far as the counts exceed the noise.
+    """
+    every = with_sums(table.sum(axis=1, keepdims=True), margin.sum(keepdims=True)[0])
+    share = _ratio(every, grouped(every, group)[group])
+    return _shrunk(table, margin[group] * share, scale)
+
+
+def _shrunk(table: np.ndarray, q: np.ndarray, scale: float) -> np.ndarray:
+    """Return q and a part of what a released table has beside it, its share of the variance.
+
+    That is τ·q/(τ·q + q + σ²), with τ as observed in all cells, q for the sampling of records, and
+    σ² for the noise.
+    """
+    rest, variance = table - q, q + scale**2
+    tau = max(float((rest**2 - variance).sum() / max(q.sum(), 1e-300)), 0.0)
+    return np.maximum(q + tau * q / (tau * q + variance) * rest, _LEAST_SHARE * q)
 
 
 def _ratio(wanted: np.ndarray, found: np.ndarray) -> np.ndarray:
