@@ -32,11 +32,12 @@ class RDPAccountant(Accountant):
 
     Notes
     -----
-    **Guarantee.** Mironov 2017, Propositions 1 and 3; Canonne, Kamath and Steinke 2020,
-    Proposition 12. r_i(a) is the least of the event's own, ρ·a, and that of randomized response
-    at the event's pure ε (Mironov 2017, Proposition 6; Kairouz, Oh and Viswanath 2015). No δ
-    exceeds the total variation, at most √(r/2) and √(1 − e^−r) with r of an order just above 1
-    (Pinsker; Bretagnolle and Huber 1979): so ε = 0 once δ reaches it.
+    **Guarantee.** Mironov 2017, Propositions 1 and 3. Canonne, Kamath and Steinke 2020,
+    Proposition 12. r_i(a) is the least of three values: the event's own, ρ·a, and the value of
+    randomized response at the event's pure ε (Mironov 2017, Proposition 6; Kairouz, Oh and
+    Viswanath 2015). No δ exceeds the total variation, which is at most √(r/2) and √(1 − e^−r)
+    with r of an order just above 1 (Pinsker; Bretagnolle and Huber 1979). So ε = 0 once δ
+    reaches it.
 
     Examples
     --------

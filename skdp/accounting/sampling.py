@@ -86,9 +86,9 @@ def sampled_pure_epsilon(epsilon: float, rate: float, neighboring: Neighboring |
     Returns
     -------
     float
-        A release that is ε₀-DP **when a record is added to the sample or removed from it** is
-        then `epsilon`-DP under `neighboring`: e^ε is 1 − q + q·e^ε₀ under ``add_remove_one`` and
-        (1 − q + q·e^ε₀)/(1 − q + q·e^(−ε₀)) under ``replace_one``.
+        The value ε₀. A release that is ε₀-DP **when a record is added to the sample or removed
+        from it** is then `epsilon`-DP under `neighboring`. Under ``add_remove_one``, e^ε is
+        1 − q + q·e^ε₀. Under ``replace_one``, it is (1 − q + q·e^ε₀)/(1 − q + q·e^(−ε₀)).
 
     Examples
     --------

@@ -154,7 +154,7 @@ def check_private(
     """Check that an estimator keeps its privacy claim, and raise if it does not.
 
     Works for estimators of any library: any object with `fit`, and `predict` or attributes that end
-    in an underscore. The rows are made up; none of your data are read. See *Auditing an estimator*
+    in an underscore. The rows are made up; none of your data are read. See *Privacy auditing*
     in the user guide.
 
     Parameters

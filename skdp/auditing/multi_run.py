@@ -29,7 +29,7 @@ class MultiRunAudit(Guesses):
 
     The audit guesses that the highest third of the scores comes from the first data set and the
     lowest third from the second, and counts the right guesses. Nothing is tuned on the scores, and
-    the order of the runs has no influence. See *Auditing an estimator* in the user guide.
+    the order of the runs has no influence. See *Privacy auditing* in the user guide.
 
     **Guarantee of the test.** If the release keeps the claim, the p-value is at most α with
     probability at most α, for any distribution of the scores. See *Audits* in the documentation for

@@ -19,8 +19,8 @@ class OneRunAudit(Guesses):
     """An attack on one run with many canaries, each a member or not with probability 1/2.
 
     The audit guesses that the highest sixth of the scores are members and the lowest sixth are not,
-    and counts the right guesses. The order of the canaries has no influence. See *Auditing an
-    estimator* in the user guide.
+    and counts the right guesses. The order of the canaries has no influence. See *Privacy
+    auditing* in the user guide.
 
     **Guarantee of the test.** If the release keeps the claim, the p-value is at most α with
     probability at most α (Mahloujifar, Melis and Chaudhuri 2025). See *Audits* in the documentation

@@ -148,7 +148,7 @@ class LedgerReader(ABC):
 
         It states what is protected, how much an attacker may gain, every release, what is not
         protected, hazards, and fields for a register of deployments. It reads no data and spends
-        nothing. See *Risk targets, costs and reports* in the user guide.
+        nothing. See *Privacy budgets: risk targets, costs and reports* in the user guide.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ class SharedDesign(Wrapper):
     The targets carry the weights, and the weights of a person add up to at most `largest`. So what
     a person adds to a sum of weighted rows is `largest` times a mean of what single rows would add.
     It lies in the convex hull of those and 0, where no norm is larger and no two points are farther
-    apart. See *Rows per person* in the user guide.
+    apart. See *User-level privacy* in the user guide.
 
     Parameters
     ----------

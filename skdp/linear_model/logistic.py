@@ -80,9 +80,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
         is |θ|²/(2C). ``"auto"`` relies on early stopping; C then has almost no effect.
     loss_clip : float in (0, 1), "auto" or None
         *Public.* Bound of the loss's derivative. A small bound needs less noise; with 1 nothing is
-        clipped. ``"auto"`` rises with x = n·μ (half of it under ``replace_one``; n rows, μ the
-        Gaussian-DP parameter) from 0.35 at x = 1000 to 1 at 24 000, and is 0.35 if n is private and
-        the solver does not estimate it. ``None``: the plain logistic (or multinomial) loss.
+        clipped. ``"auto"`` rises from 0.35 at x = 1000 to 1 at x = 24 000, where x = n·μ (half of
+        it under ``replace_one``), n is the number of rows and μ the Gaussian-DP parameter. It is
+        0.35 if n is private and the solver does not estimate it. ``None``: the plain logistic (or
+        multinomial) loss.
     fit_intercept : bool, default True
         *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.3

@@ -18,9 +18,10 @@ __all__ = ["ExponentialMechanism"]
 class ExponentialMechanism(Selection):
     """A candidate r with probability ∝ e^(ε·u(r)/2Δ), or e^(ε·u(r)/Δ) if `monotonic`.
 
-    **Guarantee**: pure ε-DP (McSherry and Talwar 2007, Theorem 6), and of ε-bounded range, which
-    costs about half of that in composition (Dong, Durfee and Rogers 2020): P(r) = 1/Σ e^(−λ·gap(r,
-    s)), and neighbors change every gap by at most ε/λ. It is drawn exactly, by rejection.
+    **Guarantee**: pure ε-DP (McSherry and Talwar 2007, Theorem 6). It also has ε-bounded range,
+    which costs about half of that in composition (Dong, Durfee and Rogers 2020). Reason: P(r) =
+    1/Σ e^(−λ·gap(r, s)), and neighbors change every gap by at most ε/λ. It is drawn exactly, by
+    rejection.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ class TruncatedLaplace(ScaledMechanism):
     """Truncated Laplace noise: density ∝ e^(−\\|x\\|/b) on [−A, A] in every coordinate.
 
     **Guarantee**: (ε, δ)-DP for ε = Δ/b and A = b·log(1 + (e^ε − 1)/(2δ)), δ ≤ 1/2, Δ the l1
-    sensitivity of the rounded value (Geng, Ding, Guo and Kumar 2020, Theorem 1); the whole curve is
-    that of `TruncatedLaplaceEvent`. With probability up to δ a release gives the record away.
+    sensitivity of the rounded value (Geng, Ding, Guo and Kumar 2020, Theorem 1). The whole curve is
+    that of `TruncatedLaplaceEvent`. With probability up to δ a release reveals the record.
     `calibrate` takes the scale Δ/ε and the least cut.
 
     Parameters

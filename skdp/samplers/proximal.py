@@ -23,11 +23,11 @@ _WIDEST_GAP = 30.0
 class ProximalSampler(AlternatingSampler):
     """Proximal sampler: alternate θ' = θ + √η·ξ with a sample from exp(−U(θ) − |θ − θ'|²/(2η)).
 
-    The inner sample is exact, by rejection. With the tangent at any point p in place of Σ ℓ the
-    distribution is Gaussian, and a proposal is accepted with probability exp(−c·Σ D_i), D_i the
-    Bregman divergences from p. Proposals are made until one is accepted, so the result does not
-    depend on p. The first half step, from the public start 0, is left out: it would add noise
-    without adding privacy.
+    The inner sample is exact, by rejection. Replacing Σ ℓ by its tangent at any point p gives a
+    Gaussian distribution. A proposal from it is accepted with probability exp(−c·Σ D_i), where the
+    D_i are the Bregman divergences from p. Proposals are made until one is accepted, so the result
+    does not depend on p. The first half step, from the public start 0, is left out: it would add
+    noise without adding privacy.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class ProximalSampler(AlternatingSampler):
 
     Notes
     -----
-    **Certificate: stable.** After any T ≥ 1 steps of size η, with q = 1/(1 + αη),
-    f² = 1 − 2q^T/(1 + q^(T−1)): Theorem A' (*Finitely many steps* in the documentation). f < 1
+    **Certificate: stable.** After any T ≥ 1 steps of size η, f² = 1 − 2q^T/(1 + q^(T−1)) with
+    q = 1/(1 + αη) (Theorem A', *Finitely many steps* in the documentation). The factor f < 1
     grows with T toward the value 1 of an exact sample of the target.
     """
 

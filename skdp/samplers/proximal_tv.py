@@ -43,10 +43,10 @@ class ProximalTVSampler(Sampler):
 
     Notes
     -----
-    **Certificate: tv.** After T steps from θ₀, with q = 1/(1 + αη) and θ* the mode, the total
-    variation is at most q^(T−1)·W/√(2πη), W = √(d/α) + \\|θ₀ − θ*\\|, where \\|θ₀ − θ*\\| is at
-    most \\|g\\|/α for any subgradient g of U at θ₀: Theorem B (*Samplers* in the documentation). T
-    is the least number for which the bound is small enough.
+    **Certificate: tv.** After T steps from θ₀, the total variation is at most q^(T−1)·W/√(2πη),
+    with q = 1/(1 + αη), W = √(d/α) + \\|θ₀ − θ*\\| and θ* the mode (Theorem B, *Samplers* in the
+    documentation). \\|θ₀ − θ*\\| is at most \\|g\\|/α for any subgradient g of U at θ₀. T is the
+    least number for which the bound is small enough.
     """
 
     certifies: ClassVar[Certificate] = Certificate.TV

@@ -90,10 +90,10 @@ class AdaSSP(Solver[AdaSSPPlan]):
 
     *Replacing one:* with unit vectors e, e' along a, a', c = \\|e·e'\\|, and lengths r, r' ≤ 1 in
     units of R, \\|v − v'\\|² ≤ s·(r⁴ + r'⁴ − 2(rr'c)²) + (1 − s)·(r² + r'² + 2rr'c). For fixed
-    k = rr' and q = kc, both brackets grow with r² + r'², which is at most 1 + k²; at that value
-    both grow with k, so that r = r' = 1 is the worst: 2s(1 − c²) + 2(1 − s)(1 + c). As 1 − s ≥ 2s
-    this grows with c up to 4(1 − s), attained by one row with targets 1 and −1. So Δ² = 8/3, no
-    more than Aᵀy alone would cost.
+    k = rr' and q = kc, both brackets grow with r² + r'², which is at most 1 + k². At that value
+    both grow with k, so r = r' = 1 is the worst: 2s(1 − c²) + 2(1 − s)(1 + c). As 1 − s ≥ 2s, this
+    grows with c up to 4(1 − s), attained by one row with targets 1 and −1. So Δ² = 8/3, no more
+    than Aᵀy alone would cost.
 
     *A person with several rows* adds Σ w·v with weights w that add up to at most 1: a point of the
     convex hull of 0 and the contributions of single rows. No two of its points are farther apart.

@@ -95,9 +95,9 @@ class DPSGD(DescentSolver[DPSGDPlan]):
 
     Notes
     -----
-    **Guarantee.** Step: each record's gradient r·a has norm \|r\|·\|a\| at most C = `clip_norm`, so
+    **Guarantee.** Step: each record's gradient r·a has norm \|r\|·\|a\| at most C = `clip_norm`. So
     the sum over a sample with N(0, (σC)²·I) added is a Gaussian event of noise multiplier σ on a
-    Poisson sample; the relation determines the dominating pair of distributions. Run: T such events
+    Poisson sample. The relation determines the dominating pair of distributions. Run: T such events
     composed by the numerical accountant, rounded upwards. That covers the release of all iterates,
     so averaging and momentum cost nothing more. Sums are divided by q, never by a count. A person
     enters a sample with all rows or none, and the weighted sum of their gradients is clipped to C.

@@ -119,11 +119,11 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
     all iterates together (Dong, Roth and Su 2022, Corollary 2). The metric is computed from a
     matrix with Gaussian noise and multiplies noisy values only; matrix and steps compose.
 
-    With β = 0, no averaging and no clipping, for a smooth loss, a ridge m = 1/C and a public row
-    count, the last iterate alone is
-    (G/s)·√((1 − c^T)/(1 + c^T)·(1 + c)/(1 − c))-Gaussian DP with
-    c = max(\|1 − h·m\|, \|1 − h·M\|) < 1 and M = m + n·R²·smoothness (Bok, Su and Altschuler 2024),
-    and s is calibrated to this smaller bound.
+    A smaller bound holds with β = 0, no averaging and no clipping, for a smooth loss, a ridge
+    m = 1/C and a public row count. The last iterate alone is then
+    (G/s)·√((1 − c^T)/(1 + c^T)·(1 + c)/(1 − c))-Gaussian DP (Bok, Su and Altschuler 2024). Here
+    c = max(\|1 − h·m\|, \|1 − h·M\|) < 1 and M = m + n·R²·smoothness. s is calibrated to this
+    bound.
     """
 
     n_steps: int | None = None

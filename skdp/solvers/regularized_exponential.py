@@ -141,8 +141,8 @@ class RegularizedExponential(Solver[RegularizedExponentialPlan]):
 
     Notes
     -----
-    **Guarantee.** With G the Lipschitz constant of one record's influence on Σ ℓ, an exact sample
-    is c·G/√α-Gaussian DP (Gopi, Lee and Liu 2022, Theorem 4.1), and the last state of a stable
+    **Guarantee.** Let G be the Lipschitz constant of one record's influence on Σ ℓ. An exact sample
+    is c·G/√α-Gaussian DP (Gopi, Lee and Liu 2022, Theorem 4.1). The last state of a stable
     sampler is f·c·G/√α-Gaussian DP with f < 1 after any public number of steps (Theorem A').
     Given C = c/α and f, the target m is met by α = (m/(G·C·f))². A sample within total variation
     η of the density makes (ε, δ) into (ε, δ + (1 + e^ε)·η): one hundredth of δ is spent on it. A

@@ -176,9 +176,9 @@ def marginals(
 
     Notes
     -----
-    **Guarantee.** A row lies in at most one cell of each table. For k tables the mean error of a
-    count is at most 2k/ε with Laplace noise of pure ε/k each, and proportional to √(k·log(1/δ))/ε
-    with δ > 0 and Gaussian noise (Tian 2024, Proposition 1, both parts).
+    **Guarantee.** A row lies in at most one cell of each table. For k tables with Laplace noise of
+    pure ε/k each, the mean error of a count is at most 2k/ε. With δ > 0 and Gaussian noise it is
+    proportional to √(k·log(1/δ))/ε (Tian 2024, Proposition 1, both parts).
 
     Examples
     --------

@@ -73,9 +73,9 @@ class FixedSizeSampledEvent(_SampledEvent):
     """`event` on a batch of b of the n records, drawn without replacement; q = b/n.
 
     n and b are public. At ε ≥ 0 the curve is q·δ(log(1 + (e^ε − 1)/q)), with δ the larger order of
-    the event (Balle, Barthe and Gaboardi 2018, Theorem 9; Zhu, Dong and Wang 2022, Theorem 11), and
-    below 0 its mirror image. No single pair attains both halves, so this stitched curve is what
-    composes. It costs more than Poisson sampling at the same rate.
+    the event (Balle, Barthe and Gaboardi 2018, Theorem 9; Zhu, Dong and Wang 2022, Theorem 11).
+    Below 0 it is the mirror image. No single pair attains both halves, so accountants compose this
+    combined curve. It costs more than Poisson sampling at the same rate.
 
     Parameters
     ----------

@@ -116,9 +116,10 @@ class ObjectivePerturbationEvent(Event):
     """The exact minimizer of Σ loss + (λ/2)·|θ|² + b·θ, b ~ N(0, (`noise_multiplier`·L)²·I).
 
     L bounds the gradient of one record's loss. Adding or removing a record changes the log
-    density of the minimizer by at most a + m²/2 + m·χ_k, m = 1/`noise_multiplier`: a bounds the
-    log-determinant, and χ_k is the length of b/s in the k directions that the record can push.
-    Replacing one doubles m and k, unless all records together push in fewer directions than 2k.
+    density of the minimizer by at most a + m²/2 + m·χ_k, m = 1/`noise_multiplier`. Here a bounds
+    the log-determinant, and χ_k is the length of b/s in the k possible directions of the record's
+    gradient. Replacing a record doubles m and k, unless the gradients of all records together have
+    fewer than 2k directions.
 
     Known `pulls` give a lower bound, and with one score and one pull the event is Gaussian DP.
     Proofs: *Objective perturbation* in the user guide, after Redberg, Koskela and Wang 2023.

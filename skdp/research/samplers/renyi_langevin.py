@@ -30,9 +30,9 @@ class RenyiLangevinSampler(DiffusionSampler):
 
     Notes
     -----
-    **Certificate: tv.** With t = Tη and β the largest curvature of U for the worst data, the sum of
-    W·√(α/(2π(e^(2αt) − 1))) and β·√((η²(Γ²/α + 2βkt)/3 + ηkt)/8), W = √(k/α) + Γ/α, Γ = c·n·R·L
-    (*Reference samplers* in the documentation).
+    **Certificate: tv.** Let t = Tη, W = √(k/α) + Γ/α, Γ = c·n·R·L, and β the largest curvature of U
+    for the worst data. The bound is the sum of W·√(α/(2π(e^(2αt) − 1))) and
+    β·√((η²(Γ²/α + 2βkt)/3 + ηkt)/8). Proof: *Reference samplers* in the documentation.
 
     References
     ----------

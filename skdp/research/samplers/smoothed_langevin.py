@@ -32,10 +32,10 @@ class SmoothedLangevinSampler(DiffusionSampler):
 
     Notes
     -----
-    **Certificate: tv.** With t = Tη, Γ = c·n·R·L, W = √(k/α) + Γ/α and
-    β = α + min(√(2/π)·Γ/r, c·n·w·R²), the sum of Γr√k/4, (Γ²/4)·√(tη)·e^(ηΓ²),
-    β·√((η²(Γ²/α + 2βkt)/3 + ηkt)/8) and W·√(α/(2π(e^(2αt) − 1))) (*Reference samplers* in the
-    documentation).
+    **Certificate: tv.** Let t = Tη, Γ = c·n·R·L, W = √(k/α) + Γ/α and
+    β = α + min(√(2/π)·Γ/r, c·n·w·R²). The bound is the sum of Γr√k/4, (Γ²/4)·√(tη)·e^(ηΓ²),
+    β·√((η²(Γ²/α + 2βkt)/3 + ηkt)/8) and W·√(α/(2π(e^(2αt) − 1))). Proof: *Reference samplers* in
+    the documentation.
 
     References
     ----------

@@ -139,10 +139,10 @@ class AlternatingSchedule:
 class ZerothOrderSampler(Sampler):
     """Alternate y = θ + √η·ξ with Algorithm 2's sample of exp(−U(θ) − |θ − y|²/(2η)).
 
-    Algorithm 2 proposes θ, z ~ N(y/(1 + αη), σ²I) and accepts θ if a uniform number is at most ρ/2,
-    ρ an unbiased estimate of a multiple of exp(−Σ f_i(θ)) from a few terms taken at random: 5.4
-    records a step, however many there are. Steps must be short, about 1/(16·Γ²·ln(1/δ)) with
-    Γ = n·c·R·L, so that there are many: about n² of them. A reference, not a tool for large data.
+    Algorithm 2 proposes θ, z ~ N(y/(1 + αη), σ²I) and accepts θ if a uniform number is at most ρ/2.
+    ρ is an unbiased estimate of a multiple of exp(−Σ f_i(θ)) from a few random terms: 5.4 records
+    per step, for any number of records. Steps must be short, about 1/(16·Γ²·ln(1/δ)) with
+    Γ = n·c·R·L, so about n² steps are needed. A reference, not a tool for large data.
 
     Parameters
     ----------

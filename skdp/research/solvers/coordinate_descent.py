@@ -64,10 +64,10 @@ class CoordinateDescent(Solver[CoordinateDescentPlan]):
     **Guarantee.** Let the entries of a row be a_j. Given all that was released before, the step of
     column j changes by at most L·\|a_j\| for each record that changes, L the Lipschitz constant of
     ℓ, and \|a_j\| does not depend on what was released. So a cycle with noise N(0, s²) in each
-    step is Gaussian DP with μ² = Σ_j (L·\|a_j\| + L·\|a'_j\|)²/s² ≤ G²/s² for two records: as much
-    as one gradient of all columns, and T cycles are √T·G/s-Gaussian DP (Dong, Roth and Su 2022,
-    Corollary 2). If each column had sensitivity L·R of its own, a cycle of d columns would cost √d
-    times as much.
+    step is Gaussian DP with μ² = Σ_j (L·\|a_j\| + L·\|a'_j\|)²/s² ≤ G²/s² for two records. This is
+    the cost of one gradient of all columns. T cycles are √T·G/s-Gaussian DP (Dong, Roth and Su
+    2022, Corollary 2). If each column had sensitivity L·R of its own, a cycle of d columns would
+    cost √d times as much.
 
     References
     ----------
