@@ -93,7 +93,8 @@ class ObjectivePerturbation(Solver[ObjectivePerturbationPlan]):
     **A person with several rows** has gradients in as many directions as rows, or as the model has
     coefficients. The trace of the person's curvature is at most that of one row (*User-level
     privacy* in the documentation). The noise grows with the number of directions, so a small
-    `max_rows` reduces it. Two persons together have at most as many directions as the model has coefficients.
+    `max_rows` reduces it. Two persons together have at most as many directions as the model has
+    coefficients.
 
     References
     ----------
