@@ -76,3 +76,29 @@ def test_sentences_and_syllables_are_counted():
     words = "the noise table private released wanted sizes differential probability"
     assert [n_syllables(word) for word in words.split()] == [1, 1, 2, 2, 2, 2, 2, 4, 5]
     assert grade(["The cat sat on the mat."]) == pytest.approx(0.39 * 6 + 11.8 - 15.59)
+
+
+BRITISH = re.compile(
+    r"^(?:neighbour|behaviour|colour|favour|honour|labour|rigour|catalogue$|artefact|judgement"
+    r"|centr(?:e|es|ed|ing)$|fulfil(?:s|ment)?$|licence$|programme$|towards$|learnt$|whilst$|grey$"
+    r"|defence$|analys(?:ed|ing)$|(?:model|label|cancel|travel|signal)l(?:ed|ing)$)"
+    r"|(?:regular|optim|minim|maxim|normal|central|linear|random|summar|standard|initial|general"
+    r"|recogn|organ|character|penal|factor|discret|serial|visual|util|emphas|parametr|quant|token"
+    r"|categor|neutral|equal)is(?:e[drs]?|ing|ation)$"
+)
+
+
+@in_a_checkout
+def test_spelling_is_american():
+    folders = [ROOT / name for name in ("docs", "skdp", "examples", "benchmarks")]
+    kinds = ("*.py", "*.md", "*.rst")
+    files = [path for folder in folders for kind in kinds for path in folder.rglob(kind)]
+    built = {"_build", "gallery", "generated", "notebooks"}
+    found = {
+        f"{path.relative_to(ROOT)}: {word}"
+        for path in [*ROOT.glob("*.md"), *files]
+        if not built & {*path.relative_to(ROOT).parts}
+        for word in {*re.findall("[a-z]+", path.read_text().lower())}
+        if BRITISH.search(word)
+    }
+    assert not found

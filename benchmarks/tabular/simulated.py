@@ -68,7 +68,7 @@ def mean(X):
     return 4.5 + 1.5 * score(X)
 
 
-def labelled(n):
+def labeled(n):
     """Return n rows and their labels."""
     rng = np.random.default_rng(n)
     X = rows(n, rng)

@@ -130,7 +130,7 @@ def weak_tables():
     """Yield simulated tables with a weak signal."""
     public = (simulated.BOUNDS, simulated.CATEGORIES)
     for n in (1000, 8000):
-        rows = simulated.labelled(n)
+        rows = simulated.labeled(n)
         yield Table(f"weak signal, {n} rows", *rows, *public, truth=simulated.probability)
     bounds, rows = simulated.TARGET_BOUNDS, simulated.measured(2000)
     yield Table("weak signal, number", *rows, *public, bounds, truth=simulated.mean)

@@ -103,7 +103,7 @@ def reshape_roots(font) -> None:
 
 
 def write_font(app, failure) -> None:
-    """Put what the pages need of STIX Two Math, by its makers' licence in it, beside them."""
+    """Put what the pages need of STIX Two Math, by its makers' license in it, beside them."""
     if failure or app.builder.format != "html":
         return
     options = subset.Options(flavor="woff", layout_features=["*"], name_IDs=["*"])

@@ -25,7 +25,7 @@ _ROUNDING = up(1.0, FORMULA)
 
 @dataclass(frozen=True)
 class AdvancedAccountant(Accountant):
-    r"""Advanced composition: releases seen only through their (ε_i, δ_i).
+    r"""Advanced composition of releases, from their (ε_i, δ_i) alone.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def _own_rdp(event: Event, order: float, neighboring: Neighboring) -> float:
 
 @dataclass(frozen=True)
 class Accountant(ABC):
-    """A composition theorem: the cost of an event whose parameters were fixed beforehand.
+    """A composition theorem: the cost of an event with parameters that were fixed in advance.
 
     An accountant reads only the leaves of an event, so nesting and order do not matter. Answers are
     never below the truth. Leaves without a bound raise UnpricedEventError.

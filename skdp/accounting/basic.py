@@ -20,7 +20,7 @@ _ROUNDING = up(1.0, FORMULA)
 
 @dataclass(frozen=True)
 class BasicAccountant(Accountant):
-    r"""Σ k_i·ε_i at Σ k_i·δ_i, for k_i releases of leaf i.
+    r"""Basic composition: Σ k_i·ε_i at Σ k_i·δ_i, for k_i releases of leaf i.
 
     A leaf with a curve is (ε_i(δ_i), δ_i)-DP for every δ_i, and any split of δ is valid. The better
     of two splits counts: equal ones, and the Lagrangian rule (see *Basic composition* in the user

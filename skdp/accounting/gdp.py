@@ -16,7 +16,7 @@ __all__ = ["GDPAccountant"]
 
 @dataclass(frozen=True)
 class GDPAccountant(Accountant):
-    r"""δ(ε) = δ_μ(ε) + `slack` with μ² = Σ μ_i².
+    r"""Gaussian composition: δ(ε) = δ_μ(ε) + `slack` with μ² = Σ μ_i².
 
     Exact if all leaves are Gaussian. A leaf that is not μ-GDP itself enters through its least
     covering μ; the slack is split equally between such releases.

@@ -18,9 +18,9 @@ _LEAST_ORDER = 1.0 + 1e-6
 
 @dataclass(frozen=True)
 class RDPAccountant(Accountant):
-    r"""r(a) = Σ k_i·r_i(a) for every order a > 1, then the best order.
+    r"""Rényi composition: r(a) = Σ k_i·r_i(a) for every order a > 1, then the best order.
 
-    Orders are continuous. Every order gives a valid answer, so a poor minimum only costs tightness.
+    Orders are continuous. Every order gives a valid bound, even if it is not the best one.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ __all__ = ["ZCDPAccountant"]
 
 @dataclass(frozen=True)
 class ZCDPAccountant(Accountant):
-    r"""ρ = Σ k_i·ρ_i, then from ρ to (ε, δ).
+    r"""Composition of zCDP: ρ = Σ k_i·ρ_i, then from ρ to (ε, δ).
 
     Parameters
     ----------

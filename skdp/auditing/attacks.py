@@ -26,7 +26,7 @@ Readout: TypeAlias = Callable[[BaseEstimator], ArrayLike]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attack:
-    """Two neighboring data sets, and numbers that tell a fit to one from a fit to the other.
+    """Two neighboring data sets, and numbers that distinguish fits to them.
 
     Parameters
     ----------

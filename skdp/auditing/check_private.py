@@ -248,7 +248,7 @@ def _subject(
 ) -> Subject:
     check_has_fit(estimator)
     if np.isinf(getattr(estimator, "epsilon", 0.0)) or (epsilon is not None and np.isinf(epsilon)):
-        raise ValueError("epsilon=inf is no claim that can be audited. Pass a finite epsilon.")
+        raise ValueError("epsilon=inf cannot be audited. Pass a finite epsilon.")
     if mu is not None and (epsilon, delta) != (None, None):
         raise ValueError("Pass either mu, or epsilon with delta, as the claim.")
     if epsilon is None and delta is not None:

@@ -170,8 +170,8 @@ class PrivateConformal(
         """
         if not self.prefit:
             raise ValueError(
-                "With prefit=False, fit finds the thresholds too, from rows that it sets aside. "
-                "Call fit, or pass prefit=True and a fitted estimator."
+                "conformalize needs prefit=True and a fitted estimator. Call fit instead, which "
+                "also finds the thresholds."
             )
         return self._fit_privately(X, y, groups=groups)
 
@@ -293,12 +293,12 @@ class PrivateConformal(
             promised = self._rehearsed(part, records.chosen(fitted))
         unit = Unit.RECORD if records.persons is None else Unit.PERSON
         if any(guarantee.unit is not unit for guarantee in promised):
-            raise ValueError(f"A fit of estimator does not protect a {unit}.")
+            raise ValueError(f"The fit of estimator does not protect a {unit}.")
         event = ComposedEvent(tuple(guarantee.event for guarantee in promised))
         if not part.covers(event):
             raise ValueError(
-                "A fit of estimator is not as private as the budget counts: Gaussian DP, or pure "
-                "DP with delta=0. Use the default solver and no subsample."
+                "The fit of estimator must be Gaussian DP, or pure DP with delta=0. Use the "
+                "default solver without subsample."
             )
 
     def _rehearsed(self, part: Part, records: Records[ConformalFacts]) -> list[PrivacyGuarantee]:

@@ -172,7 +172,7 @@ class DPConformalClassifier(ClassifierMixin, PrivateConformal):
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(
                 f"estimator must have predict_proba, got {type(estimator).__name__}. "
-                "DPCalibratedClassifier makes probabilities of scores."
+                "DPCalibratedClassifier computes probabilities from scores."
             )
         last = steps_of(estimator)[-1]
         known = estimator.classes_ if self.prefit else getattr(last, "classes", None)

@@ -164,7 +164,7 @@ class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
 
     @lazy_on_blocks
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """Return the number of the nearest center of each row.
+        """Return the index of the nearest center for each row.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ class Condition:
     parameter : str
         *Public.*
     holds : callable
-        Whether an estimator fulfils the condition.
+        Whether an estimator meets the condition.
     advice : str
         *Public.* What leaks otherwise, and what to do instead.
     kind, severity : str

@@ -99,7 +99,9 @@ def _quarantine(number: int, reason: str, cost: Amounts | None, tables: Tables) 
     if entry is None:
         raise ValueError(f"There is no entry {number}.")
     if Verification.can_read(entry, found.measures):
-        raise ValueError(f"Entry {number} can be read, so it counts as what it says.")
+        raise ValueError(
+            f"Entry {number} can be read. Only entries that cannot be read can be quarantined."
+        )
     before = _verified(tables, {number}).before[number]
     sealed = scopes_in(entry.seal)
     account = max(sealed, key=len, default="")

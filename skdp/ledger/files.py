@@ -44,8 +44,8 @@ def place_of(path: str | PathLike[str]) -> str:
     """Return an absolute path, or the address of a server as it is."""
     if path == ":memory:":
         raise ValueError(
-            "A ledger cannot be in memory, where no other process finds it. Pass path=None for a "
-            "temporary ledger."
+            "A ledger cannot be in memory, because other processes could not open it. Pass "
+            "path=None for a temporary ledger."
         )
     return path if is_address(path) else str(Path(path).expanduser().resolve())
 

@@ -293,7 +293,7 @@ def _with_means(found: Posterior, facts: Facts, means: ScoreMeans) -> Posterior:
     """Return hypotheses that are likely, with log-weights that count the released means.
 
     y has the mean E y = E(2p − 1) over u. Given u, z has the mean m + wu and the variance v, and
-    c(z) the mean f(u). Rows pull their own scores towards their labels. The mean score, which is
+    c(z) the mean f(u). Rows pull their own scores toward their labels. The mean score, which is
     uncertain given a hypothesis, is updated as in a Kalman filter.
     """
     found = Posterior(*(column[found.weight > found.weight.max() - 25.0] for column in found))

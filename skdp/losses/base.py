@@ -281,7 +281,7 @@ class _ScalarLoss(Loss):
 
 @dataclass(frozen=True)
 class MarginLoss(_ScalarLoss):
-    """A loss φ(m) of the margin m = y·z of two classes; φ is convex and falls."""
+    """A loss φ(m) of the margin m = y·z of two classes; φ is convex and decreasing."""
 
     def _argument(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return y * z

@@ -22,7 +22,7 @@ _NOISE_SHARE = 0.4
 
 @dataclass(frozen=True)
 class CompetitorLoss(Loss, ProbabilityLoss):
-    """ℓ(y, z) = φ(M − δ), M a soft minimum of the true class's leads over its competitors.
+    """Competitor loss φ(M − δ), with M a soft minimum of the true class's leads over the others.
 
     With v_j = z_j − z_y, ρ² = K/(K − 1), a = ρ/√2 and v̄ the mean of the v_j over j ≠ y,
 
@@ -36,7 +36,7 @@ class CompetitorLoss(Loss, ProbabilityLoss):
     forms' gradients are at most ρ apart, so that their variance in any direction is at most ρ²/4
     and in all directions at most ρ²·(1 − a²). The Hessian is φ''·ḡḡᵀ + |φ'|·β·Cov: its largest
     eigenvalue is at most ρ²·max(w, (3w + β·L)/4), its trace at most
-    ρ²·max(w, w·a² + β·L·(1 − a²)). Convex: −M is a log-sum-exp of linear forms and φ falls.
+    ρ²·max(w, w·a² + β·L·(1 − a²)). Convex: −M is a log-sum-exp of linear forms and φ decreases.
 
     For K = 2 all forms coincide and M is the margin z_y − z_j.
 

@@ -84,7 +84,7 @@ class AdaptiveHingeLoss(SmoothedHingeLoss, LossFamily):
 
 @dataclass(frozen=True)
 class HingeLoss(MarginLoss):
-    """φ(m) = max(0, 1 − m), with derivative −1 at m = 1, where it is not smooth.
+    """Hinge loss φ(m) = max(0, 1 − m), with derivative −1 at m = 1, where it is not smooth.
 
     Affine minorants are s·(1 − m) for s in [0, 1], chosen as for a sharp `SmoothedHingeLoss`.
     """

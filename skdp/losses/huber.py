@@ -19,7 +19,9 @@ _NO_SIGNAL, _FULL_SIGNAL = 7.0, 30.0
 
 @dataclass(frozen=True)
 class HuberLoss(ResidualLoss):
-    """φ(r) = r²/2 for |r| ≤ h and h·|r| − h²/2 beyond: half a square, its derivative clipped to ±h.
+    """Huber loss φ(r): r²/2 for |r| ≤ h, and h·|r| − h²/2 beyond.
+
+    This is half the square with its derivative clipped to ±h.
 
     Parameters
     ----------

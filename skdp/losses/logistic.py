@@ -24,7 +24,7 @@ _LARGEST_LINK = 0.7  # of all clips that on strong signals lose at most 0.02 in 
 
 @dataclass(frozen=True)
 class LogisticLoss(MarginLoss, ProbabilityLoss):
-    """φ(m) = log(1 + e^−m)."""
+    """Logistic loss φ(m) = log(1 + e^−m)."""
 
     lipschitz = 1.0
     smoothness = 0.25

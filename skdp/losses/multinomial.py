@@ -16,7 +16,7 @@ __all__ = ["MultinomialLoss"]
 
 @dataclass(frozen=True)
 class MultinomialLoss(Loss, ProbabilityLoss):
-    """ℓ(y, z) = log Σ_j e^(z_j) − z_y, as in scikit-learn's `LogisticRegression`.
+    """Multinomial logistic loss log Σ_j e^(z_j) − z_y, as in scikit-learn.
 
     Its gradient is p − e_y, of norm below √2; its Hessian diag(p) − p·pᵀ has eigenvalues at most
     1/2 and trace 1 − |p|² at most 1 − 1/K.

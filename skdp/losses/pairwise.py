@@ -16,7 +16,7 @@ __all__ = ["PairwiseLoss"]
 
 @dataclass(frozen=True)
 class PairwiseLoss(Loss):
-    """ℓ(y, z) = (1/K)·Σ_(j≠y) φ(z_y − z_j).
+    """Loss over pairs of classes, (1/K)·Σ_(j≠y) φ(z_y − z_j).
 
     With derivatives s_j = |φ'(z_y − z_j)| ≤ L the gradient has squared norm
     ((Σ s_j)² + Σ s_j²)/K² ≤ L²(K − 1)/K, attained at z = 0 if φ' is largest there.

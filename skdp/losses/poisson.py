@@ -20,7 +20,7 @@ _LEAST = 1e-300  # instead of 0, which has no logarithm
 
 @dataclass(frozen=True)
 class PoissonLoss(Loss):
-    """ℓ(y, z) = e^s − t·s with s = z + s₀, its derivative e^s − t clipped to ±h.
+    """Poisson loss e^s − t·s with s = z + s₀; its derivative e^s − t is clipped to ±h.
 
     The target y in [−1, 1] stands for the count's share t = (1 + y)/2 of the largest count. The
     predicted share is e^s, at most 1: the loss is linear for s > 0. Learning starts at the share

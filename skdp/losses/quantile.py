@@ -20,7 +20,7 @@ _NOISE_SCALE = 0.2  # of targets in [−1, 1]; found on public data
 
 @dataclass(frozen=True)
 class QuantileLoss(Loss):
-    """ℓ(y, z) = Σ_k ψ(r_k) − τ_k·r_k with r_k = z_k + o_k − y; ψ is max(0, r), smoothed.
+    """Pinball loss Σ_k ψ(r_k) − τ_k·r_k with r_k = z_k + o_k − y; ψ is a smoothed max(0, r).
 
     ψ'(r) = u = clip(r/v + 1/2, 0, 1) and ψ(r) = u·r + v·u(1 − u)/2. The pinball loss of level τ has
     derivative −τ left of 0 and 1 − τ right of it; here the derivative rises linearly over a stretch

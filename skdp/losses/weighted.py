@@ -160,7 +160,7 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
 
 @dataclass(frozen=True)
 class ClassWeightedLoss(_Weighted):
-    """ℓ_w(y, z) = w_y·ℓ(y, z), with a weight per class; constants are those of the largest weight.
+    """Loss w_y·ℓ(y, z) with a weight per class; the largest weight multiplies the constants.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class ClassWeightedLoss(_Weighted):
 
 @dataclass(frozen=True)
 class WeightedLoss(_Weighted):
-    """ℓ_w((y, w), z) = w·ℓ(y, z), with a private weight w per record.
+    """Loss w·ℓ(y, z) with a private weight w per record.
 
     Let L be the Lipschitz constant of ℓ in the score and R the norm of a row. For any weight in
     [0, max_weight] the gradient in θ has norm at most max_weight·L·R. Adding or removing a record
@@ -221,7 +221,7 @@ class WeightedLoss(_Weighted):
 
 @dataclass(frozen=True)
 class SharedLoss(WeightedLoss):
-    """ℓ_w((y, w), z) = w·ℓ(y, z) of one row of a person with several rows; weights are shares.
+    """Loss w·ℓ(y, z) of one row of a person with several rows; the weights are shares.
 
     The weights of a person's rows add up to at most `max_weight`. Adding or removing a person
     therefore changes the sum by a function with the Lipschitz constant max_weight·L·R, the same as

@@ -44,8 +44,8 @@ def check_scores(are_shares: bool, columns: np.ndarray) -> None:
     scores = numbers_of("y_score", columns)
     if are_shares and scores.size and (scores.min() < 0.0 or scores.max() > 1.0):
         raise ValueError(
-            "y_score has values outside of [0, 1]. Pass edges=, public numbers; scores beyond them "
-            "count in the first and the last bin."
+            "y_score has values outside of [0, 1]. Pass public numbers as edges=. Scores outside "
+            "of them count in the first or the last bin."
         )
 
 

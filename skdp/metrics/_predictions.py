@@ -30,6 +30,6 @@ def predictions_of(
     except Exception as error:
         kind = type(error).__name__
     raise ValueError(
-        f"estimator fails on these rows with {kind}. Its message is withheld, as it may quote "
-        "them: try public rows of the same columns and types."
+        f"estimator raises {kind} on these rows. The message is withheld, because it may quote the "
+        "rows. Try public rows with the same columns and types."
     )

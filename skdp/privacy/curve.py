@@ -101,9 +101,9 @@ class PrivacyCurve(ABC):
         """Return the δ(ε) of the reversed pair, 1 − e^ε + e^ε·δ(−ε), rounded upwards."""
         # The difference cancels for large ε, where the value at a smaller ε may be the better
         # bound. Subclasses override this if they have a more exact form.
-        return np.min([self._cancelling(np.minimum(epsilon, cap)) for cap in _CAPS], axis=0)
+        return np.min([self._canceling(np.minimum(epsilon, cap)) for cap in _CAPS], axis=0)
 
-    def _cancelling(self, epsilon: np.ndarray) -> np.ndarray:
+    def _canceling(self, epsilon: np.ndarray) -> np.ndarray:
         excess = self._delta(-epsilon) + np.expm1(-epsilon)
         rounding = np.where(epsilon > 0.0, 4.0 * np.finfo(float).eps, 0.0)
         return np.clip(np.exp(epsilon) * (excess + rounding), 0.0, 1.0)

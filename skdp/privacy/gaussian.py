@@ -137,7 +137,7 @@ class GaussianCurve(SymmetricCurve):
 
 @dataclass(frozen=True)
 class GaussianTradeoff(TradeoffFunction):
-    """β(α) = Φ(Φ⁻¹(1 − α) − μ).
+    """Trade-off function of μ-Gaussian DP, β(α) = Φ(Φ⁻¹(1 − α) − μ).
 
     Parameters
     ----------

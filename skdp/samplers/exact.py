@@ -114,5 +114,5 @@ class ExactSampler(Sampler):
 
 def _own_precision(target: Target) -> float:
     if target.domain is None:
-        raise ValueError("a target without a ridge needs a domain.")
+        raise ValueError("A target without a ridge needs a domain.")
     return 1.0 / target.domain.radius**2

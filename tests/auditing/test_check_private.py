@@ -169,7 +169,7 @@ def test_a_claim_that_nobody_makes_is_asked_for():
         check_private(NoisyMeans(8.0), n_runs=20)
     with pytest.raises(ValueError, match="delta needs epsilon"):
         check_private(NoisyMeans(8.0), delta=1e-5)
-    with pytest.raises(ValueError, match="epsilon=inf is no claim"):
+    with pytest.raises(ValueError, match="epsilon=inf cannot be audited"):
         check_private(DPLogisticRegression(epsilon=np.inf), n_runs=20)
 
 

@@ -332,9 +332,9 @@ IMPOSSIBLE = [
     (PiecewiseConstantNoiseEvent, ((0.5, 0.4), 1, 0.2), "sum to 1"),
     (PiecewiseConstantNoiseEvent, ((1.0,), 1, -0.1), "atom must be a number in [0, 1]"),
     (DataDependentNoiseEvent, (((0.5, 0.4),), (0, 1), 1), "sum to 1"),
-    (DataDependentNoiseEvent, (((1.0,), (1.0,)), (0, 1), 1), "the 3 whole, increasing ends"),
-    (DataDependentNoiseEvent, (((1.0,),), (1, 0), 1), "the 2 whole, increasing ends"),
-    (DataDependentNoiseEvent, (((1.0,),), (0, 0.5), 1), "the 2 whole, increasing ends"),
+    (DataDependentNoiseEvent, (((1.0,), (1.0,)), (0, 1), 1), "3 increasing integers"),
+    (DataDependentNoiseEvent, (((1.0,),), (1, 0), 1), "2 increasing integers"),
+    (DataDependentNoiseEvent, (((1.0,),), (0, 0.5), 1), "2 increasing integers"),
     (
         DataDependentNoiseEvent,
         (((1.0,), (0.5, 0.5)), (0, 1, 2), 1),

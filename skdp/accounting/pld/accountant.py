@@ -23,9 +23,9 @@ _Curve = TypeVar("_Curve", bound=PrivacyCurve)
 
 @dataclass(frozen=True)
 class PLDAccountant(Accountant):
-    r"""The composition of the leaves' dominating pairs, each order of the neighbors by itself.
+    r"""Numerical composition of dominating pairs, for each order of the neighbors separately.
 
-    The tightest accountant for a plan that is fixed beforehand, of any leaves with a curve. ε
+    The tightest accountant for a plan that is fixed in advance, of any leaves with a curve. ε
     exceeds that of the pairs by about 3e-4, less if ε is small, and at most 1e-5 of it if ε is
     large. Single releases and plans of Gaussian leaves are exact. zCDP leaves are merged. Bounds
     from Rényi divergences and from pure ε are used if they are lower.

@@ -31,7 +31,7 @@ class _SampledEvent(Event):
 
 @dataclass(frozen=True)
 class PoissonSampledEvent(_SampledEvent):
-    """`event` on a sample that holds each record with probability `sampling_rate`, independently.
+    """`event` on a sample that contains each record independently with `sampling_rate`.
 
     The sample and its size are not released, and sums are not divided by its size. See
     *Subsampling* in the user guide.

@@ -58,7 +58,7 @@ class DataDependentNoiseEvent(AdditiveEvent):
             or len(partition) != len(distributions) + 1
         ):
             raise ValueError(
-                f"partition must be the {len(distributions) + 1} whole, increasing ends of "
+                f"partition must be {len(distributions) + 1} increasing integers, the ends of "
                 f"{len(distributions)} parts, one for each distribution, got {self.partition!r}."
             )
         if len({len(distribution) for distribution in distributions}) != 1:

@@ -103,8 +103,8 @@ def _lower_bound(design: PartsDesign) -> float:
     widths = np.diff(design.partition)
     if np.any(widths != widths[0]) or design.costs is not None:
         raise ValueError(
-            "A lower bound is known for parts of one width and a loss of the noise alone; the "
-            "upper one, `objective`, holds for any."
+            "A lower bound needs parts of equal width and a loss that depends on the noise alone. "
+            "`objective` is an upper bound for all parts and losses."
         )
     padding = design.cells + 1
     half = 2 * design.half + padding

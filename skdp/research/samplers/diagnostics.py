@@ -125,7 +125,7 @@ class DistributionCheck:
     variance_z: tuple[float, ...]
 
     def passes(self, false_alarm: float = 1e-6) -> bool:
-        """Tell whether all marginals pass the test of Kolmogorov and Smirnov.
+        """Return whether all marginals pass the Kolmogorov-Smirnov test.
 
         Parameters
         ----------

@@ -90,7 +90,7 @@ class DiffusionSampler(Sampler):
 
     @abstractmethod
     def error(self, bounds: DiffusionBounds, h: float, t: float) -> float:
-        """Return the distance that steps of size h leave, on the way to time t.
+        """Return a bound of the distance due to steps of size h, up to time t.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class DiffusionSampler(Sampler):
     def gradient_estimate(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Return g, which evaluates each record once a call.
+        """Return g; a call evaluates each record once.
 
         Parameters
         ----------

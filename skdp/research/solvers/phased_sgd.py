@@ -119,8 +119,8 @@ class PhasedSGD(Solver[PhasedSGDPlan]):
         make_plain(self)
         if self.n_phases is not None and check_count("n_phases", self.n_phases) > _MOST_PHASES:
             raise ValueError(
-                f"n_phases must be at most {_MOST_PHASES}, got {self.n_phases}: rounding errors "
-                "of the steps would show beside the noise of later ones."
+                f"n_phases must be at most {_MOST_PHASES}, got {self.n_phases}: the noise of later "
+                "phases would not hide rounding errors."
             )
         if self.step_size is not None:
             check_size("step_size", self.step_size)
