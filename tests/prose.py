@@ -9,7 +9,7 @@ import re
 PROSE_IN_FENCES = r"\{(?:note|tip|warning|important|container|glossary|admonition|dropdown)\}"
 FENCED = re.compile(rf"^(`{{3,}})(?!`|{PROSE_IN_FENCES}).*?^\1[ \t]*$", re.M | re.S)
 DISPLAYED = re.compile(r"\$\$.*?\$\$|<!--.*?-->|\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.S)
-NO_SENTENCE = re.compile(r"^[ \t]*(?:#.*|\|.*|`{3,}.*|:\w[\w-]*:.*|\(\w[\w-]*\)=|---+|---)$", re.M)
+NO_SENTENCE = re.compile(r"^[ \t]*(?:#.*|\|.*|`{3,}.*|:\w[\w-]*:.*|\(\w[\w-]*\)=|---+)$", re.M)
 INLINE = re.compile(r"(`+)[^`]+?\1(?:_\b)?|\$[^$]+\$")
 LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\]]*\])*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)")
 ROLE = re.compile(r"[:{][\w:]+[:}](?=`)")
