@@ -94,10 +94,7 @@ class TableFacts:
         of_words = {j + k for j, bag in bags.items() for k in range(bag.size)}
         known = dict(sorted(categories_by_column(categories, n_columns, names).items()))
         numbers = [j for j in range(n_columns) if j not in known and j not in of_words]
-        found = ColumnBounds(np.empty(0), np.empty(0))
-        if numbers or bounds is not None:
-            pairs = bounds_of_numbers(bounds, numbers, n_columns, names, advice=_OF_OTHERS)
-            found = ColumnBounds.of(pairs, len(numbers), [column_name(names, j) for j in numbers])
+        found = _bounds(bounds, numbers, n_columns, names)
         units = _units(transformation, numbers, n_columns, names)
         places = np.array(numbers, dtype=int)
         more: dict[str, Any] = {"names": names, "bags": bags, "encoding": encoding}
@@ -273,6 +270,16 @@ class TableFacts:
         """Return the names of the rows of `one_hot`."""
         names = [f"{column}_{value}" for value in self.categories[j].tolist()]
         return [*names, f"missing_{column}"] if self.has_missing else names
+
+
+def _bounds(
+    bounds: Bounds | None, numbers: list[int], n_columns: int, names: Sequence[Hashable]
+) -> ColumnBounds:
+    """Return the bounds of the numeric columns."""
+    if not numbers and bounds is None:
+        return ColumnBounds(np.empty(0), np.empty(0))
+    pairs = bounds_of_numbers(bounds, numbers, n_columns, names, advice=_OF_OTHERS)
+    return ColumnBounds.of(pairs, len(numbers), [column_name(names, j) for j in numbers])
 
 
 def _units(

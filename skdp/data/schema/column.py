@@ -231,7 +231,7 @@ class ColumnSchema:
             return f"hashed into {self.buckets} buckets"
         if self.bounds is None:
             return ""
-        low, high = (_iso(end) if self.is_date else f"{end:g}" for end in self.bounds)
+        low, high = (_iso(end) if self.is_date else f"{end:.10g}" for end in self.bounds)
         unit = "" if self.scale in (None, "log") else f" beyond {self.scale:g}"
         scale = "" if self.scale is None else f", logarithmic{unit}"
         return f"{low} to {high}{scale}{''.join(f', {part}' for part in self.parts)}"
