@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -23,6 +23,7 @@ __all__ = [
     "explain_global",
     "explain_local",
     "noise_of",
+    "pair_names",
     "scores_of_clipped",
     "term_importances",
     "term_names",
@@ -43,6 +44,19 @@ def term_names(model: BaseEstimator) -> list[str]:
         " & ".join(str(facts.term_name(j)) for j in columns)
         for columns, _ in model.feature_map_.spans
     ]
+
+
+def pair_names(model: BaseEstimator) -> list[tuple[Hashable, Hashable]]:
+    """Pairs of columns whose features are multiplied, by name or position.
+
+    Returns
+    -------
+    list of tuple
+        *Public; released* if a private search or count has decided.
+    """
+    check_is_fitted(model, "coef_")
+    names = column_names(model)
+    return [(column_name(names, i), column_name(names, j)) for i, j in model.feature_map_.pairs]
 
 
 def explain_global(self: BaseEstimator) -> dict[str, AdditiveEffect]:

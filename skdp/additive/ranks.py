@@ -115,6 +115,8 @@ def ranks_of(counts: np.ndarray) -> np.ndarray:
 def features_of(model: BaseEstimator) -> AdditiveFeatures:
     """Return the features of a model's parameters, with wide bounds if they are unknown."""
     given = {name: getattr(model, name) for name in _FEATURES}
+    if is_auto(model.interactions):
+        given["interactions"] = None  # until pairs are chosen
     if is_auto(model.bounds):
         scale = model.transformation or "log"
         given |= {"bounds": (-_WIDEST, _WIDEST), "transformation": scale}

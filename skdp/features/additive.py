@@ -24,6 +24,8 @@ from skdp.support.validation import check_choice, check_count, check_real
 __all__ = ["AdditiveFeatures", "AdditiveMap"]
 
 _PAIR_TERMS = 3
+# Of all pairs: with more, a fit to 50 000 rows takes minutes. Named pairs have no limit.
+_MOST_FEATURES, _MOST_ENTRIES = 65_536, 1024
 
 
 class _Part(NamedTuple):
@@ -65,7 +67,7 @@ class AdditiveMap(FeatureMap):
     ) -> AdditiveMap:
         """Return the map for the parameters of `AdditiveFeatures`, checked."""
         names = names if facts.encoding is None else facts.names
-        return cls(
+        found = cls(
             facts=facts,
             n_terms=check_count("n_terms", n_terms),
             linear_share=check_real("linear_share", linear_share, low=0.0, high=1.0, closed="[]"),
@@ -73,6 +75,19 @@ class AdditiveMap(FeatureMap):
             pairs=_pairs(interactions, facts, names),
             shortened=check_choice("norm", norm, ("rows", "blocks")) == "blocks",
         )
+        if isinstance(interactions, str):
+            found._check_size()
+        return found
+
+    def _check_size(self) -> None:
+        """Raise ValueError if all pairs are too many features, or too many that are not zero."""
+        n, entries = self.n_features_out, self.for_fits().n_entries
+        if n > _MOST_FEATURES or entries > _MOST_ENTRIES:
+            raise ValueError(
+                f"interactions='pairs' makes {n} features, of which {entries} in a row are not "
+                f"zero. At most {_MOST_FEATURES} and {_MOST_ENTRIES} are allowed. Name the pairs "
+                "of columns, or use an additive model with interactions='auto'."
+            )
 
     @property
     def is_exact(self) -> bool:
@@ -89,7 +104,7 @@ class AdditiveMap(FeatureMap):
         sizes += [((int(j),), self._n_number) for j in self.facts.numbers]
         sizes += [((j,), self.facts.size(j)) for j in self.facts.categories]
         sizes += [((j,), self.facts.bag_size(j)) for j in self.facts.bags]
-        sizes += [(pair, math.prod(map(self._n_factor, pair))) for pair in self.pairs]
+        sizes += [(pair, math.prod(map(self.n_factors, pair))) for pair in self.pairs]
         stops = np.cumsum([size for _, size in sizes]).tolist()
         return [
             (columns, slice(stop - size, stop))
@@ -105,8 +120,8 @@ class AdditiveMap(FeatureMap):
     def _n_waves(self) -> int:
         return self.n_terms if self.linear_share < 1.0 else 0
 
-    def _n_factor(self, j: int) -> int:
-        """Factors of a column in pairs."""
+    def n_factors(self, j: int) -> int:
+        """Return how many factors a column has in pairs."""
         return self.facts.size(j) if j in self.facts.categories else _PAIR_TERMS
 
     @cached_property
@@ -262,7 +277,7 @@ class AdditiveMap(FeatureMap):
         return _Part(np.maximum(places, 0)[None], known[None], self.facts.size(j))
 
     def for_fits(self) -> FeatureMap:
-        if any(j in self.facts.categories for pair in self.pairs for j in pair):
+        if self.pairs and self.facts.categories:
             return replace(self, is_sparse=True)
         if self.pairs or self.facts.bags or not self._n_waves:
             return self
@@ -322,7 +337,8 @@ class AdditiveFeatures(PublicFeatures):
         it if most values are at the low bound, as in counts of words.
     interactions : None, "pairs" or list of pairs, default None
         *Public.* Pairs of columns by name or position, ``"pairs"`` for all. The first three Fourier
-        features, or the categories, of both columns are multiplied.
+        features, or the categories, of both columns are multiplied. ``"pairs"`` raises ValueError
+        above 65 536 features, or above 1024 in a row that are not zero.
     norm : {"rows", "blocks"}, default "rows"
         *Public.* ``"rows"``: the features of each column have at most norm 1, and the model clips
         the row. ``"blocks"``: no row is longer than 1, so none is clipped; the model is then

@@ -66,7 +66,7 @@ from skdp.linear_model._sample import (
     plan_sampled,
     sampling_rate,
 )
-from skdp.linear_model._stages.auto_features import CountedPlan, plan_counted, with_choice
+from skdp.linear_model._stages.auto_features import CountedPlan, plan_auto, with_choice
 from skdp.linear_model._stages.center import MOST_STRETCH, CenterRelease, plan_center
 from skdp.linear_model._stages.staged import StagedPlan, rest_of
 from skdp.losses import Loss
@@ -227,7 +227,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> LinearPlan:
         """Return the plan of a private fit to all of the records."""
         if isinstance(records.facts.feature_map, AutoMap):
-            return plan_counted(parameters, records, self._plan_fit)
+            return plan_auto(parameters, records, self._plan_fit)
         center = self._plan_center(parameters, records)
         if center is None:
             return self._plan_rows(parameters, records)

@@ -58,6 +58,7 @@ __all__ = [
     "matrix_of",
     "most_rows",
     "records_of",
+    "row_scores",
     "row_sums",
     "row_weights",
     "rows_are_exact",
@@ -298,6 +299,12 @@ def row_sums(
 
 def _sum_of_rows(block: MemoryDesign) -> np.ndarray:
     return block.weighted_sum(block.targets)
+
+
+def row_scores(problem: Problem, theta: np.ndarray, records: LinearRecords[TaskT]) -> np.ndarray:
+    """Return the scores of rows, clipped as in the fit of `theta` to the problem."""
+    norm, scaling = problem.data_norm, problem.intercept_scaling
+    return _with_targets(norm, scaling, records).scores(theta)
 
 
 def _with_targets(

@@ -1,10 +1,11 @@
-"""The choice of `AutoFeatures`, by a public number of records or by a released one."""
+"""Features chosen by a public number of records or by a released one, such as `AutoFeatures`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,10 @@ from skdp.privacy import Event, GDPEvent
 from skdp.solvers import Problem
 from skdp.solvers.base import RowCount, composed
 
-__all__ = ["CountedPlan", "plan_counted", "with_choice"]
+__all__ = ["CountedPlan", "Fits", "plan_auto", "plan_counted", "signal_of", "with_choice"]
+
+Fits = tuple[tuple[float, LinearPlan], ...]
+"""Plans of fits in the order of the least signal n·μ/k of each."""
 
 _TYPICAL_DELTA = 1e-5  # for the choice where δ = 0; no guarantee rests on it
 
@@ -33,7 +37,7 @@ def with_choice(
         return _chosen(records, math.inf)
     if facts.n_known is None:
         return records
-    return _chosen(records, _signal(parameters, facts.n_known))
+    return _chosen(records, signal_of(parameters, facts.n_known))
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,14 @@ class CountedPlan:
 
     parameters: ReleaseParameters
     count: RowCount
-    fits: tuple[tuple[float, LinearPlan], ...]  # with the least signal of each
+    fits: Fits
     event: Event
+    chosen: Callable[[LinearRecords[Any], float], LinearRecords[Any]]
 
     @property
     def theorem(self) -> str:
         """The statement that proves the event."""
-        return f"a noisy count by the Gaussian mechanism, then {self.fits[0][1].theorem}"
+        return f"a noisy count by the Gaussian mechanism, then {self.fits[-1][1].theorem}"
 
     @property
     def exact(self) -> bool:
@@ -64,31 +69,44 @@ class CountedPlan:
         self, records: LinearRecords[TaskT], rng: np.random.Generator
     ) -> tuple[LinearPlan, LinearRecords[TaskT]]:
         """Release the count; return the plan and the records of the fit that it decides."""
-        signal = _signal(self.parameters, self.count.release(records, rng))
+        signal = signal_of(self.parameters, self.count.release(records, rng))
         fit = [plan for least, plan in self.fits if least <= signal][-1]
-        return fit, _chosen(records, signal)
+        return fit, self.chosen(records, signal)
+
+
+def plan_auto(
+    parameters: ReleaseParameters,
+    records: LinearRecords[TaskT],
+    plan_fit: Callable[[ReleaseParameters, LinearRecords[TaskT]], LinearPlan],
+) -> CountedPlan:
+    """Return a plan of a count, and of the fits to the choices of `AutoFeatures`."""
+    _check_takes_count(records, parameters)
+    auto = records.facts.feature_map
+    assert isinstance(auto, AutoMap), "planned for such a map only"
+
+    def fits(inside: ReleaseParameters) -> Fits:
+        leasts = (0.0, *auto.limits)
+        return tuple((least, plan_fit(inside, _chosen(records, least))) for least in leasts)
+
+    return plan_counted(parameters, fits, _chosen)
 
 
 def plan_counted(
     parameters: ReleaseParameters,
-    records: LinearRecords[TaskT],
-    plan_fit: Callable[[ReleaseParameters, LinearRecords[TaskT]], LinearPlan],
+    fits_of: Callable[[ReleaseParameters], Fits],
+    chosen: Callable[[LinearRecords[Any], float], LinearRecords[Any]],
 ) -> CountedPlan:
     """Return a plan of a count with 1 % of μ², and of the fits among which it decides.
 
     All fits are planned, and so checked, before anything is spent. The costs of the count and of
     the fit compose adaptively, so the largest cost of a fit is counted.
     """
-    _check_takes_count(records, parameters)
-    mu, auto = gdp_mu(parameters.epsilon, parameters.delta), records.facts.feature_map
-    assert isinstance(auto, AutoMap), "planned for such a map only"
+    mu = gdp_mu(parameters.epsilon, parameters.delta)
     count = RowCount.of_share(mu)
-    inside = rest_of(parameters, count.mu)
-    fits = tuple(
-        (least, plan_fit(inside, _chosen(records, least))) for least in (0.0, *auto.limits)
-    )
+    fits = fits_of(rest_of(parameters, count.mu))
     dearest = max(fit.event.gdp_mu(parameters.neighboring) for _, fit in fits)
-    return CountedPlan(parameters, count, fits, composed((*count.events, GDPEvent(dearest))))
+    event = composed((*count.events, GDPEvent(dearest)))
+    return CountedPlan(parameters, count, fits, event, chosen)
 
 
 def _chosen(records: LinearRecords[TaskT], signal: float) -> LinearRecords[TaskT]:
@@ -101,7 +119,8 @@ def _chosen(records: LinearRecords[TaskT], signal: float) -> LinearRecords[TaskT
     )
 
 
-def _signal(parameters: ReleaseParameters, n: int) -> float:
+def signal_of(parameters: ReleaseParameters, n: float) -> float:
+    """Return n·μ/k for n records and neighbors that differ in k of them."""
     mu = gdp_mu(parameters.epsilon, parameters.delta or _TYPICAL_DELTA)
     return n * mu / parameters.neighboring.n_changed
 

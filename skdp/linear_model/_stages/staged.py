@@ -16,7 +16,7 @@ from skdp.privacy import Event, GaussianCurve, GDPEvent
 from skdp.solvers import Problem
 from skdp.solvers.base import composed
 
-__all__ = ["GaussianRelease", "StagedPlan", "rest_of"]
+__all__ = ["GaussianRelease", "StagedPlan", "most_rest", "rest_of"]
 
 _REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
 
@@ -75,6 +75,12 @@ class StagedPlan(Generic[FirstT]):
     ) -> tuple[LinearPlan, LinearRecords[TaskT]]:
         """Make the release; return the plan and the records of the fit."""
         return self.fit, self.first.prepared(records, rng)
+
+
+def most_rest(parameters: ReleaseParameters, spent: float) -> float:
+    """Return a bound of μ of all fits with the parameters that `rest_of` returns."""
+    mu = gdp_mu(parameters.epsilon, parameters.delta)
+    return math.sqrt(mu * mu - spent * spent) * (1.0 - 0.5 * _REST_MARGIN)
 
 
 def rest_of(parameters: ReleaseParameters, spent: float) -> ReleaseParameters:

@@ -1,0 +1,282 @@
+"""Pairs of columns whose features are multiplied: all, none, or found privately."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from skdp._private_fit import ReleaseParameters
+from skdp.accounting import gdp_mu
+from skdp.additive.interactions import SENSITIVITY, PairCells, Residuals, pair_scores
+from skdp.exceptions import IncompatibleSolverError
+from skdp.features.additive import AdditiveMap
+from skdp.linear_model._base import Learned
+from skdp.linear_model._records import LinearRecords, TaskT
+from skdp.linear_model._sample import LinearPlan
+from skdp.linear_model._stages.auto_features import Fits, plan_counted, signal_of
+from skdp.linear_model._stages.staged import StagedPlan, most_rest, rest_of
+from skdp.mechanisms import ExponentialMechanism
+from skdp.privacy import Event, GDPEvent, Neighboring, NonPrivateEvent
+from skdp.solvers.base import composed
+
+__all__ = ["PairSearch", "PairsOf", "PairsPlan", "with_known_pairs"]
+
+# Chosen by experiment on the development tables; no guarantee rests on these numbers.
+_MOST_FEATURES = 1023  # with an intercept as many as a solver's metric takes
+_MOST_NUMBERS = 12  # columns of numbers up to which all pairs are features
+_FEWEST_FOR_ALL = 150.0  # n·μ/k for each column
+_LEARN_SHARE, _CHOICE_SHARE = 0.1, 0.05  # of μ²
+_MOST_PAIRS = 3
+_MOST_COLUMNS, _MOST_FACTORS = 64, 16  # of a search; a column with more factors is in no pair
+_DOUBT = 2.0  # candidates with score 0 are found with a chance of e^−2, and most have less
+_MOST_STOP = 0.008  # of the records: a search that stops above misses pairs that matter
+_LARGEST = 2.0**20  # ε of a choice without privacy
+_LEAST = 2.0**-20
+_TYPICAL_DELTA = 1e-5  # for the number of records where δ = 0
+
+PlanFit = Callable[[ReleaseParameters, LinearRecords[Any]], Any]
+Learn = Callable[[LinearPlan, LinearRecords[Any], np.random.Generator], Learned]
+Pairs = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class PairSearch:
+    """Pairs that explain the residuals of an additive fit, by the exponential mechanism.
+
+    A fit without pairs is released. Given its scores, a pair's utility is that of `pair_scores`.
+    Each choice removes the chosen pair from the candidates. One more candidate with the public
+    utility `stop` ends the search, so that noise alone finds no pair.
+    """
+
+    plan: LinearPlan  # of the fit without pairs
+    learn: Learn
+    residuals: Residuals
+    candidates: Pairs
+    mechanism: ExponentialMechanism
+    relation: Neighboring
+    name: ClassVar[str] = "an additive fit, pairs of columns by the exponential mechanism"
+
+    @property
+    def mu(self) -> float:
+        choices = math.sqrt(self.most_pairs) * self.mechanism.event.gdp_mu(self.relation)
+        return math.hypot(self.plan.event.gdp_mu(self.relation), choices)
+
+    @property
+    def most_pairs(self) -> int:
+        """Number of choices, which is public."""
+        return min(_MOST_PAIRS, len(self.candidates))
+
+    def pairs(self, records: LinearRecords[Any], rng: np.random.Generator) -> Pairs:
+        learned, feature_map = self.learn(self.plan, records, rng), _additive_map(records)
+        cells = PairCells(feature_map.facts, self.candidates)
+        scores = pair_scores(learned, self.residuals, cells, records)
+        return _fitting(self.chosen(scores, rng), feature_map)
+
+    def chosen(self, scores: np.ndarray, rng: np.random.Generator) -> Pairs:
+        """Choose pairs by *private* scores of the candidates, the best ones first."""
+        utilities = np.append(scores, stop_of(self.mechanism, scores.size))
+        left, found = list(range(utilities.size)), []
+        for _ in range(self.most_pairs):
+            k = left.pop(self.mechanism.release(utilities[left], rng))
+            if k == scores.size:
+                break
+            found.append(self.candidates[k])
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class PairsPlan(StagedPlan[Any]):
+    """The public plan of a search for pairs, then of a fit with them.
+
+    The fit is planned once its features are known. Its cost is at most `rest`, as that of every
+    plan for these parameters; should one cost more, the fit has no pairs.
+    """
+
+    replan: Callable[[LinearRecords[Any]], LinearPlan]
+    rest: Event
+    relation: Neighboring
+
+    @property
+    def event(self) -> Event:
+        return composed((GDPEvent(self.first.mu), self.rest))
+
+    @property
+    def theorem(self) -> str:
+        return f"{self.first.name}, then {self.fit.theorem}"
+
+    def next(
+        self, records: LinearRecords[TaskT], rng: np.random.Generator
+    ) -> tuple[LinearPlan, LinearRecords[TaskT]]:
+        paired = _with_pairs(records, self.first.pairs(records, rng))
+        plan = self.replan(paired)
+        if plan.event.gdp_mu(self.relation) <= self.rest.gdp_mu(self.relation):
+            return plan, paired
+        return self.fit, records
+
+
+@dataclass(frozen=True)
+class PairsOf:
+    """Plans of fits with all pairs, with pairs that are found, or without pairs.
+
+    All pairs are taken for up to 12 columns of numbers, at most half as many others, and many
+    records; `with_known_pairs` has done so if their number is known. Other tables are searched if
+    there are enough records for a signal above the noise. An unknown number is released first.
+    """
+
+    plan_fit: PlanFit
+    learn: Learn
+    residuals: Residuals
+
+    def plan(self, parameters: ReleaseParameters, records: LinearRecords[Any]) -> LinearPlan:
+        """Return the plan of a count or a search, if there is one, and of the fit after it."""
+        feature_map, n_known = _additive_map(records), records.facts.n_known
+        every, candidates = _all_pairs(feature_map), _candidates(feature_map)
+        is_known = n_known is not None or not parameters.is_private
+        if not candidates or (every and is_known):
+            return self.plan_fit(parameters, records)
+        _check_is_gaussian(parameters, records)
+        if not is_known:
+            return plan_counted(parameters, partial(self._fits, records), _counted)
+        is_unbounded = n_known is None or not parameters.is_private
+        signal = math.inf if is_unbounded else signal_of(parameters, n_known or 0)
+        fits = ((0.0, self.plan_fit), (_least_signal(parameters, candidates), self._searched))
+        return [plan for least, plan in fits if least <= signal][-1](parameters, records)
+
+    def _fits(self, records: LinearRecords[Any], parameters: ReleaseParameters) -> Fits:
+        """Return the plans among which a count decides."""
+        feature_map, plain = _additive_map(records), self.plan_fit(parameters, records)
+        if every := _all_pairs(feature_map):
+            paired = self.plan_fit(parameters, _with_pairs(records, every))
+            return (0.0, plain), (_least_for_all(feature_map), paired)
+        least = _least_signal(parameters, _candidates(feature_map))
+        if math.isinf(least):
+            return ((0.0, plain),)
+        return (0.0, plain), (least, self._searched(parameters, records))
+
+    def _searched(self, parameters: ReleaseParameters, records: LinearRecords[Any]) -> LinearPlan:
+        candidates, relation = _candidates(_additive_map(records)), parameters.neighboring
+        mechanism, first, rest = _choice(parameters, len(candidates)), parameters, parameters
+        bound: Event = NonPrivateEvent()
+        if parameters.is_private:
+            first = rest_of(parameters, math.sqrt(1.0 - _LEARN_SHARE) * _mu(parameters))
+        learned = self.plan_fit(first, records)
+        search = PairSearch(learned, self.learn, self.residuals, candidates, mechanism, relation)
+        if parameters.is_private:
+            rest = rest_of(parameters, search.mu)
+            bound = GDPEvent(most_rest(parameters, search.mu))
+        fit = self.plan_fit(rest, records)
+        return PairsPlan(search, fit, partial(self.plan_fit, rest), bound, relation)
+
+
+def with_known_pairs(
+    records: LinearRecords[TaskT], parameters: ReleaseParameters
+) -> LinearRecords[TaskT]:
+    """Return records with all pairs of columns if public facts decide so."""
+    n_known = records.facts.n_known
+    if not parameters.is_private:
+        return _counted(records, math.inf)
+    return records if n_known is None else _counted(records, signal_of(parameters, n_known))
+
+
+def _counted(records: LinearRecords[TaskT], signal: float) -> LinearRecords[TaskT]:
+    """Return records with all pairs for a large signal; found pairs come later."""
+    feature_map = _additive_map(records)
+    is_enough = signal >= _least_for_all(feature_map)
+    return _with_pairs(records, _all_pairs(feature_map)) if is_enough else records
+
+
+def _least_for_all(feature_map: AdditiveMap) -> float:
+    return _FEWEST_FOR_ALL * feature_map.facts.n_columns
+
+
+def _least_signal(parameters: ReleaseParameters, candidates: Pairs) -> float:
+    """Return n·μ/k from which on a pair that matters is found in spite of the noise."""
+    if not parameters.is_private:
+        return 0.0
+    if _epsilon_of_choice(parameters, len(candidates)) < _LEAST:
+        return math.inf
+    mechanism, relation = _choice(parameters, len(candidates)), parameters.neighboring
+    stop = stop_of(mechanism, len(candidates))
+    return stop * _mu(parameters) / (relation.n_changed * _MOST_STOP)
+
+
+def _choice(parameters: ReleaseParameters, n_candidates: int) -> ExponentialMechanism:
+    """Return the mechanism of each choice."""
+    sensitivity = SENSITIVITY * parameters.neighboring.n_changed
+    epsilon = _epsilon_of_choice(parameters, n_candidates)
+    return ExponentialMechanism(sensitivity=sensitivity, epsilon=epsilon)
+
+
+def _epsilon_of_choice(parameters: ReleaseParameters, n_candidates: int) -> float:
+    """Return ε of each choice; all together cost 5 % of μ²."""
+    if not parameters.is_private:
+        return _LARGEST
+    each = _mu(parameters) * math.sqrt(_CHOICE_SHARE / min(_MOST_PAIRS, n_candidates))
+    return min(_range_of(each), _LARGEST)
+
+
+def stop_of(mechanism: ExponentialMechanism, n_candidates: int) -> float:
+    """Return a utility beside which as many candidates with score 0 are rarely chosen."""
+    scale = 2.0 * mechanism.sensitivity / mechanism.epsilon  # divides a chance by e
+    return scale * (math.log(n_candidates) + _DOUBT)
+
+
+def _range_of(mu: float) -> float:
+    """Return ε of choices of ε-bounded range that are μ-Gaussian DP: μ = 2Φ⁻¹(1/(1 + e^(−ε/2)))."""
+    return float(2.0 * (log_ndtr(0.5 * mu) - log_ndtr(-0.5 * mu)))
+
+
+def _mu(parameters: ReleaseParameters) -> float:
+    return gdp_mu(parameters.epsilon, parameters.delta or _TYPICAL_DELTA)
+
+
+def _all_pairs(feature_map: AdditiveMap) -> Pairs:
+    """Return all pairs of numeric columns, none if the table is wide or has many categories."""
+    numbers, n_columns = feature_map.facts.numbers.tolist(), feature_map.facts.n_columns
+    few = len(numbers) <= _MOST_NUMBERS and 3 * len(feature_map.facts.categories) <= n_columns
+    pairs = tuple(combinations(numbers, 2)) if few else ()
+    return pairs if len(_fitting(pairs, feature_map)) == len(pairs) else ()
+
+
+def _candidates(feature_map: AdditiveMap) -> Pairs:
+    columns = range(feature_map.facts.n_columns)
+    few = [j for j in columns if feature_map.n_factors(j) <= _MOST_FACTORS]
+    return tuple(combinations(few, 2)) if len(few) <= _MOST_COLUMNS else ()
+
+
+def _fitting(pairs: Pairs, feature_map: AdditiveMap) -> Pairs:
+    """Return the pairs that the number of features leaves room for, the first ones first."""
+    found: Pairs = ()
+    for pair in pairs:
+        wider = tuple(sorted((*found, pair)))
+        if replace(feature_map, pairs=wider).n_features_out <= _MOST_FEATURES:
+            found = wider
+    return found
+
+
+def _with_pairs(records: LinearRecords[TaskT], pairs: Pairs) -> LinearRecords[TaskT]:
+    wider = replace(_additive_map(records), pairs=pairs)
+    facts = replace(records.facts, feature_map=wider, n_columns=wider.n_features_out)
+    return records.with_facts(facts)
+
+
+def _additive_map(records: LinearRecords[Any]) -> AdditiveMap:
+    feature_map = records.facts.feature_map
+    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
+    return feature_map
+
+
+def _check_is_gaussian(parameters: ReleaseParameters, records: LinearRecords[Any]) -> None:
+    solver = records.facts.solver
+    if parameters.is_private and not (solver.is_gaussian and parameters.delta > 0.0):
+        raise IncompatibleSolverError(
+            "interactions='auto' needs delta > 0 and a Gaussian DP solver, such as 'auto' or "
+            f"'noisy_gd', not {type(solver).__name__}. Otherwise name the pairs."
+        )

@@ -1,0 +1,192 @@
+"""Pairs of columns that are all taken, found privately, or rejected: what they are and cost."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from additive_models import FACTS, labels, people
+from sklearn.base import clone
+
+from skdp import DPAdditiveClassifier, DPAdditiveRegressor, DPLogisticRegression, PrivacyBudget
+from skdp.accounting import gdp_mu
+from skdp.additive.interactions import SENSITIVITY, PairCells, score_of
+from skdp.exceptions import IncompatibleSolverError
+from skdp.features import AdditiveFeatures
+from skdp.features.table import TableFacts
+
+every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+LETTERS = list("abcd")
+MIXED = {"bounds": {"x": (-1.0, 1.0)}, "categories": dict.fromkeys("uvw", LETTERS)}
+
+
+def mixed(n=16_000, seed=0):
+    """Rows whose target is 1 if the letters u and v are in the same half of the alphabet."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": rng.uniform(-1.0, 1.0, size=n)})
+    for name in "uvw":
+        X[name] = rng.choice(LETTERS, size=n)
+    return X, ((X["u"] < "c") == (X["v"] < "c")).to_numpy().astype(int)
+
+
+def numbers(n=4000, d=3, seed=0):
+    X = np.random.default_rng(seed).uniform(-1.0, 1.0, size=(n, d))
+    return X, X[:, 0] * X[:, 1]
+
+
+def additive(**settings):
+    return DPAdditiveClassifier(interactions="auto", **{"epsilon": 3.0, **MIXED, **settings})
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 2, 40])
+@pytest.mark.parametrize("n_own", [1, 3])
+def test_a_record_changes_scores_by_what_the_choice_allows_for(n_rows, n_own):
+    """A record of several rows in some cells, beside others with the worst residuals."""
+    facts = TableFacts.of(2, (), bounds=(0.0, 1.0), categories={1: ["a", "b"]})
+    cells, rng, n = PairCells(facts, ((0, 1),)), np.random.default_rng(n_rows), n_rows + n_own
+    shares = np.append(np.ones(n_rows), np.full(n_own, 1.0 / n_own))
+    for sign, own, _ in itertools.product([1.0, -1.0], [1.0, -1.0], range(20)):
+        rows = np.column_stack([rng.choice([0.0, 0.5, np.nan], n), rng.integers(-1, 2, n)])
+        residuals = shares * np.append(np.full(n_rows, sign), np.full(n_own, own))
+        steps = np.ldexp(np.vstack([shares, residuals]), 31).round()
+        before, after = (
+            score_of(np.ldexp(cells.sums(rows[:k], steps[:, :k])["0 1"].astype(float), -31))
+            for k in (n_rows, n)
+        )
+        assert -SENSITIVITY <= after - before + 0.01 <= 1.0
+
+
+def test_scores_of_many_neighbors():
+    """Sums of a cell on a grid: adding a record of the worst sign is never beyond the bound."""
+    for n in range(60):
+        for total in np.linspace(-n, n, 2 * n + 1):
+            before = score_of(np.array([[n], [total]], float))
+            for r in (-1.0, -0.3, 0.0, 1.0):
+                after = score_of(np.array([[n + 1.0], [total + r]]))
+                assert -1.25 <= after - before + 0.01 <= 1.0 + 1e-12
+
+
+@every_relation
+def test_the_pair_that_matters_is_found(neighboring):
+    """Its score is above all others by 40 times the scale of the choice: missed in e^−40."""
+    X, y = mixed()
+    model = additive(neighboring=neighboring).fit(X, y)
+    assert model.interactions_ == [("u", "v")]
+    assert "u & v" in model.term_names_
+    assert model.score(X, y) > 0.9
+    effect = model.explain_global()["u & v"].effect
+    assert effect[0, 0] > effect[0, 3]
+    parts = model.explain_local(X).sum(axis=1) + model.intercept_
+    np.testing.assert_allclose(parts, model._scores(X).ravel(), atol=1e-10)
+
+
+@every_relation
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize("table", [mixed, numbers])
+def test_the_price_is_what_was_asked_for_and_spent(table, epsilon, neighboring):
+    X, y = table()
+    budget = PrivacyBudget(epsilon=epsilon, delta=1e-5, neighboring=neighboring)
+    settings = {"epsilon": epsilon, "neighboring": neighboring, "budget": budget}
+    facts = MIXED if table is mixed else {"bounds": (-1, 1), "categories": None}
+    model = additive(**settings, **facts)
+    price, y = budget.price(model, X, y > 0), y > 0
+    model.fit(X, y)
+    claimed = gdp_mu(epsilon, 1e-5)
+    assert claimed * (1.0 - 1e-6) <= model.privacy_.gdp_mu <= claimed * (1.0 + 1e-12)
+    assert budget.spent.epsilon <= epsilon
+    assert price.epsilon == pytest.approx(budget.spent.epsilon, rel=1e-6)
+
+
+def test_a_search_is_named_in_the_guarantee():
+    X, y = mixed()
+    theorem = additive().fit(X, y).privacy_.theorem
+    assert "pairs of columns by the exponential mechanism" in theorem
+
+
+def test_few_records_and_noise_have_no_pairs():
+    """Labels without a signal: a false pair has a chance of e^−20 or less in each choice."""
+    X, y = mixed(200)
+    assert additive(epsilon=0.5).fit(X, y).interactions_ == []
+    X, _ = mixed(32_000)
+    noise = np.random.default_rng(1).integers(0, 2, size=len(X))
+    assert additive(epsilon=8.0).fit(X, noise).interactions_ == []
+    X, product = numbers(200)
+    assert additive(bounds=(-1, 1), categories=None).fit(X, product > 0).interactions_ == []
+
+
+@every_relation
+def test_all_pairs_of_few_numbers_need_no_search(neighboring):
+    """A count with a standard deviation of 14 records decides; the limit is 900 rows or more."""
+    X, product = numbers()
+    box = {"bounds": (-1, 1), "categories": None, "neighboring": neighboring}
+    model = additive(**box).fit(X, product > 0)
+    assert model.interactions_ == [(0, 1), (0, 2), (1, 2)]
+    number = DPAdditiveRegressor(
+        bounds=(-1, 1), target_bounds=(-1, 1), epsilon=3.0, interactions="auto"
+    ).fit(X, product)
+    assert number.interactions_ == model.interactions_
+    assert number.score(X, product) > 0.5
+
+
+def test_wide_tables_are_searched_and_found_pairs_leave_the_metric():
+    X, product = numbers(20_000, d=14)
+    number = DPAdditiveRegressor(
+        bounds=(-1, 1), target_bounds=(-1, 1), epsilon=8.0, interactions="auto", n_terms=3
+    ).fit(X, product)
+    assert number.interactions_ == [(0, 1)]
+    full = DPAdditiveClassifier(
+        bounds=(-1, 1), epsilon=8.0, interactions="auto", n_terms=71, solver="noisy_gd"
+    )
+    assert full.fit(X, product > 0).interactions_ == []  # 1022 features, and 9 of each pair
+
+
+def test_persons_weights_and_several_classes():
+    X, y = mixed()
+    groups = np.arange(len(X)) // 2
+    model = additive(max_weight=2.0, max_rows=2, solver="noisy_gd", epsilon=8.0)
+    model.fit(X, y, sample_weight=np.ones(len(X)), groups=groups)
+    assert model.interactions_ in ([], [("u", "v")])
+    three = additive(epsilon=8.0, solver="noisy_gd").fit(X, y + (X["w"] == "a"))
+    assert ("u", "v") in three.interactions_
+
+
+def test_without_privacy_the_best_pair_is_found():
+    X, y = mixed()
+    assert additive(epsilon=np.inf).fit(X, y).interactions_[0] == ("u", "v")
+    X, product = numbers()
+    model = clone(additive(epsilon=np.inf, bounds=(-1, 1), categories=None)).fit(X, product > 0)
+    assert len(model.interactions_) == 3
+
+
+def test_bounds_may_be_unknown_as_well():
+    X, y = mixed(12_000)
+    model = additive(bounds="auto", epsilon=8.0).fit(X, y)
+    assert model.interactions_ == [("u", "v")]
+    assert model.privacy_.gdp_mu == pytest.approx(gdp_mu(8.0, 1e-5), rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["dp_sgd", "objective_perturbation"])
+def test_solvers_that_are_not_gaussian_are_rejected(solver):
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    X, y = mixed()
+    with pytest.raises(IncompatibleSolverError, match=r"interactions='auto'.*Nothing was spent"):
+        additive(solver=solver, budget=budget).fit(X, y)
+    assert budget.spent.epsilon == 0.0
+
+
+def test_too_many_pairs_are_rejected_before_the_spend():
+    X, product = numbers(200, d=30)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    model = DPAdditiveClassifier(bounds=(-1, 1), interactions="pairs", budget=budget)
+    with pytest.raises(ValueError, match=r"4215 features.*'auto'.*Nothing was spent"):
+        model.fit(X, product > 0)
+    many = AdditiveFeatures(categories=[*range(200)], interactions="pairs")
+    with pytest.raises(ValueError, match="features, of which 10 in a row"):
+        DPLogisticRegression(features=many, budget=budget).fit(X[:, :4].round(), product > 0)
+    assert budget.spent.epsilon == 0.0
+
+
+def test_missing_values_and_unknown_categories_have_cells():
+    model = DPAdditiveClassifier(**FACTS, epsilon=8.0, interactions="auto")
+    X = people(3000)
+    assert model.fit(X, labels(X)).predict(X).shape == (3000,)
