@@ -55,8 +55,8 @@ def pair_names(model: BaseEstimator) -> list[tuple[Hashable, Hashable]]:
         *Public; released* if a private search or count has decided.
     """
     check_is_fitted(model, "coef_")
-    names = column_names(model)
-    return [(column_name(names, i), column_name(names, j)) for i, j in model.feature_map_.pairs]
+    facts = model.feature_map_.facts
+    return [(facts.term_name(i), facts.term_name(j)) for i, j in model.feature_map_.pairs]
 
 
 def explain_global(self: BaseEstimator) -> dict[str, AdditiveEffect]:

@@ -8,7 +8,7 @@ any constant.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -20,7 +20,6 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from skdp.data.column_facts import ColumnBounds, by_column
 from skdp.data.columns import column_name
-from skdp.data.validation import column_names
 from skdp.design import Center
 from skdp.features.additive import AdditiveMap
 from skdp.features.table import TableFacts
@@ -112,11 +111,11 @@ class Curve:
 
 
 def signs_of(
-    monotonic_cst: VectorLike | Mapping[Label, int],
-    n_columns: int,
-    names: Sequence[Hashable],
+    monotonic_cst: VectorLike | Mapping[Label, int], feature_map: AnyMap
 ) -> dict[int, int]:
     """Return 1 or −1 for each constrained column, after checks."""
+    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
+    n_columns, names = feature_map.facts.n_columns, feature_map.facts.names
     if monotonic_cst is None:
         return {}
     if isinstance(monotonic_cst, Mapping):
@@ -142,14 +141,15 @@ def signs_of(
 
 def check_constraints(model: BaseEstimator, records: LinearRecords[Any]) -> None:
     """Raise ValueError if a model cannot satisfy its constraints. Reads no private value."""
-    feature_map, names = records.facts.feature_map, column_names(model)
+    feature_map = records.facts.feature_map
     assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
-    signs = signs_of(model.monotonic_cst, feature_map.facts.n_columns, names)
+    facts, names = feature_map.facts, feature_map.facts.names
+    signs = signs_of(model.monotonic_cst, feature_map)
     if not signs:
         return
-    if categorical := [column_name(names, j) for j in signs if j in feature_map.facts.categories]:
+    if others := [facts.term_name(j) for j in signs if j not in facts.numbers]:
         raise ValueError(
-            f"monotonic_cst is only for numeric columns, and {categorical} are categorical."
+            f"monotonic_cst is only for numeric columns, and {others} are not numeric."
         )
     if feature_map.linear_share == 0.0:
         raise ValueError("monotonic_cst needs linear_share > 0.")

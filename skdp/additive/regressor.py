@@ -22,7 +22,6 @@ from skdp.additive.monotone import check_constraints, projected, signs_of
 from skdp.additive.pairs import PairsOf, PlanFit, with_known_pairs
 from skdp.additive.ranks import features_of, plan_ranked
 from skdp.budget import BudgetHandle
-from skdp.data.validation import column_names
 from skdp.features import AdditiveFeatures
 from skdp.linear_model import DPLinearRegression
 from skdp.linear_model._base import Learned, is_auto
@@ -270,6 +269,6 @@ class DPAdditiveRegressor(DPLinearRegression):
         facts = released.facts
         noise = noise_of(released.fitted, self._unit(facts.task) * facts.stretch)
         self.coef_noise_bound_, self._noise_root_ = noise
-        self._signs = signs_of(self.monotonic_cst, self.n_features_in_, column_names(self))
+        self._signs = signs_of(self.monotonic_cst, facts.feature_map)
         fitted = projected(released.fitted, facts.feature_map, self._signs)
         return super()._publish(plan, records, released._replace(fitted=fitted), guarantee)

@@ -155,12 +155,14 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If `missing` is "indicator".
+            If `missing` is "indicator", or `bounds` is a TableSchema.
         """
         check_is_fitted(self, "n_features_in_")
         if self.missing == "indicator":
             raise ValueError("to_sklearn is for missing='error' or 'middle', got 'indicator'.")
-        bounds = ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
+        if encoding_for(self) is not None:
+            raise ValueError("to_sklearn needs bounds that are not a TableSchema.")
+        bounds = self._check_columns()
         scaler = MinMaxScaler(feature_range=(-1, 1), clip=True).fit([bounds.low, bounds.high])
         if hasattr(self, "feature_names_in_"):
             scaler.feature_names_in_ = self.feature_names_in_
