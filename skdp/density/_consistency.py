@@ -147,10 +147,9 @@ def level_counts(
 def _shrunk(table: np.ndarray, q: np.ndarray, scale: float) -> np.ndarray:
     """Return q and a part of what a released table has beside it, its share of the variance.
 
-    That is τ·q/(τ·q + q + σ²), with τ as observed in all cells, q for the sampling of records, and
-    σ² for the noise.
+    That is τ·q/(τ·q + σ²), with τ as observed in all cells, and σ² for the noise.
     """
-    rest, variance = table - q, q + scale**2
+    rest, variance = table - q, scale**2
     tau = max(float((rest**2 - variance).sum() / max(q.sum(), 1e-300)), 0.0)
     return np.maximum(q + tau * q / (tau * q + variance) * rest, _LEAST_SHARE * q)
 
