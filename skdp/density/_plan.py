@@ -50,7 +50,7 @@ class TreePlan:
     n_choices: int
 
     theorem: ClassVar[str] = "Gaussian and exponential mechanisms, adaptive composition"
-    exact: ClassVar[bool] = False  # utilities are sums of floats
+    exact: ClassVar[bool] = True  # counts and utilities are integers
 
     @property
     def event(self) -> Event:

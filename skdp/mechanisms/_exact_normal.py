@@ -35,15 +35,29 @@ def whole_steps_of_normal(scale: int, size: int, rng: np.random.Generator) -> np
     """
     more = max(0, (_FINE - 1).bit_length() - scale.bit_length())
     fine = scale << more
-    last = 2**64 // fine * fine - 1  # as many words give each j
 
     def propose(n: int) -> tuple[np.ndarray, np.ndarray]:
         for_k, for_j, for_v = np.frombuffer(rng.bytes(24 * n), np.uint64).reshape(3, n)
-        k, j = _wholes((for_k >> 2).view(np.int64), rng), (for_j % fine).view(np.int64)
-        taken = _taken(k, j, fine, for_v >> 11, rng) & (for_j <= last)
+        (j, is_uniform), k = _below(fine, for_j), _wholes((for_k >> 2).view(np.int64), rng)
+        taken = _taken(k, j, fine, for_v >> 11, rng) & is_uniform
         return (j + fine * cut_off(k, fine)) >> more, taken
 
     return rejection(size, propose, 0.7)
+
+
+def _below(end: int, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ⌊word·end/2^64⌋ and whether it is uniform below `end` if the others are left out.
+
+    Lemire 2019: each integer has as many words with word·end mod 2^64 ≥ 2^64 mod end. With the same
+    words, a slightly different `end` gives slightly different noise, which seeded tests compare.
+    """
+    half, mask = np.uint64(32), np.uint64(2**32 - 1)
+    low_end, high_end = np.uint64(end & (2**32 - 1)), np.uint64(end >> 32)
+    low, high = words & mask, words >> half
+    middle = high * low_end + (low * low_end >> half)  # no product or sum exceeds 64 bits
+    other = low * high_end + (middle & mask)
+    found = high * high_end + (middle >> half) + (other >> half)
+    return found.view(np.int64), words * np.uint64(end) >= np.uint64(2**64 % end)
 
 
 def _wholes(first: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -13,27 +13,19 @@ ALL = BITS - 1  # 62 bits that are 1
 class Scripted:
     """A generator of equal proposals: of k, of j, and of the number that decides.
 
-    They are drawn by their methods, or all at once as words of 64 bits.
+    They are drawn all at once as words of 64 bits, and j in the upper half of its word.
     """
 
     def __init__(self, first, j, uniform, further):
         self.first, self.j, self.uniform, self.further = first, j, uniform, list(further)
         self.proposals = 0
 
-    def integers(self, high, size=None):
-        if size is None:
-            return self.further[min(self.proposals, len(self.further)) - 1]
-        if high == BITS:
-            self.proposals += 1
-            return np.full(size, self.first)
-        return np.full(size, self.j)
-
-    def random(self, size):
-        return np.full(size, self.uniform)
+    def integers(self, high):
+        return self.further[min(self.proposals, len(self.further)) - 1]
 
     def bytes(self, length):
         self.proposals += 1
-        words = (self.first << 2, self.j, int(self.uniform * 2**53) << 11)
+        words = (self.first << 2, self.j << 32, int(self.uniform * 2**53) << 11)
         return np.repeat(np.array(words, dtype=np.uint64), length // 24).tobytes()
 
 
