@@ -42,7 +42,8 @@ def of_docstring(doc: str) -> list[str]:
     )
     doc = re.sub(r"^ *(?:>>>|\.\.\. ).*(?:\n(?! *$).*)*", "\n", doc, flags=re.M)  # with its output
     doc = re.sub(r"^.*\n *(?:-{3,}|={3,})$", "\n", doc, flags=re.M)  # headings, with the line below
-    doc = re.sub(r"^.*  .*\n(?==)|^=[= ]*$(?:\n.*?)*?^=[= ]*$", "\n", doc, flags=re.M)
+    table = r"^ *=+(?: +=+)+$.*?^ *=+(?: +=+)+$(?=\n *\n|\n?\Z)"  # up to its last line
+    doc = re.sub(table, "\n", doc, flags=re.M | re.S)
     doc = re.sub(r"^[\w*, ]+ : .*$", "\n", doc, flags=re.M)  # a parameter and its type
     return sentences(doc)
 

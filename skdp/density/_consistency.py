@@ -120,7 +120,7 @@ def fitted_pair(
 ) -> np.ndarray:
     """Return the counts of a pair of nodes with the margins `one` and `other`.
 
-    The released counts get the margins by the least change, are shrunk towards independence, and
+    The released counts get the margins by the least change, are shrunk toward independence, and
     the margins are then fitted in turn.
     """
     pair = pair + (one - pair.sum(axis=1))[:, None, :] / pair.shape[1]
@@ -135,7 +135,7 @@ def fitted_pair(
 def level_counts(
     table: np.ndarray, group: np.ndarray, margin: np.ndarray, scale: float
 ) -> np.ndarray:
-    """Return the counts of (level, label), shrunk towards one distribution within each group.
+    """Return the counts of (level, label), shrunk toward one distribution within each group.
 
     So levels of one group differ for a prediction only as far as the counts exceed the noise.
     """
