@@ -40,7 +40,7 @@ __all__ = ["PrivateTree", "library_of"]
 
 _MOST_ROWS = 2**29  # on it rests that utilities are exact integers
 _MOST_BINS = 1024
-# Found on three tables (benchmarks/bench_density.py); no guarantee rests on it.
+# Found on magic04, Adult and bank; no guarantee rests on it.
 _GROUPS = 1.4
 
 

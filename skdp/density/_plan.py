@@ -23,7 +23,7 @@ MOST_GROUPS = 64
 """Largest number of groups of the levels of a column, in tables of two columns."""
 MOST_CELLS = 2**24  # of all tables that are counted: 128 MB
 
-# Shares of μ². The guarantee is for any shares; these were found on three tables.
+# Shares of μ². The guarantee is for any shares; others were not compared.
 _TABLES, _CHOICES = 0.3, 0.15
 _EXACT_SCALE = 1e-6  # of a record, in place of the noise of fits without privacy
 
