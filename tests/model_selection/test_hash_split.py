@@ -48,7 +48,7 @@ def test_a_fold_depends_on_the_id_and_the_salt_alone():
 @pytest.mark.parametrize(
     "kind",
     [list, pd.Series, pl.Series, pa.array, np.int8, float, "Int64", "category", object],
-    ids=str,
+    ids=lambda kind: kind if isinstance(kind, str) else kind.__name__,
 )
 def test_the_container_does_not_matter(kind):
     ids = PERSON % 100
