@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import starmap
 from typing import Self
@@ -13,10 +14,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import PrivateEstimator, ReleaseParameters
+from skdp.data.blocks import empty_rows
+from skdp.data.column import is_collection
 from skdp.data.columns import Columns, column_name, is_frame
 from skdp.data.exact_sums import STEP_BITS, counts_from_steps
 from skdp.data.records import Records, Sums
-from skdp.data.validation import column_names, validated_table
+from skdp.data.validation import column_names, encoded, validated_table
 from skdp.density._consistency import (
     fitted_pair,
     grouped,
@@ -74,7 +77,12 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
             transformation=self.transformation,
             missing=self.missing,
         )
-        return Levels(facts, n_bins)
+        if facts.encoding is not None and facts.categories and not facts.has_missing:
+            raise ValueError(
+                "missing='error' is not available for a schema with categories, because an error "
+                "for a category that is not listed would reveal it. Use missing='indicator'."
+            )
+        return Levels(replace(facts, encoding=None), n_bins)  # `encoded` has encoded the rows
 
     def _coded(self, records: Records[TreeFacts]) -> Records[TreeFacts]:
         """Return records of levels and labels, after all checks of the rows."""
@@ -83,8 +91,9 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
         coded.check(_nothing)
         if coded.n_rows >= _MOST_ROWS:
             raise ValueError(f"{type(self).__name__} takes fewer than 2^29 rows.")
-        if coded.weights is not None and self.epsilon == math.inf and not _total_weight(coded):
-            raise ValueError("sample_weight is zero for all records.")
+        is_weighted = coded.weights is not None and self.epsilon == math.inf
+        if is_weighted and not 0.0 < _total_weight(coded) < _MOST_ROWS:
+            raise ValueError("The sum of sample_weight must be positive and below 2^29.")
         return coded
 
     def _plan(
@@ -128,7 +137,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
         self.levels_ = [
             categories[j] if j in categories else levels.edges[j] for j in range(levels.n_columns)
         ]
-        names = [column_name(column_names(self), j) for j in facts.columns]
+        names = [column_name(levels.facts.names, j) for j in facts.columns]
         self.edges_ = [
             (names[released.parents[i]], names[i]) for i in released.order if i != released.order[0]
         ]
@@ -137,11 +146,11 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
     def _levels_of(self, X: MatrixLike) -> np.ndarray:
         """Return the levels of all columns, of rows to predict."""
         check_is_fitted(self, "privacy_")
-        return self._levels().codes(validated_table(self, X, reset=False))
+        return self._levels().codes(encoded(self, validated_table(self, X, reset=False)))
 
     def _as_table(self, columns: Sequence[np.ndarray]) -> MatrixLike:
         """Return columns as a table of the kind that was fitted."""
-        names = column_names(self)
+        names = self._levels().facts.names
         if self._library_ is None:
             return as_matrix(columns)
         if self._library_ == "polars":
@@ -154,9 +163,10 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
 
     def _number_of(self, column: Label, parameter: str) -> int:
         """Return the number of a column that is given by its name or number."""
-        names: list[Label] = column_names(self) or list(range(self.n_features_in_))
+        facts = self._levels().facts
+        names: list[Label] = list(facts.names) or list(range(facts.n_columns))
         found = names.index(column) if column in names else column
-        if isinstance(found, bool) or found not in range(self.n_features_in_):
+        if isinstance(found, bool) or found not in range(facts.n_columns):
             raise ValueError(f"Unknown column in {parameter}: {column!r}. The columns are {names}.")
         return int(found)
 
@@ -167,9 +177,10 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
         return tags
 
 
-def library_of(records: Records[object]) -> str | None:
-    """Return the library of the frame that records came in, None for an array."""
-    return Columns.of(records.X, "X").library if is_frame(records.X) else None
+def library_of(X: MatrixLike) -> str | None:
+    """Return the library of the frame that rows come in, None for an array."""
+    X = empty_rows(X) if is_collection(X) else X
+    return Columns.of(X, "X").library if is_frame(X) else None
 
 
 def _total_weight(records: Records[TreeFacts]) -> float:

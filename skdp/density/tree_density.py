@@ -53,7 +53,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
 
     Parameters
     ----------
-    bounds : pair (low, high), one pair per column, or dict
+    bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     categories : dict, list or None, default None
@@ -202,7 +202,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
             is_private=parameters.is_private,
             facts=self._levels,
         )
-        levels, target, library = records.facts, self._target(), library_of(records)
+        levels, target, library = records.facts, self._target(), library_of(X)
         n_labels = 1
         if target is not None:
             if target not in levels.facts.categories:
@@ -230,7 +230,8 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         Returns
         -------
         ndarray or data frame of shape (n_samples, n_features)
-            A pandas or polars frame if X was one, else an array.
+            A pandas or polars frame if X was one, else an array. If `bounds` is a schema, the
+            columns are those that it encodes: dates, for example, are days since the first date.
         """
         check_is_fitted(self, "privacy_")
         rng, levels = noise_generator(random_state), self._levels()
@@ -303,7 +304,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
                 "allowed."
             )
         target = self._target()
-        nodes = [j for j in range(self.n_features_in_) if j != target]
+        nodes = [j for j in range(self._levels().n_columns) if j != target]
         others = [nodes.index(j) for j in chosen if j != target]
         table = self._model_.marginal(others, by_label=target in chosen)
         return np.moveaxis(table, -1, chosen.index(target)) if target in chosen else table

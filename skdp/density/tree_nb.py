@@ -43,7 +43,7 @@ class DPTreeNB(ClassifierMixin, PrivateTree):
 
     Parameters
     ----------
-    bounds : pair (low, high), one pair per column, or dict
+    bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     categories : dict, list or None, default None
@@ -187,7 +187,7 @@ class DPTreeNB(ClassifierMixin, PrivateTree):
     ) -> Records[TreeFacts]:
         more |= {"max_weight": self.max_weight, "is_private": parameters.is_private}
         given = Records.of(self, X, y, **more, facts=self._levels)
-        levels, library = given.facts, library_of(given)
+        levels, library = given.facts, library_of(X)
         records, classes = labels_of(given, type(self).__name__, self.classes)
         facts = TreeFacts(levels, classes.size, library=library, classes=classes)
         return self._coded(records.with_facts(facts))
@@ -221,7 +221,8 @@ class DPTreeNB(ClassifierMixin, PrivateTree):
         Returns
         -------
         X : ndarray or data frame of shape (n_samples, n_features)
-            A pandas or polars frame if X was one, else an array.
+            A pandas or polars frame if X was one, else an array. If `bounds` is a schema, the
+            columns are those that it encodes: dates, for example, are days since the first date.
         y : ndarray of shape (n_samples,)
             Labels from `classes_`.
         """

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 from sklearn.base import clone
 
-from skdp import DPTreeDensity, DPTreeNB, PrivacyBudget
+from skdp import DPTreeDensity, DPTreeNB, PrivacyBudget, TableSchema
 from skdp.density._consistency import fitted_pair, with_sums
 from skdp.exceptions import BudgetExceededError, FewRowsWarning, OutOfRangeError
 from skdp.mechanisms import ExponentialMechanism
@@ -394,6 +394,56 @@ def test_frames_come_back_as_frames():
     assert isinstance(clone(model).fit(pl.from_pandas(table)).sample(3), pl.DataFrame)
     numbers = {"bounds": (-4, 4), "random_state": 0}
     assert DPTreeDensity(**numbers).fit(mixed(500)[0]).sample(3).dtype == float
+
+
+SCHEMA = TableSchema(
+    {
+        "person": "id",
+        "day": {"bounds": ("2020-01-01", "2020-12-31"), "parts": ["weekday"]},
+        "plan": {"categories": ["basic", "plus"], "missing": False},
+    },
+    source="made up",
+)
+
+
+def visits(n):
+    rng = np.random.default_rng(0)
+    days = pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(366, size=n), unit="D")
+    plan = np.where(days.day_of_year > 183, "plus", "basic")
+    return pd.DataFrame({"person": np.arange(n), "day": days, "plan": plan})
+
+
+def test_a_schema_is_as_good_as_bounds_and_categories():
+    table = visits(3000)
+    density = DPTreeDensity(bounds=SCHEMA, target="plan", random_state=0).fit(table)
+    encoded = pd.DataFrame({"day": (table["day"] - table["day"].min()).dt.days.astype(float)})
+    encoded["day_weekday"] = table["day"].dt.strftime("%a")
+    encoded["plan"] = table["plan"]
+    known = {"day_weekday": ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]}
+    known["plan"] = ["basic", "plus"]
+    same = DPTreeDensity(bounds={"day": (0, 365)}, categories=known, target="plan", random_state=0)
+    same.fit(encoded)
+    assert density.edges_ == same.edges_ == [("day", "day_weekday")]
+    assert np.array_equal(density.score_samples(table), same.score_samples(encoded))
+    assert np.array_equal(density.marginal(["day", "plan"]), same.marginal(["day", "plan"]))
+    assert density.sample(20, random_state=0).equals(same.sample(20, random_state=0))
+    model = DPTreeNB(bounds=SCHEMA.drop("plan"), random_state=0)
+    model.fit(table[["person", "day"]], table["plan"])
+    assert model.score(table[["person", "day"]], table["plan"]) > 0.9
+
+
+def test_a_schema_admits_no_error_for_a_value():
+    schema = SCHEMA.select(["plan"])
+    for plan in ("basic", "unheard of"):
+        with pytest.raises(ValueError, match="missing='error' is not available"):
+            DPTreeDensity(bounds=schema, missing="error").fit(pd.DataFrame({"plan": [plan] * 9}))
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e10])
+def test_weights_without_privacy_have_a_range(weight):
+    x, y = mixed(50)
+    with pytest.raises(ValueError, match="sum of sample_weight"):
+        DPTreeNB(epsilon=math.inf, bounds=(-4, 4)).fit(x, y, sample_weight=np.full(50, weight))
 
 
 def test_no_rows_are_like_few_rows_if_their_number_is_private():
