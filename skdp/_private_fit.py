@@ -38,7 +38,7 @@ from skdp.support.digits import at_least
 from skdp.support.public_words import public_words
 from skdp.support.random import hidden, noise_generator
 from skdp.support.types import Countable, MatrixLike, RandomState, VectorLike
-from skdp.support.validation import ExplainsKeywords, check_choice, check_delta, check_epsilon
+from skdp.support.validation import check_choice, check_delta, check_epsilon, explain_keywords
 from skdp.workloads import Query, QueryPlan, plan_queries
 
 __all__ = [
@@ -412,12 +412,16 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         """Set the released attributes from `released` and public facts; return the result."""
 
 
-class PrivateEstimator(ExplainsKeywords, PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
+class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
     """A private fit with scikit-learn's interface, whose displays show no secret.
 
     scikit-learn prints parameters and, in notebooks, fitted attributes; pipelines and searches
     print those of their steps. All of them call `get_params`.
     """
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        explain_keywords(cls)
 
     if not TYPE_CHECKING:  # checkers would accept any attribute
 

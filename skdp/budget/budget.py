@@ -19,7 +19,7 @@ from skdp.privacy import GaussianCurve, Neighboring, PrivacyGuarantee, Unit
 from skdp.privacy.risk import gaussian_mu_for
 from skdp.support.callers import caller_outside
 from skdp.support.rounding import ROOT, down
-from skdp.support.validation import ExplainsKeywords, check_choice, check_count, check_real
+from skdp.support.validation import check_choice, check_count, check_real, explain_keywords
 
 __all__ = ["LARGE_DELTA", "PrivacyBudget"]
 
@@ -29,7 +29,7 @@ LARGE_DELTA = 1e-3
 _BELOW = down(1.0, ROOT)  # lowers μ, so that converting it to ε and back does not raise it
 
 
-class PrivacyBudget(ExplainsKeywords, BudgetHandle):
+class PrivacyBudget(BudgetHandle):
     """A limit on the privacy loss of everything learned from one data set.
 
     Pass it as ``budget=`` to any number of estimators. Each fit spends before it reads its data. A
@@ -390,3 +390,6 @@ def _warn_of_delta(delta: float) -> None:
             WeakPrivacyWarning,
             stacklevel=caller_outside(),
         )
+
+
+explain_keywords(PrivacyBudget)

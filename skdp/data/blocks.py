@@ -228,7 +228,7 @@ class Blocks:
         They are kept if the blocks are, which may then be forgotten.
         """
         pieces = pieces_of(self.n_rows, step)
-        if pieces == [[(i, slice(0, n))] for i, n in enumerate(self.n_rows)]:
+        if not pieces or pieces == [[(i, slice(0, n))] for i, n in enumerate(self.n_rows)]:
             return self
         graph, keys = dict(self._graph), [_new_key("cut") for _ in pieces]
         for key, own in zip(keys, pieces, strict=True):

@@ -188,7 +188,7 @@ def _total_weight(records: Records[TreeFacts]) -> float:
 
 
 def _weights(records: Records[TreeFacts]) -> Sums:
-    return {"weight": np.array([np.sum(np.asarray(records.weights))])}
+    return {"weight": np.array([np.sum(records.weights)])}
 
 
 def _nothing(records: Records[TreeFacts]) -> None:

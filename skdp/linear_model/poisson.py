@@ -125,7 +125,7 @@ class DPPoissonRegressor(DPLinearRegression):
     >>> visits = rng.poisson(3.0 * np.exp(X @ [2.0, -1.0]))
     >>> model = DPPoissonRegressor(target_bounds=(0, 20), random_state=0).fit(X, visits)
     >>> model.predict([[0.0, 0.0]]).round(1)
-    array([3.1])
+    array([3.])
     """
 
     keeps_low = True

@@ -57,6 +57,7 @@ _FEWEST_COUNTED = 64  # records by which C is chosen
 _RELAXATIONS = 3.0  # of the ridge; a longer run adds noise only
 _GRID_BITS = 20  # about 1e-6 of the noise; no guarantee rests on it, rounding is post-processing
 _MOST_UNKNOWN_ROWS = 1 << 24  # covered if n is unknown
+_MOST_HINTED_ROWS = 1 << 36  # bounds of rounding errors of more rows exceed useful noise
 _COUNT_SHARE = 0.1  # of μ for an estimate of n, which is 1 % of μ²; no guarantee rests on it
 _MOST_RECORDS = 1e12  # a larger count is released as about this one
 _FEWEST_ROWS = 10  # smallest estimate of n; no guarantee rests on it
@@ -130,7 +131,9 @@ class Problem:
     def covered_rows(self) -> int:
         """Number of rows for which guarantees hold in floating point: public, or very large."""
         n = self.n_samples or 0
-        return n if self.neighboring.count_is_public and n else max(_MOST_UNKNOWN_ROWS, 2 * n)
+        if self.neighboring.count_is_public and n:
+            return n
+        return max(_MOST_UNKNOWN_ROWS, min(2 * n, _MOST_HINTED_ROWS))
 
     def signal(self, n: int, mu: float) -> float:
         """Return the signal-to-noise ratio n·μ/k, by which losses and solvers are chosen.

@@ -125,9 +125,9 @@ class SecureGenerator:
             count += 1
         return count
 
-    def permutation(self, x: Any) -> np.ndarray:
-        """Return the items of x, or 0, ..., x − 1, sorted by random keys that all differ."""
-        items = np.arange(x) if np.ndim(x) == 0 else np.asarray(x)
+    def permutation(self, items: Any) -> np.ndarray:
+        """Return the items, or 0, ..., items − 1, sorted by random keys that all differ."""
+        items = np.arange(items) if np.ndim(items) == 0 else np.asarray(items)
         while True:
             keys = _words(len(items))
             order = np.argsort(keys)

@@ -17,7 +17,6 @@ import numpy as np
 from skdp.exceptions import OutOfRangeError
 
 __all__ = [
-    "ExplainsKeywords",
     "check_choice",
     "check_count",
     "check_delta",
@@ -27,6 +26,7 @@ __all__ = [
     "check_release_name",
     "check_size",
     "check_text",
+    "explain_keywords",
     "make_plain",
     "set_checked",
 ]
@@ -195,11 +195,9 @@ def _advice(name: str, names: tuple[str, ...]) -> str:
     return f"The parameters are {', '.join(names)}."
 
 
-class ExplainsKeywords:
-    """A base of classes whose constructors explain wrong arguments."""
-
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        init = vars(cls).get("__init__")
-        if isinstance(init, FunctionType) and not init.__code__.co_flags & _TAKES_ANY:
-            cls.__init__ = _explained(init)  # type: ignore[method-assign]
+def explain_keywords(cls: type[Any]) -> type[Any]:
+    """Let the constructor of a class explain wrong arguments; return the class."""
+    init = vars(cls).get("__init__")
+    if isinstance(init, FunctionType) and not init.__code__.co_flags & _TAKES_ANY:
+        cls.__init__ = _explained(init)  # type: ignore[misc]
+    return cls

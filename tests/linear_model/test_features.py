@@ -1,6 +1,7 @@
 """Linear models of public features: `features=`."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -116,7 +117,7 @@ def test_a_front_is_bit_for_bit_the_composition_that_it_is_short_for(front, neig
     np.testing.assert_array_equal(front.coef_, linear.coef_)
     np.testing.assert_array_equal(front.predict(X), linear.predict(X))
     assert front.privacy_ == linear.privacy_
-    assert len(front.get_params()) <= 20
+    assert len(front.get_params()) <= 21
 
 
 @every_model
@@ -158,7 +159,8 @@ def test_the_features_are_those_of_the_transformer(features):
     np.testing.assert_allclose(features_of(model, X), expected, atol=1e-15)
     linear = DPLogisticRegression(**terms).fit(expected, y)
     np.testing.assert_allclose(model.coef_, linear.coef_, atol=1e-2)
-    assert model.privacy_ == linear.privacy_
+    # Fourier features in a fit have no bound of rounding errors, and a given matrix has.
+    assert replace(model.privacy_, exact=linear.privacy_.exact) == linear.privacy_
     ridge = {"C": 1.0, "fit_intercept": False}
     public = DPLogisticRegression(epsilon=INF, features=features, **ridge).fit(X, y)
     expected /= np.maximum(1.0, np.linalg.norm(expected, axis=1, keepdims=True))
@@ -243,7 +245,7 @@ def test_weights_and_groups_are_those_of_the_linear_model(features):
         model.fit(X, y, **more)
         linear = DPLogisticRegression(**terms).fit(features_of(model, X), y, **more)
         np.testing.assert_allclose(model.coef_, linear.coef_, atol=1e-2)
-        assert model.privacy_ == linear.privacy_
+        assert replace(model.privacy_, exact=linear.privacy_.exact) == linear.privacy_
 
 
 class Mine(TransformerMixin, BaseEstimator):

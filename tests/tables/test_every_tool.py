@@ -87,9 +87,8 @@ def result(tool, parameters, X, given):
         model = DPLogisticRegression(features=model, random_state=0)
     y = (X.iloc[:, 0] == X.iloc[0, 0]).astype(int) if "a" not in X else (X["a"] > 5).astype(int)
     model.fit(X, y)
-    method = next(
-        m for m in ("predict_proba", "predict", "transform") if callable(getattr(model, m, None))
-    )
+    methods = ("predict_proba", "predict", "transform", "score_samples")
+    method = next(m for m in methods if callable(getattr(model, m, None)))
     found = getattr(model, method)(X.iloc[:50])
     return getattr(found, "toarray", lambda: found)().tolist()
 
@@ -105,8 +104,8 @@ def test_a_schema_gives_the_same_result(name):
 
 def test_all_tools_are_found():
     assert {name.split(".")[0] for name in TOOLS} == {
-        "additive", "cluster", "decomposition", "ensemble", "features", "kernel_approximation",
-        "naive_bayes", "preprocessing", "statistics", "tabular",
+        "additive", "cluster", "decomposition", "density", "ensemble", "features",
+        "kernel_approximation", "naive_bayes", "preprocessing", "statistics", "tabular",
     }  # fmt: skip
 
 

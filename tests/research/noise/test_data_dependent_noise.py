@@ -282,7 +282,7 @@ def test_what_cannot_be_is_refused(arguments, message):
 
 
 def test_a_lower_bound_is_not_claimed_for_uneven_parts():
-    with pytest.raises(ValueError, match=r"parts of one width "):
+    with pytest.raises(ValueError, match=r"parts of equal width "):
         NOISES[1].bracket  # noqa: B018
 
 
