@@ -188,7 +188,8 @@ def _total_weight(records: Records[TreeFacts]) -> float:
 
 
 def _weights(records: Records[TreeFacts]) -> Sums:
-    return {"weight": np.array([np.sum(records.weights)])}
+    assert records.weights is not None, "only weighted records are added up"
+    return {"weight": np.array([records.weights.sum()])}
 
 
 def _nothing(records: Records[TreeFacts]) -> None:

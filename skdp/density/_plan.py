@@ -50,7 +50,7 @@ class TreePlan:
     n_choices: int
 
     theorem: ClassVar[str] = "Gaussian and exponential mechanisms, adaptive composition"
-    exact: ClassVar[bool] = True  # counts and utilities are integers
+    exact: ClassVar[bool] = False  # counts of weighted rows may be rounded once
 
     @property
     def event(self) -> Event:

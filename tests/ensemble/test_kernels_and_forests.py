@@ -141,7 +141,8 @@ def test_it_is_the_linear_model_of_the_transformers_features(model, share, neigh
     """
     close = {"atol": 1e-2} if share == 1.0 else {"rtol": 1e-3, "atol": 1e-3}
     X, y = people(), labels(people())
-    common = {"neighboring": neighboring, "solver": "noisy_gd", "random_state": 6}
+    solver = NoisyGD(n_steps=50)  # the two plans may differ in one step
+    common = {"neighboring": neighboring, "solver": solver, "random_state": 0}
     model = clone(model).set_params(additive_share=share, **common).fit(X, y)
     features = features_of(model, X)
     linear = linear_twin(model).set_params(**common).fit(fitted_features_of(model, X), y)
