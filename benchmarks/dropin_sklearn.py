@@ -55,12 +55,9 @@ class Lenient(type):
 class LogisticRegression(DPLogisticRegression, metaclass=Lenient):
     """The private model, open by default."""
 
-    __init__ = FunctionType(
-        DPLogisticRegression.__init__.__code__,
-        DPLogisticRegression.__init__.__globals__,
-        argdefs=(float("inf"), None),
-    )
-    __init__.__kwdefaults__ = DPLogisticRegression.__init__.__kwdefaults__
+    _init = DPLogisticRegression.__init__.__wrapped__  # type: ignore[attr-defined]
+    __init__ = FunctionType(_init.__code__, _init.__globals__, argdefs=(float("inf"), None))
+    __init__.__kwdefaults__ = _init.__kwdefaults__
 
 
 class Count:
