@@ -76,7 +76,9 @@ def distance(one, other, size):
     for columns in map(list, sets):
         cells = int(sizes[columns].prod())
         p, q = (
-            np.bincount(np.ravel_multi_index(x[:, columns].T, sizes[columns]), minlength=cells)
+            np.bincount(
+                np.ravel_multi_index(x[:, columns].T, sizes[columns], mode="clip"), minlength=cells
+            )
             / len(x)
             for x in (one, other)
         )
