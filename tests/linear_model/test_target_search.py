@@ -17,7 +17,7 @@ from skdp import (
 )
 from skdp.accounting import gdp_mu
 from skdp.data.records import Records
-from skdp.linear_model._stages.target_search import TargetSearch, counts_of
+from skdp.linear_model._stages.target_search import TargetSearch, counts_below
 from skdp.linear_model._target_scale import TargetRange
 
 RIGHT = (-1.0, 1.0)
@@ -189,10 +189,10 @@ def records_of(y, groups=None, weights=None):
 def test_a_record_changes_each_count_by_at_most_one():
     """By brute force: all intervals of cells, and all pairs of one record's targets."""
     bounds, values = TargetRange(0.0, 1.0), [-1e300, 0.0, 1e-9, 0.4, 0.5, 1.0, 1e300]
-    counts = [counts_of(bounds, records_of([0.3, value])) for value in values]
-    counts.append(counts_of(bounds, records_of([0.3])))
+    counts = [counts_below(bounds, records_of([0.3, value])) for value in values]
+    counts.append(counts_below(bounds, records_of([0.3])))
     for one, other in itertools.combinations(counts, 2):
-        below = np.concatenate([[0.0], np.cumsum(one - other)])
+        below = one - other
         below = below[np.diff(below, prepend=np.inf) != 0.0]  # at the cells that differ, in order
         inside = np.triu(below[None, :] - below[:, None])
         for share in np.linspace(0.0, 1.0, 5):
@@ -201,7 +201,7 @@ def test_a_record_changes_each_count_by_at_most_one():
 
 def test_the_rows_of_a_person_share_one_count():
     bounds, groups = TargetRange(0.0, 1.0), np.array([0, 0, 0, 1])
-    counts = counts_of(bounds, records_of([0.1, 0.5, 0.9, 0.5], groups))
+    counts = np.diff(counts_below(bounds, records_of([0.1, 0.5, 0.9, 0.5], groups)))
     assert counts.sum() == pytest.approx(2.0, abs=1e-8)
     assert counts.max() <= 1.0 + 1 / 3
     assert counts[: 2**13].sum() <= 1 / 3

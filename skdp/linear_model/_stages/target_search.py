@@ -20,9 +20,9 @@ from skdp.solvers.base import RowCount
 
 __all__ = ["TargetSearch"]
 
-# By how much a record changes a count. A count is a float: a public share of all records, and a sum
-# of steps of 2⁻³¹ for persons, are rounded by n·2⁻⁵³ each, less than 2⁻²⁰ for both neighbors
-# together if n < 2³⁰.
+# By how much a record changes a count. A count is a float: up to two sums of steps of 2⁻³¹, a
+# public share of all records and two differences are rounded by n·2⁻⁵³ each, which is less than
+# 2⁻²⁰ for both neighbors together if n < 2²⁹.
 _BETWEEN = 1.0 + 2.0**-20
 _MOST_COUNTED = 2.0**40
 # No guarantee rests on the numbers below.
@@ -80,8 +80,7 @@ class TargetSearch:
         self, bounds: TargetRange, records: Records[Facts], rng: np.random.Generator
     ) -> TargetRange:
         """Release a range within the bounds, or the bounds if none is found, from y."""
-        cells = counts_of(bounds, records)
-        below = np.concatenate([[0.0], np.cumsum(cells)])
+        below = counts_below(bounds, records)
         n = RowCount(self.n_known, math.sqrt(_OF_SIZE) * self.mu).release(records, rng)
         if not self.can_find(n):
             return bounds
@@ -124,15 +123,19 @@ class TargetSearch:
         return None if chosen == _RADII - 1 else float(radii[chosen]) + 0.5
 
 
-def counts_of(bounds: TargetRange, records: Records[Facts]) -> np.ndarray:
-    """Return *private* counts of targets in equal cells between the bounds; weights count as 1."""
-    return replace(records, weights=None).counts(partial(_counts, bounds))["cells"]
+def counts_below(bounds: TargetRange, records: Records[Facts]) -> np.ndarray:
+    """Return *private* counts of targets below each edge of equal cells between the bounds.
+
+    Weights count as 1. Integers are added, so that each count is rounded once.
+    """
+    return replace(records, weights=None).counts(partial(_counts, bounds))["below"]
 
 
 def _counts(bounds: TargetRange, records: Records[Facts]) -> Sums:
     cells = np.floor((bounds.encode(records.y) + 1.0) * (0.5 * _CELLS)).astype(np.intp)
     shares = replace(records, weights=None).steps
-    return {"cells": counted(np.minimum(cells, _CELLS - 1), _CELLS, shares)}
+    counts = counted(np.minimum(cells, _CELLS - 1), _CELLS, shares)
+    return {"below": np.concatenate([[0], np.cumsum(counts)])}
 
 
 def _noisy(
