@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp.design.exact_total import ROWS_SUMMED, SumGrid
-from skdp.losses import Loss
+from skdp.losses import Loss, SharedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.solvers.base import Problem
 from skdp.support.rounding import SERIES, up
@@ -16,6 +16,7 @@ __all__ = [
     "center_sum",
     "gradient_sum",
     "gram_sum",
+    "has_one_row",
     "is_covered",
     "mean_sum",
     "moment_sum",
@@ -107,6 +108,11 @@ def is_covered(loss: Loss) -> bool:
     return math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)
 
 
+def has_one_row(problem: Problem) -> bool:
+    """Whether no record is a person, whose clipped gradients are added without a grid."""
+    return problem.rows_each == 1 and not isinstance(problem.loss, SharedLoss)
+
+
 def record_error(
     loss: Loss,
     row_norm: float,
@@ -118,16 +124,16 @@ def record_error(
     """Return a bound a + b·|θ| of the error in a sum of gradients, for each record of the sum.
 
     `terms` is the number of additions that a number passes through before blocks are added. `clips`
-    is that of `Problem`. If gradients are clipped to `longest`, errors in proportion to them are
-    less, but not those of derivatives and scores.
+    is that of `Problem`. If gradients are clipped to `longest`, the errors of sums are less, but
+    not those of what is clipped: a row that a center shortens has the error of a long one.
     """
     most, K = loss.lipschitz * row_norm, loss.n_scores
-    in_proportion = _gamma(terms + _PRODUCTS) + _of_factors(n_features, clips)
+    in_proportion, of_row = _gamma(terms + _PRODUCTS), most * _of_factors(n_features, clips)
     if longest < most:
         in_proportion += _of_factors(n_features + K, 1.0)
     of_derivative = most * (_DERIVATIVE + K) * _UNIT
     of_target = loss.smoothness * row_norm * _OF_TARGET * math.sqrt(K) * _UNIT
-    whole = min(longest, most) * in_proportion + of_derivative + of_target
+    whole = min(longest, most) * in_proportion + of_row + of_derivative + of_target
     return whole, loss.smoothness * row_norm**2 * _of_score(n_features, clips)
 
 
@@ -167,7 +173,8 @@ def _with_errors(
 ) -> MachineSum:
     """Return the facts of n contributions up to `longest`, each computed up to an error."""
     largest = up(2.0 * n * longest, SERIES)  # twice, for errors and for weights and shares
-    blocks = _BLOCKS * SumGrid.of(largest).fine_step * math.sqrt(size)  # half a step each, twice
+    # Half a step each, twice. In other units, as of moments, a step may be twice as wide.
+    blocks = _BLOCKS * 2.0 * SumGrid.of(largest).fine_step * math.sqrt(size)
     return MachineSum(
         between=up(between, SERIES),
         errors=up(2.0 * n * each + blocks, SERIES),

@@ -25,7 +25,7 @@ from skdp.privacy import (
 )
 from skdp.samplers import Progress
 from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
-from skdp.solvers._machine_sums import MachineSum, gradient_sum, is_covered
+from skdp.solvers._machine_sums import MachineSum, gradient_sum, has_one_row, is_covered
 from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import (
     SCALE_MARGIN,
@@ -149,7 +149,7 @@ class DPSGD(DescentSolver[DPSGDPlan]):
         others = (*count.events, *(gram.events if gram else ()), GDPEvent(mu_of_errors))
         rate = self._rate(problem.n_samples)
         sigma = noise_multiplier(others, rate, self.n_steps, problem.neighboring, epsilon, delta)
-        in_one_row = problem.rows_each == 1 or self.clip_norm is None
+        in_one_row = has_one_row(problem) or self.clip_norm is None
         return DPSGDPlan(
             problem=problem,
             event=composed((*others, sampled_steps(rate, sigma, self.n_steps))),

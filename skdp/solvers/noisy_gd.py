@@ -15,7 +15,7 @@ from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
 from skdp.solvers._flow import Flow
-from skdp.solvers._machine_sums import gradient_sum, is_covered
+from skdp.solvers._machine_sums import gradient_sum, has_one_row, is_covered
 from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers.base import (
     SCALE_MARGIN,
@@ -241,7 +241,7 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         """
         if self._is_contractive(problem) or not problem.rows_are_exact:
             return False
-        in_one_row = problem.rows_each == 1 or not self._clips(problem)
+        in_one_row = has_one_row(problem) or not self._clips(problem)
         return is_covered(problem.loss) and in_one_row
 
     def _clips(self, problem: Problem) -> bool:

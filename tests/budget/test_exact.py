@@ -18,7 +18,7 @@ from skdp.linear_model._stages.center import CenterRelease
 from skdp.linear_model._stages.staged import StagedPlan
 from skdp.linear_model._stages.target_search import TargetSearch
 from skdp.privacy import GDPEvent, PrivacyGuarantee
-from skdp.solvers import NoisyGD
+from skdp.solvers import DPSGD, NoisyGD
 
 X = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 2))
 Y = (X[:, 0] > 0.0).astype(int)
@@ -70,10 +70,19 @@ def test_statistics_and_moments_are_admitted():
     [
         (classifier(solver="regularized_exponential"), {}),
         (classifier(solver="noisy_gd"), {"groups": np.arange(200) // 2}),
+        (classifier(solver=NoisyGD(clip_share=0.5), max_rows=1), {"groups": np.arange(200)}),
+        (classifier(solver=DPSGD(clip_norm=0.3), max_rows=1), {"groups": np.arange(200)}),
         (classifier(solver=NoisyGD(momentum=0.0), C=0.01), {}),
         (DPKernelClassifier(epsilon=0.5, delta=1e-6, bounds=[(-1, 1)] * 2), {}),
     ],
-    ids=["a sampler", "clipped persons", "the last iterate", "Fourier features"],
+    ids=[
+        "a sampler",
+        "clipped persons",
+        "clipped persons of one row",
+        "clipped samples of persons of one row",
+        "the last iterate",
+        "Fourier features",
+    ],
 )
 def test_others_are_rejected_and_spend_nothing(model, more):
     own = budget(unit="person" if more else "record")

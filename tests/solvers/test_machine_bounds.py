@@ -52,8 +52,11 @@ def of_factors(d, clips):
 
 
 def of_blocks(sums):
-    """Errors of the grid: half a fine step for each of 2^31 blocks, in each number."""
-    return Fraction(BLOCKS) * Fraction(sums.grid.fine_step) / 2 * root(sums.dimension)
+    """Errors of the grid: half a fine step for each of 2^31 blocks, in each number.
+
+    In the units of rows a step may be twice as wide as in those of the bound.
+    """
+    return Fraction(BLOCKS) * Fraction(sums.grid.fine_step) * root(sums.dimension)
 
 
 def root(number):
@@ -82,13 +85,13 @@ class TestBounds:
         R, L, beta = (Fraction(x) for x in (facts.row_norm, loss.lipschitz, loss.smoothness))
         C, K = Fraction(share) * L * R, loss.n_scores
         sums = gradient_sum(facts, float(C) if share < 1.0 else math.inf)
-        relative = gamma(ROWS_SUMMED + 16) + of_factors(d, clips)
+        relative, of_rows = gamma(ROWS_SUMMED + 16), L * R * of_factors(d, clips)
         if share < 1.0:
             relative += of_factors(d + K, 1)
         scores = beta * R**2 * (gamma(d + 4) + of_factors(d, clips))
         radius = Fraction(sums.radius) * (1 + gamma(d * K + 8))
         others = L * R * (32 + K) * U + 4 * root(K) * beta * R * U
-        assert_covered(sums, C * relative + others + scores * radius, n)
+        assert_covered(sums, C * relative + of_rows + others + scores * radius, n)
         assert Fraction(sums.between) >= 2 * C
 
     @pytest.mark.parametrize("clips", [1.0, 10.5])
