@@ -20,6 +20,7 @@ from skdp import DPGaussianNB, DPLogisticRegression
 from skdp.data.blocks import Block, Blocks
 from skdp.data.column import is_collection, is_missing
 from skdp.data.columns import Columns
+from skdp.data.cuts import stacked
 from skdp.data.persons import Persons
 from skdp.data.records import Records
 from skdp.design import ClippedDesign
@@ -294,3 +295,14 @@ def test_no_class_of_private_values_prints_its_fields():
     private |= {SlopeSum}
     assert {Block, ClippedDesign, Columns, Persons, Records, Solution} < private
     assert [kind for kind in private if kind.__dataclass_params__.repr] == []
+
+
+def test_a_missing_value_does_not_change_integers_of_another_block():
+    """Blocks are joined where they are cut anew; pandas would join integers and nan as floats."""
+    big = 2**53
+    whole = pd.DataFrame({"code": np.full(3, big + 1), "size": 0.5})
+    missing = pd.DataFrame({"code": [np.nan, 2.0], "size": [0.5, 0.25]})
+    joined = stacked([whole, missing])
+    assert joined["code"].tolist()[:3] == [big + 1] * 3
+    assert pd.isna(joined["code"].iloc[3])
+    assert stacked([whole, whole]).dtypes.equals(whole.dtypes)

@@ -40,11 +40,16 @@ def _between(starts: np.ndarray, ends: np.ndarray, low: int, high: int) -> list[
 
 
 def stacked(parts: Sequence[MatrixLike]) -> MatrixLike:
-    """Return the rows of arrays, sparse matrices or pandas objects, such as blocks have."""
+    """Return the rows of arrays, sparse matrices or pandas objects, such as blocks have.
+
+    Frames whose types differ become objects: pandas would make floats of all integers of a column
+    that are beside a missing value of another block, and so round those above 2^53.
+    """
     if parts[0] is None or len(parts) == 1:
         return parts[0]
     if hasattr(parts[0], "iloc"):
         import pandas as pd
 
-        return pd.concat(parts)
+        kinds = {tuple(np.atleast_1d(part.dtypes)) for part in parts}
+        return pd.concat(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
     return (sparse.vstack if sparse.issparse(parts[0]) else np.concatenate)(parts)
