@@ -9,7 +9,6 @@ __all__ = [
     "PrivacyLeakError",
     "UncertifiedNoiseError",
     "UncertifiedSamplerWarning",
-    "UnscaledColumnsWarning",
     "WeakPrivacyWarning",
 ]
 
@@ -40,10 +39,6 @@ class UncertifiedNoiseError(RuntimeError):
 
 class UncertifiedSamplerWarning(UserWarning):
     """A sampler is used for which no privacy guarantee of a finite run is proved."""
-
-
-class UnscaledColumnsWarning(UserWarning):
-    """Columns of integers go into a linear model that clips its rows to norm 1."""
 
 
 class FewRowsWarning(UserWarning):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from functools import cache, partial
@@ -23,7 +22,7 @@ from skdp.accounting import gdp_mu
 from skdp.data.persons import check_max_rows
 from skdp.data.records import Records
 from skdp.design.exact_total import ROWS_SUMMED
-from skdp.exceptions import IncompatibleSolverError, UnscaledColumnsWarning
+from skdp.exceptions import IncompatibleSolverError
 from skdp.features.auto import AutoMap
 from skdp.features.base import FeatureMap
 from skdp.features.row_wise import RowWiseMap
@@ -45,7 +44,6 @@ from skdp.linear_model._records import (
     TaskT,
     clipped_scores,
     design_of,
-    integer_columns,
     learned_center,
     learned_map,
     matrix_of,
@@ -75,7 +73,6 @@ from skdp.samplers import SAMPLERS, Progress
 from skdp.solvers import SOLVERS, AutoSolver, Problem, Solution, Solver
 from skdp.solvers._minimum import MinimumPlan
 from skdp.solvers.base import ResumableSolver
-from skdp.support.callers import caller_outside
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real, check_size
 
@@ -174,22 +171,9 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         if isinstance(feature_map, FeatureMap | RowWiseMap):
             n_columns = feature_map.n_features_out
         n_known = records.n_records if records.count_is_public else self.n_samples_hint
-        integers = integer_columns(X) if feature_map is None else ()
-        facts = LinearFacts(task, solver, feature_map, n_columns, n_known, integers=integers)
+        facts = LinearFacts(task, solver, feature_map, n_columns, n_known)
         known = records.with_facts(facts).recut(ROWS_SUMMED)
         return with_choice(known, parameters) if isinstance(feature_map, AutoMap) else known
-
-    def _warn(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> None:
-        super()._warn(parameters, records)
-        if parameters.is_private and records.facts.integers and self.data_norm == 1.0:
-            warnings.warn(
-                f"Columns {[*records.facts.integers]} hold integers, and rows are clipped to "
-                "data_norm=1, so large integers outweigh the other columns. Scale columns by "
-                "public bounds (BoundsScaler, or features=AdditiveFeatures(bounds=...)), and "
-                "convert columns of 0 and 1 to bool.",
-                UnscaledColumnsWarning,
-                stacklevel=caller_outside(),
-            )
 
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> FitPlan:
         if not parameters.is_private:

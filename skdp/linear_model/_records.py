@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -13,8 +13,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skdp.data.column import is_collection
-from skdp.data.columns import Columns, is_frame
 from skdp.data.records import Records
 from skdp.data.validation import (
     column_names,
@@ -52,7 +50,6 @@ __all__ = [
     "TaskT",
     "clipped_scores",
     "design_of",
-    "integer_columns",
     "learned_center",
     "learned_map",
     "matrix_of",
@@ -93,7 +90,6 @@ class LinearFacts(Generic[TaskT]):
     start: np.ndarray | None = None  # released coefficients of an earlier fit of `n_iter` steps
     n_iter: int = 0
     features: PublicFeatures | None = None  # the choice of `AutoFeatures`
-    integers: tuple[Hashable, ...] = ()  # columns of an integer type among those of a frame
     center: Center | None = None  # released
 
     def may_gain_by_center(self, mu: float) -> bool:
@@ -144,14 +140,6 @@ def records_of(
         features = feature_map_of(features, records.X, names)
     coded = records.mapped(partial(_with_features, features, names))
     return coded.with_facts(features)
-
-
-def integer_columns(X: MatrixLike) -> tuple[Hashable, ...]:
-    """*Public.* Return the names of the columns of a frame in memory that have an integer type."""
-    if not is_frame(X) or is_collection(X):
-        return ()
-    columns = Columns.of(X, "X")
-    return tuple(columns.name(j) for j, part in enumerate(columns.parts) if part.kind in "iu")
 
 
 def learned_map(model: BaseEstimator) -> AnyMap:
