@@ -96,11 +96,12 @@ class PairSearch:
 class PairsPlan(StagedPlan[Any]):
     """The public plan of a search for pairs, then of a fit with them.
 
-    The fit is planned once its features are known. Its cost is at most `rest`, as that of every
-    plan for these parameters; should one cost more, the fit has no pairs.
+    The fit is planned again once its features are known, from the public facts of the first plan.
+    Its cost is at most `rest`, as that of every plan for these parameters; should one cost more,
+    the fit has no pairs.
     """
 
-    replan: Callable[[LinearRecords[Any]], LinearPlan]
+    replan: Callable[[Pairs], LinearPlan]
     rest: Event
     relation: Neighboring
 
@@ -115,10 +116,10 @@ class PairsPlan(StagedPlan[Any]):
     def next(
         self, records: LinearRecords[TaskT], rng: np.random.Generator
     ) -> tuple[LinearPlan, LinearRecords[TaskT]]:
-        paired = _with_pairs(records, self.first.pairs(records, rng))
-        plan = self.replan(paired)
+        pairs = self.first.pairs(records, rng)
+        plan = self.replan(pairs)
         if plan.event.gdp_mu(self.relation) <= self.rest.gdp_mu(self.relation):
-            return plan, paired
+            return plan, _with_pairs(records, pairs)
         return self.fit, records
 
 
@@ -172,8 +173,14 @@ class PairsOf:
         if parameters.is_private:
             rest = rest_of(parameters, search.mu)
             bound = GDPEvent(most_rest(parameters, search.mu))
-        fit = self.plan_fit(rest, records)
-        return PairsPlan(search, fit, partial(self.plan_fit, rest), bound, relation)
+        replan = partial(self._plan_paired, rest, records)
+        replan(_widest(candidates, _additive_map(records)))  # what it rejects, nothing is spent on
+        return PairsPlan(search, replan(()), replan, bound, relation)
+
+    def _plan_paired(
+        self, parameters: ReleaseParameters, records: LinearRecords[Any], pairs: Pairs
+    ) -> LinearPlan:
+        return self.plan_fit(parameters, _with_pairs(records, pairs))
 
 
 def with_known_pairs(
@@ -251,6 +258,15 @@ def _candidates(feature_map: AdditiveMap) -> Pairs:
     columns = sorted({*facts.numbers.tolist(), *facts.categories})
     few = [j for j in columns if feature_map.n_factors(j) <= _MOST_FACTORS]
     return tuple(combinations(few, 2)) if len(few) <= _MOST_COLUMNS else ()
+
+
+def _widest(candidates: Pairs, feature_map: AdditiveMap) -> Pairs:
+    """Return the pairs with the most features among those that a search may find."""
+
+    def size(pair: tuple[int, int]) -> int:
+        return math.prod(map(feature_map.n_factors, pair))
+
+    return _fitting(tuple(sorted(candidates, key=size)[-_MOST_PAIRS:]), feature_map)
 
 
 def _fitting(pairs: Pairs, feature_map: AdditiveMap) -> Pairs:

@@ -14,9 +14,11 @@ from skdp.additive.interactions import SENSITIVITY, PairCells, score_of
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures
 from skdp.features.table import TableFacts
+from skdp.solvers import NoisyGD
 
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 LETTERS = list("abcd")
+N_FEATURES = 26  # of `mixed` without pairs, with the intercept
 MIXED = {"bounds": {"x": (-1.0, 1.0)}, "categories": dict.fromkeys("uvw", LETTERS)}
 
 
@@ -172,6 +174,25 @@ def test_solvers_that_are_not_gaussian_are_rejected(solver):
     with pytest.raises(IncompatibleSolverError, match=r"interactions='auto'.*Nothing was spent"):
         additive(solver=solver, budget=budget).fit(X, y)
     assert budget.spent.epsilon == 0.0
+
+
+class Narrow(NoisyGD):
+    """Takes the features of single columns, and no more."""
+
+    def plan(self, problem, epsilon, delta):
+        if problem.n_features > N_FEATURES:
+            raise ValueError("too many features")
+        return super().plan(problem, epsilon, delta)
+
+
+def test_a_solver_that_rejects_the_pairs_does_so_before_the_spend():
+    X, y = mixed(32_000)
+    budget = PrivacyBudget(epsilon=8.0, delta=1e-5)
+    with pytest.raises(ValueError, match=r"too many features\.? Nothing was spent"):
+        additive(epsilon=8.0, solver=Narrow(), budget=budget).fit(X, y)
+    assert budget.history() == []
+    plain = additive(solver=Narrow()).set_params(interactions=None)
+    assert plain.fit(X, y).coef_.size + 1 == N_FEATURES
 
 
 def test_too_many_pairs_are_rejected_before_the_spend():
