@@ -16,6 +16,7 @@ from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import ComposedEvent, Event, NonPrivateEvent, SelfComposedEvent
 from skdp.support.rounding import SERIES, down
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
+from skdp.workloads.plan import ROUNDED_ONCE
 
 __all__ = ["MOST_GROUPS", "ExactPlan", "TreePlan", "TreeReleases", "check_size", "plan_tree"]
 
@@ -50,7 +51,7 @@ class TreePlan:
     n_choices: int
 
     theorem: ClassVar[str] = "Gaussian and exponential mechanisms, adaptive composition"
-    exact: ClassVar[bool] = False  # counts of weighted rows may be rounded once
+    exact: ClassVar[bool] = True  # counts and utilities are integers
 
     @property
     def event(self) -> Event:
@@ -95,6 +96,9 @@ def plan_tree(owner: str, parameters: ReleaseParameters, facts: TreeFacts) -> Tr
     A record is in one cell of each of p tables, with a mass of at most 1. If it is replaced, two
     vectors without negative numbers and of a length of at most 1 differ by at most √2 in each
     table. So the l2 sensitivity of p tables together is √(k·p), for k records that differ.
+    Counts in steps of 2^−31 that exceed 2^53 steps are rounded to floats, by a relative 2^−53. With
+    fewer than 2^29 records, the two tables of neighbors move by less than 2^−23 together, and by
+    √p·2^−23 for p tables. `ROUNDED_ONCE` allows for √p·2^−20.
     """
     sizes, n_changed = facts.sizes, parameters.neighboring.n_changed
     check_size(owner, facts)
@@ -102,17 +106,21 @@ def plan_tree(owner: str, parameters: ReleaseParameters, facts: TreeFacts) -> Tr
         return ExactPlan()
     p, n_cells = len(sizes), sum(sizes) * facts.n_labels
     if p == 1:
-        steps = [GaussianStep("tables", n_cells, math.sqrt(n_changed), 1.0)]
+        steps = [_step("tables", n_cells, n_changed, 1.0)]
         return TreePlan(plan_steps(owner, steps, parameters.epsilon, parameters.delta), None, 0)
     most = (p - 1) * min(MOST_GROUPS, max(sizes)) ** 2 * facts.n_labels
     steps = [
-        GaussianStep("tables", n_cells, math.sqrt(n_changed * p), _TABLES),
-        GaussianStep("edges", most, math.sqrt(n_changed * (p - 1)), 1.0 - _TABLES - _CHOICES),
+        _step("tables", n_cells, n_changed * p, _TABLES),
+        _step("edges", most, n_changed * (p - 1), 1.0 - _TABLES - _CHOICES),
     ]
     gaussian = plan_steps(owner, steps, parameters.epsilon, parameters.delta, rest=_CHOICES)
     mu = gdp_mu(parameters.epsilon, parameters.delta) * math.sqrt(_CHOICES / (p - 1))
     choice = ExponentialMechanism(sensitivity=float(n_changed), epsilon=_epsilon_of(mu))
     return TreePlan(gaussian, choice, p - 1)
+
+
+def _step(name: str, size: int, squared_sensitivity: int, share: float) -> GaussianStep:
+    return GaussianStep(name, size, math.sqrt(squared_sensitivity) * ROUNDED_ONCE, share)
 
 
 def _epsilon_of(mu: float) -> float:
