@@ -61,7 +61,7 @@ def levels(X, y, bounds, categories):
             scaled = (codes[:, j] - low) / (high - low)
             if name in LOGARITHMIC:
                 scaled = np.log1p(np.clip(codes[:, j], 0, None)) / np.log1p(high)
-            codes[:, j] = np.clip(np.floor(4 * scaled), 0, 3)
+            codes[:, j] = np.nan_to_num(np.clip(np.floor(4 * scaled), 0, 3), nan=-1)
     return np.column_stack([codes + 1, y]).astype(int)  # 0 for missing categories
 
 
@@ -70,15 +70,13 @@ def distance(one, other, size):
     sets = list(combinations(range(one.shape[1]), size))
     if size == 3:
         sets = [sets[k] for k in np.random.default_rng(0).permutation(len(sets))[:20]]
-    one, other = one + 1, other + 1  # an unknown category is -1
+    one, other = one + 1, other + 1  # a missing value is -1
     sizes = np.maximum(one.max(axis=0), other.max(axis=0)) + 1
     found = []
     for columns in map(list, sets):
         cells = int(sizes[columns].prod())
         p, q = (
-            np.bincount(
-                np.ravel_multi_index(x[:, columns].T, sizes[columns], mode="clip"), minlength=cells
-            )
+            np.bincount(np.ravel_multi_index(x[:, columns].T, sizes[columns]), minlength=cells)
             / len(x)
             for x in (one, other)
         )
