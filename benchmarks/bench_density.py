@@ -70,7 +70,6 @@ def distance(one, other, size):
     sets = list(combinations(range(one.shape[1]), size))
     if size == 3:
         sets = [sets[k] for k in np.random.default_rng(0).permutation(len(sets))[:20]]
-    one, other = one + 1, other + 1  # a missing value is -1
     sizes = np.maximum(one.max(axis=0), other.max(axis=0)) + 1
     found = []
     for columns in map(list, sets):
