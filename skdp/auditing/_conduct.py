@@ -144,8 +144,8 @@ def _two_worlds(subject: Subject) -> list[FitArguments]:
 
 
 def _targets(subject: Subject, n: int) -> list[np.ndarray]:
-    """Return the targets of both, none for a transformer."""
-    if subject.kind_name == "transformer":
+    """Return the targets of both, none for a transformer or a density."""
+    if not subject.has_targets:
         return []
     if subject.kind_name == "regressor":
         return [np.linspace(-1.0, 1.0, n), np.round(np.linspace(0.0, 1.0, n))]

@@ -10,7 +10,14 @@ from functools import cached_property, partial
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from skdp.auditing.attacks import Attack, FitArguments, attack_on, default_rows, kind_of
+from skdp.auditing.attacks import (
+    WITH_TARGETS,
+    Attack,
+    FitArguments,
+    attack_on,
+    default_rows,
+    kind_of,
+)
 from skdp.budget.dry_run import DryRun, StandIns
 from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGuarantee, Unit
 from skdp.support.types import MatrixLike
@@ -58,6 +65,10 @@ class Subject:
     @cached_property
     def kind_name(self) -> str:
         return kind_of(self.estimator, "auto" if isinstance(self.kind, Attack) else self.kind)
+
+    @property
+    def has_targets(self) -> bool:
+        return self.kind_name in WITH_TARGETS
 
     @cached_property
     def rows(self) -> MatrixLike:

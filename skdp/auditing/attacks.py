@@ -87,6 +87,8 @@ def kind_of(estimator: BaseEstimator, kind: str = "auto") -> str:
         return "regressor"
     if hasattr(estimator, "transform"):
         return "transformer"
+    if hasattr(estimator, "score_samples"):
+        return "density"
     raise ValueError(
         f"The kind of {type(estimator).__name__} is unknown. Pass kind=, one of "
         f"{', '.join(map(repr, KINDS))}, or an Attack."
@@ -120,7 +122,7 @@ def _regressor_pair(estimator: BaseEstimator, X: MatrixLike) -> Pair:
     return (X, np.r_[_FAR, rest]), (X, np.r_[-_FAR, rest])
 
 
-def _transformer_pair(estimator: BaseEstimator, X: MatrixLike) -> Pair:
+def _pair_of_rows(estimator: BaseEstimator, X: MatrixLike) -> Pair:
     """Replace the first row by the second."""
     n = len(X)
     return (taken(X, [0, *range(2, n)]),), (taken(X, [1, *range(2, n)]),)
@@ -129,17 +131,21 @@ def _transformer_pair(estimator: BaseEstimator, X: MatrixLike) -> Pair:
 KINDS: dict[str, Callable[[BaseEstimator, MatrixLike], Pair]] = {
     "classifier": _classifier_pair,
     "regressor": _regressor_pair,
-    "transformer": _transformer_pair,
+    "transformer": _pair_of_rows,
+    "density": _pair_of_rows,
 }
+WITH_TARGETS = ("classifier", "regressor")
 
 
 def reader(kind: str, X: MatrixLike) -> Readout:
-    """Return the readout: the score of the first row, or all released numbers."""
+    """Return the readout: the score or the density of the first row, or all released numbers."""
     probes = taken(X, [0])
     if kind == "classifier":
         return lambda fitted: _preference(fitted, probes)
     if kind == "regressor":
         return lambda fitted: fitted.predict(probes)
+    if kind == "density":
+        return lambda fitted: fitted.score_samples(probes)
     return _released_numbers
 
 
@@ -174,7 +180,7 @@ def _released_numbers(fitted: BaseEstimator) -> np.ndarray:
 
 
 def _without_second(X: MatrixLike) -> MatrixLike:
-    """Drop the second row, which only transformers need."""
+    """Drop the second row, which only estimators without targets need."""
     return taken(X, [0, *range(2, len(X))])
 
 

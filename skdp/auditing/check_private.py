@@ -169,7 +169,7 @@ def check_private(
         pass the sensitivity divided by the standard deviation: the audit detects smaller errors.
     n_runs : int, default 400
         *Public.* Number of fits to two neighboring data sets, together; at least 2.
-    kind : {"auto", "classifier", "regressor", "transformer"} or Attack, default "auto"
+    kind : {"auto", "classifier", "regressor", "transformer", "density"} or Attack, default "auto"
         *Public.* The kind of attack.
     confidence : float in (0, 1), default 0.95
         *Public.* Probability, at least, that an estimator that keeps its claim passes both audits.
@@ -293,7 +293,7 @@ def _conducted(name: str, subject: Subject) -> CheckResult:
 
 
 def _audited(name: str, subject: Subject) -> CheckResult:
-    if name == "one run" and subject.kind_name == "transformer":
+    if name == "one run" and not subject.has_targets:
         return CheckResult(check=name, status="skipped", message="it has no targets to change")
     audit, claim, delta = _AUDITS[name](subject), subject.claim, subject.claim_delta
     p_value, confidence = audit.p_value(claim), 1.0 - subject.level
