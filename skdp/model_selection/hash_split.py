@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from hashlib import blake2b
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.model_selection import BaseCrossValidator
 
 from skdp.data.columns import values_of
 from skdp.data.persons import Persons
+from skdp.data.schema.values import text_of
 from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_count
 
@@ -116,6 +118,8 @@ class HashSplit(BaseCrossValidator):
         persons = Persons.of(groups, X.shape[0] if hasattr(X, "shape") else len(X))
         ids = values_of(groups, "groups").array.ravel()
         _, first = np.unique(persons.codes, return_index=True)
+        if ids.dtype.kind == "M":  # its unit depends on the reader of a file
+            ids = ids.astype("datetime64[us]")
         folds = [self._fold(one) for one in ids[first].tolist()]
         return np.array(folds, dtype=int)[persons.codes]
 
@@ -126,8 +130,8 @@ class HashSplit(BaseCrossValidator):
 
 
 def _name(person: Label) -> str:
-    """Return the kind and the value of an ID; equal numbers of different types have one name."""
-    if isinstance(person, float) and person.is_integer():
+    """Return the kind and the value of an ID; equal values of different types have one name."""
+    if isinstance(person, bool):  # equal to 0 or 1
         person = int(person)
     kind = "number" if isinstance(person, (int, float)) else type(person).__name__
-    return f"{kind} {person}"
+    return f"{'date' if isinstance(person, date) else kind} {text_of(person)}"

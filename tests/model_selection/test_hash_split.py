@@ -59,6 +59,14 @@ def test_the_container_does_not_matter(kind):
     np.testing.assert_array_equal(folds(made), folds(ids))
 
 
+def test_equal_ids_of_different_types_are_in_one_fold():
+    days = pd.date_range("2020-01-01", periods=50).to_numpy()
+    for unit in ("s", "ms", "us", "ns"):
+        np.testing.assert_array_equal(folds(days.astype(f"datetime64[{unit}]")), folds(days))
+    np.testing.assert_array_equal(folds(pd.Series(days).astype(object)), folds(days))
+    assert folds(np.array([True, False, 1, 0, 1.0], object)).tolist() == [2, 1, 2, 1, 2]
+
+
 def test_folds_are_even_and_those_of_two_salts_independent():
     """The hash is fixed; a random one would exceed 65 or 80, by χ², in one of 1e9 cases."""
     ids, n = np.arange(20_000), 20_000
