@@ -15,7 +15,7 @@ _TYPICAL_DELTA = 1e-5
 
 
 def rows_needed(*, epsilon: float, delta: float = _TYPICAL_DELTA) -> int:
-    """Return how many rows a private model needs, as a rule of thumb.
+    """Estimate the number of rows that a private model needs, by a rule of thumb.
 
     With fewer rows a fit gives `FewRowsWarning`, if their number is public.
 

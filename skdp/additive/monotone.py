@@ -1,8 +1,8 @@
-"""Curves of which it is public that they rise or fall: projected after the release.
+"""Monotone curves for additive models, by a projection after the release.
 
-Fit and noise are those of an unconstrained model. The released coefficients are then moved to the
-nearest ones with monotone curves, which reads no data and costs no privacy. No guarantee rests on
-any constant.
+The fit and its noise are those of an unconstrained model. The projection moves the released
+coefficients to the nearest ones with monotone curves. It reads no data and costs no privacy. No
+guarantee depends on a constant of this file.
 """
 
 from __future__ import annotations

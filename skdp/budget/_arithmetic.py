@@ -11,8 +11,8 @@ NOT_STATED = "not stated"
 GRID = "noise drawn exactly on a grid, which is safe in floating point"
 EXACT_SUMS = "sums with bounds of their rounding errors, and exact noise"
 NO_BOUNDS = (
-    "sums or noise computed in floating point, without bounds of their errors: the proof is about "
-    "real numbers, and there is none for floating-point numbers"
+    "sums or noise computed in floating point, without bounds of their errors: the proof covers "
+    "real numbers, but not floating-point numbers"
 )
 SAMPLER = (
     "a sampler that computes in floating point: the proof is about real numbers, and there is none "

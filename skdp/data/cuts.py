@@ -17,7 +17,7 @@ Piece = tuple[int, slice]
 
 
 def pieces_of(lengths: Sequence[int], step: int) -> list[list[Piece]]:
-    """Return the pieces of old blocks of which new blocks consist, in order.
+    """Return the pieces of old blocks for each new block, in order.
 
     New blocks begin at multiples of `step`, counted from the first row of all. Where an old block
     has several multiples, the rows from the first to the last of them stay one block, so that at

@@ -310,7 +310,7 @@ def column_names(estimator: BaseEstimator) -> list[Hashable]:
 
 
 def encoding_for(estimator: BaseEstimator) -> Encoding | None:
-    """Return how the schema of an estimator, if it has one, encodes the columns of `fit`."""
+    """Return the encoding of an estimator's columns, None if it has no schema."""
     columns = estimator.n_features_in_, column_names(estimator)
     bounds, categories = (getattr(estimator, name, None) for name in ("bounds", "categories"))
     if not hasattr(estimator, "categories"):

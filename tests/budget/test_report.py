@@ -377,7 +377,7 @@ def test_a_composed_event_is_told_by_its_leaves_with_four_digits():
 ROWS = np.random.default_rng(0).uniform(-1.0, 1.0, (60, 2))
 SIGNS = (ROWS[:, 0] > 0).astype(int)
 ON_A_GRID = "noise drawn exactly on a grid"
-NO_PROOF = "there is none for floating-point numbers"
+NO_PROOF = "but not floating-point numbers"
 NOISE = {
     "not stated": lambda budget: spend(budget),
     "safe": lambda budget: skdp.statistics.mean(ROWS, epsilon=0.1, bounds=(-1, 1), budget=budget),

@@ -233,7 +233,7 @@ class TableSchema:
         texts: bool = True,
         every_column: bool = True,
     ) -> Encoding:
-        """Return how a table with these columns is encoded.
+        """Return the encoding of a table with these columns.
 
         Parameters
         ----------
@@ -399,7 +399,7 @@ def encoding_of(
     others: Mapping[str, object] | None = None,
     **needs: bool,
 ) -> Encoding | None:
-    """Return how a schema that is given as `bounds` encodes a table; None for other bounds.
+    """Return the encoding of a table if `bounds` is a schema, otherwise None.
 
     This is the one place where tools resolve schemas. The schema says what the `others`, such as
     `categories`, would say, so these must be None. The `needs` of the tool are those of

@@ -1,9 +1,10 @@
-"""Values of a column as a schema reads them: each by itself, whatever the type of the column.
+"""Values of a column as a schema reads them, each by itself.
 
-A reader of files chooses the type of a column by all of its values: one word among numbers makes
-strings of all others, and one missing value makes floats of integers. So a number, a string with
-the same number and a float with the same integer are one value here. No value raises an error:
-whatever cannot be read is missing.
+A reader of files chooses the type of a column by all of its values: one missing value turns
+integers into floats, and one word turns numbers into strings. A float with an integer value
+therefore equals that integer here, and numeric columns read numbers in strings. Categories and
+codes do not: the string "1.0" differs from "1". Read files with `dtype=str` to rule this out. No
+value raises an error: a value that cannot be read is missing.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _number(value: object) -> float:
 
 
 def moment_of(value: object, date_format: str | None = None) -> float:
-    """Return the seconds from 1970 to a date, in UTC if it has a time zone; NaN if it is none."""
+    """Return the seconds from 1970 to a date, UTC if it has a time zone; NaN for other values."""
     try:
         found = _datetime(value, date_format)
         if found.tzinfo is not None:
