@@ -7,6 +7,7 @@ From the outside in:
 - `column`, `columns`: one column, and a table, of any library. The only conversion of user data.
 - `column_facts`: public bounds, categories and keys of columns.
 - `blocks`, `lazy`: rows in Dask collections, for fits and for predictions.
+- `joint`: predictions from the joint probability of a row and a class.
 - `persons`: records of several rows.
 - `validation`: checks around those of scikit-learn, whose errors quote no value.
 """

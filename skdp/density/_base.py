@@ -91,9 +91,8 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
         coded.check(_nothing)
         if coded.n_rows >= _MOST_ROWS:
             raise ValueError(f"{type(self).__name__} takes fewer than 2^29 rows.")
-        is_weighted = coded.weights is not None and self.epsilon == math.inf
-        if is_weighted and not 0.0 < _total_weight(coded) < _MOST_ROWS:
-            raise ValueError("The sum of sample_weight must be positive and below 2^29.")
+        if coded.weights is not None and self.epsilon == math.inf:
+            _check_total_weight(float(coded.total(_weights)["weight"][0]))
         return coded
 
     def _plan(
@@ -183,8 +182,11 @@ def library_of(X: MatrixLike) -> str | None:
     return Columns.of(X, "X").library if is_frame(X) else None
 
 
-def _total_weight(records: Records[TreeFacts]) -> float:
-    return float(records.total(_weights)["weight"][0])
+def _check_total_weight(total: float) -> None:
+    if total == 0.0:
+        raise ValueError("sample_weight is zero for all records.")
+    if total >= _MOST_ROWS:
+        raise ValueError("The sum of sample_weight must be below 2^29.")
 
 
 def _weights(records: Records[TreeFacts]) -> Sums:

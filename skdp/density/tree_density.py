@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import DensityMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
+from skdp.data.joint import log_proba
 from skdp.data.lazy import lazy_on_blocks, summed_over_blocks
 from skdp.data.records import Records
 from skdp.density._base import PrivateTree, library_of
@@ -330,7 +330,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         assert target is not None, "the method is there with a target only"
         nodes = np.delete(codes, target, axis=1)
         known = self._model_.log_joint(nodes)[:, : self._levels().n_known(target)]
-        return np.asarray(softmax(known, axis=1))
+        return np.exp(log_proba(known))
 
 
 def _listed(columns: Label | Sequence[Label]) -> list[Label]:

@@ -6,13 +6,12 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
+from skdp.data.joint import JointClassifier
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records, labels_of
 from skdp.density._base import PrivateTree, library_of
@@ -34,7 +33,7 @@ from skdp.support.validation import check_count
 __all__ = ["DPTreeNB"]
 
 
-class DPTreeNB(ClassifierMixin, PrivateTree):
+class DPTreeNB(JointClassifier, PrivateTree):
     r"""Tree-augmented naive Bayes with (ε, δ)-differential privacy.
 
     Naive Bayes assumes that columns are independent given the class. Here each column depends on
@@ -113,8 +112,6 @@ class DPTreeNB(ClassifierMixin, PrivateTree):
     >>> bool(model.score(X, y) > 0.9)
     True
     """
-
-    classes_: np.ndarray
 
     def __init__(
         self,
@@ -247,56 +244,6 @@ class DPTreeNB(ClassifierMixin, PrivateTree):
         """
         codes = self._levels_of(X)  # first: it raises NotFittedError
         return self._model_.log_joint(codes)
-
-    @lazy_on_blocks
-    def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """Return P(class | x).
-
-        Parameters
-        ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
-            Rows, treated as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`. As private as X.
-        """
-        return np.asarray(softmax(self.predict_joint_log_proba(X), axis=1))
-
-    @lazy_on_blocks
-    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
-        """Return log P(class | x).
-
-        Parameters
-        ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
-            Rows, treated as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`. As private as X.
-        """
-        joint = self.predict_joint_log_proba(X)
-        return joint - logsumexp(joint, axis=1, keepdims=True)
-
-    @lazy_on_blocks
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Return the most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
-            Rows, treated as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels from `classes_`. As private as X.
-        """
-        joint = self.predict_joint_log_proba(X)  # first: it raises NotFittedError
-        return self.classes_[joint.argmax(axis=1)]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -11,8 +11,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
-from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +19,7 @@ from skdp._several_fits import together
 from skdp.data.column_facts import ColumnBounds, bounds_of_numbers, categories_by_column
 from skdp.data.columns import Columns, column_name
 from skdp.data.exact_sums import Sums
+from skdp.data.joint import JointClassifier
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records, labels_of
 from skdp.data.validation import encoded, encoding_for, model_columns, validated_table
@@ -36,7 +35,6 @@ __all__ = ["PrivateNaiveBayes"]
 
 # No guarantee rests on these: they keep released numbers useful.
 _LEAST_COUNT = 1.0
-_LEAST_LOG = -700.0  # e to this power is a double
 _SMALLEST = 1e-9  # variance without privacy, in units of the squared half-width of the bounds
 _MOST_ROWS = 2**29  # sums of this many multiples of 2^−24 in [−1, 1] are exact as floats
 # Found on thirteen tables, n = 400 to 20 000 and ε = 0.3 to 3; no guarantee rests on it.
@@ -44,7 +42,7 @@ _TEMPER = 75.0
 
 
 class PrivateNaiveBayes(
-    ClassifierMixin, PrivateEstimator[Records[NaiveBayesFacts], QueryPlan | NonPrivatePlan, Sums]
+    JointClassifier, PrivateEstimator[Records[NaiveBayesFacts], QueryPlan | NonPrivatePlan, Sums]
 ):
     """A naive Bayes classifier that releases all its counts and sums at once.
 
@@ -321,55 +319,8 @@ class PrivateNaiveBayes(
             joint = joint + feature.log_likelihood(x, learned)
         return joint
 
-    @lazy_on_blocks
-    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
-        """Return log p(class | x), at least −700.
-
-        Parameters
-        ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
-            *Private.* Rows, treated as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        joint = self._tempered(self.predict_joint_log_proba(X))
-        return np.maximum(joint - logsumexp(joint, axis=1, keepdims=True), _LEAST_LOG)
-
-    @lazy_on_blocks
-    def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """Return p(class | x).
-
-        Parameters
-        ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
-            *Private.* Rows, treated as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    @lazy_on_blocks
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Return the most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
-            *Private.* Rows, treated as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels from `classes_`.
-        """
-        joint = self.predict_joint_log_proba(X)  # first: it raises NotFittedError
-        return self.classes_[self._tempered(joint).argmax(axis=1)]
+    def _joint(self, X: MatrixLike) -> np.ndarray:
+        return self._tempered(super()._joint(X))
 
     def _tempered(self, joint: np.ndarray) -> np.ndarray:
         """Return the logarithm of p(x, class)^t·p(class)^(1−t), with t in (0, 1] by what is known.
