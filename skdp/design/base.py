@@ -127,7 +127,8 @@ class Design(ABC):
         ndarray of int of shape (2, ...)
             *Private.* See `SumGrid`.
         """
-        return np.asarray(self.total(_ExactTotal(function, grid), ROWS_SUMMED, rows))
+        of_block = methodcaller("exact_total", function, grid)
+        return np.asarray(self.total(of_block, ROWS_SUMMED, rows))
 
     def exact_sum(
         self,
@@ -528,17 +529,6 @@ class ScoredDesign(Wrapper, MemoryDesign):
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
         for rows, block in self.inner.blocks(most_rows):
             yield rows, ScoredDesign(block, self.theta, self.known[rows])
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _ExactTotal:
-    """`exact_total` of a block; picklable."""
-
-    function: Callable[[MemoryDesign], np.ndarray]
-    grid: SumGrid
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        return block.exact_total(self.function, self.grid)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
-from operator import add, attrgetter
+from operator import add, attrgetter, methodcaller
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class DaskDesign(Design):
         rows: np.ndarray | None = None,
     ) -> np.ndarray:
         if rows is None:
-            return reduce(add, self._gather(partial(_exact_total, function, grid)))
+            return reduce(add, self._gather(methodcaller("exact_total", function, grid)))
         if not rows.size or self._here.brings(rows) or self._are_few(rows):
             return self.take(rows).exact_total(function, grid)
         summed = partial(_exact_over, function, grid)
@@ -180,12 +180,6 @@ def _parts(
 
 def _total(function: Callable[[MemoryDesign], T], most_rows: int | None, block: MemoryDesign) -> T:
     return block.total(function, most_rows)
-
-
-def _exact_total(
-    function: Callable[[MemoryDesign], np.ndarray], grid: SumGrid, block: MemoryDesign
-) -> np.ndarray:
-    return block.exact_total(function, grid)
 
 
 def _exact_over(
