@@ -179,6 +179,8 @@ def test_identifiers_are_no_columns_of_scalers():
         assert list(found.columns) == ["age", "on"]
         assert scaler.n_features_in_ == 3
         assert list(scaler.feature_names_in_) == ["person", "age", "on"]
+    with pytest.raises(ValueError, match="not a TableSchema"):
+        scaler.to_sklearn()
     with pytest.raises(ValueError, match="allows missing values in"):
         BoundsScaler(bounds=OF_NUMBERS).fit(frame)
     with pytest.raises(ValueError, match="allows missing values in"):
@@ -346,3 +348,19 @@ def test_arrays_have_numbers_of_columns():
     assert np.array_equal(scaled[:, 0], 2.0 * X[:, 0] - 1.0)
     model = DPTabularClassifier(bounds=schema, random_state=0).fit(X, X[:, 0] > 0.5)
     assert model.score(X, X[:, 0] > 0.5) > 0.9
+
+
+def test_constraints_and_pairs_are_of_encoded_columns():
+    frame = frame_of_kinds(20_000)
+    y, terms = (frame["age"] > 50).astype(int), {"bounds": KINDS, "epsilon": 8.0}
+    rising = DPAdditiveClassifier(**terms, monotonic_cst={"age": 1}).fit(frame, y)
+    ages = np.linspace(18.0, 100.0, 40)
+    rows = frame.iloc[[1] * 40].assign(age=ages)
+    assert (np.diff(rising.predict_proba(rows)[:, 1]) >= -1e-12).all()
+    for column in ("sex", "note", "person"):
+        with pytest.raises(ValueError, match=f"monotonic_cst.*{column}"):
+            DPAdditiveClassifier(**terms, monotonic_cst={column: 1}).fit(frame, y)
+    searched = DPAdditiveClassifier(**terms, interactions="auto").fit(frame, y)
+    numbers_and_categories = {"day", "day_month", "age", "on", "place", "sex"}
+    assert {name for pair in searched.interactions_ for name in pair} <= numbers_and_categories
+    assert len(searched.term_names_) == 7 + len(searched.interactions_)
