@@ -20,8 +20,9 @@ from skdp.additive.explanations import (
 )
 from skdp.additive.interactions import residuals_of_classes
 from skdp.additive.monotone import check_constraints, projected, signs_of
-from skdp.additive.pairs import PairsOf, PlanFit, with_known_pairs
-from skdp.additive.ranks import features_of, plan_ranked
+from skdp.additive.pairs import with_known_pairs
+from skdp.additive.ranks import features_of
+from skdp.additive.stages import plan_stages
 from skdp.budget import BudgetHandle
 from skdp.features import AdditiveFeatures
 from skdp.linear_model import DPLogisticRegression
@@ -238,22 +239,13 @@ class DPAdditiveClassifier(DPLogisticRegression):
         return super()._plan(parameters, records)
 
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> LinearPlan:
-        return self._staged(parameters, records, super()._plan_fit)
+        return plan_stages(self, residuals_of_classes, super()._plan_fit, parameters, records)
 
     def _plan_without_privacy(
         self, parameters: ReleaseParameters, records: LinearRecords
     ) -> NonPrivatePlan | LinearPlan:
-        return self._staged(parameters, records, super()._plan_without_privacy)
-
-    def _staged(
-        self, parameters: ReleaseParameters, records: LinearRecords, plan_fit: PlanFit
-    ) -> LinearPlan:
-        """Return the plan of a fit, after a choice of pairs and of ranks if they are asked for."""
-        if is_auto(self.interactions):
-            plan_fit = PairsOf(plan_fit, self._read_fit, residuals_of_classes).plan
-        if is_auto(self.bounds):
-            return plan_ranked(parameters, records, plan_fit)
-        return plan_fit(parameters, records)
+        plan_fit = super()._plan_without_privacy
+        return plan_stages(self, residuals_of_classes, plan_fit, parameters, records)
 
     def _publish(
         self,

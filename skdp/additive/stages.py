@@ -1,0 +1,30 @@
+"""The stages of a fit of an additive model: ranks, pairs, and the fit itself."""
+
+from __future__ import annotations
+
+from sklearn.base import BaseEstimator
+
+from skdp._private_fit import ReleaseParameters
+from skdp.additive.interactions import Residuals
+from skdp.additive.pairs import PairsOf, PlanFit
+from skdp.additive.ranks import plan_ranked
+from skdp.linear_model._base import is_auto
+from skdp.linear_model._records import LinearRecords
+from skdp.linear_model._sample import LinearPlan
+
+__all__ = ["plan_stages"]
+
+
+def plan_stages(
+    model: BaseEstimator,
+    residuals: Residuals,
+    plan_fit: PlanFit,
+    parameters: ReleaseParameters,
+    records: LinearRecords,
+) -> LinearPlan:
+    """Return the plan of a fit, after a choice of pairs and of ranks if they are asked for."""
+    if is_auto(model.interactions):
+        plan_fit = PairsOf(plan_fit, model._read_fit, residuals).plan
+    if is_auto(model.bounds):
+        return plan_ranked(parameters, records, plan_fit)
+    return plan_fit(parameters, records)
