@@ -15,8 +15,8 @@ NO_BOUNDS = (
     "real numbers, but not floating-point numbers"
 )
 SAMPLER = (
-    "a sampler that computes in floating point: the proof is about real numbers, and there is none "
-    "for floating-point numbers"
+    "a sampler that computes in floating point: the proof covers real numbers, but not "
+    "floating-point numbers"
 )
 
 # An event describes the release, not its computation: a mechanism on a grid and noisy gradient
