@@ -100,10 +100,6 @@ class CenteredMap(FeatureMap):
         return self.center.point.size
 
     @property
-    def is_exact(self) -> bool:
-        return self.inner is None or self.inner.is_exact
-
-    @property
     def cost(self) -> int:
         # Shifting takes as long as a product with θ: up to 256 MB of shifted rows are kept.
         return 4 if self.inner is None else self.inner.cost

@@ -90,10 +90,6 @@ class AdditiveMap(FeatureMap):
             )
 
     @property
-    def is_exact(self) -> bool:
-        return True  # each feature is a function of single numbers
-
-    @property
     def n_features_out(self) -> int:
         return self.spans[-1][1].stop if self.spans else 0
 

@@ -21,7 +21,9 @@ class FeatureMap(ABC):
     """A map Φ of a row to features that depends on this row and public numbers only.
 
     It maps neighboring tables to neighboring features, so a release that is private for the
-    features is as private for the table. `facts` describe the columns of the table.
+    features is as private for the table. This holds to the last bit: rounding errors of a row do
+    not depend on the rows around it, as those of a matrix product may. `facts` describe the columns
+    of the table.
     """
 
     facts: TableFacts
@@ -53,14 +55,6 @@ class FeatureMap(ABC):
     @property
     def is_single(self) -> bool:
         """Whether all features are numbers of single precision and can be kept as such."""
-        return False
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether features of a row are the same in floating point wherever the row stands.
-
-        Products of matrices are not: the order of their sums depends on the rows around.
-        """
         return False
 
     def prepare(self, X: np.ndarray) -> MatrixLike:

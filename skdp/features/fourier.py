@@ -17,13 +17,16 @@ from skdp.support.validation import check_count, check_size
 
 __all__ = ["FourierMap", "RandomFourierFeatures"]
 
+_BITS = 26  # of z, and of the largest sum of |W|·|z|: their products are whole numbers below 2^53
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FourierMap(FeatureMap):
     """[cos Wz, sin Wz]/√(D/2), for z of numbers 2u − 1 and of categories as ones over √3.
 
     Rows of W are N(0, τ²·3/p), with p columns of the table, so W·z is about as wide as τ. If D is
-    odd, the last row of W is 0 and has a cosine only.
+    odd, the last row of W is 0 and has a cosine only. W and z are rounded to public grids on which
+    W·z is exact, so it does not depend on the order in which a matrix product adds.
     """
 
     facts: TableFacts
@@ -67,17 +70,29 @@ class FourierMap(FeatureMap):
         return replace(self, is_single=True)
 
     @cached_property
-    def directions(self) -> np.ndarray:
-        """W without the row of zeros, of shape (D // 2, entries of z); public."""
+    def _grid(self) -> tuple[np.ndarray, float]:
+        """W in whole steps, of shape (D // 2, entries of z), and the unit of its products with z.
+
+        Steps are a power of two, so that |W|·|z| adds up to 2²⁶ steps of W at most. z has steps of
+        2⁻²⁶. In these units all partial sums are whole numbers up to 2⁵², plus at most 2⁻²⁶ of that
+        for the rounding of an entry, and a float64 holds them.
+        """
         facts = self.facts
         size = len(facts.numbers) * (1 + facts.has_missing)
         size += sum(map(facts.size, facts.categories)) + sum(map(facts.bag_size, facts.bags))
         W = np.random.default_rng(self.feature_seed).standard_normal((self.n_components // 2, size))
-        return W * (self.scale * math.sqrt(3.0 / facts.n_inputs))
+        W *= self.scale * math.sqrt(3.0 / facts.n_inputs)
+        largest = max([1.0, *(bag.norm for bag in facts.bags.values())])  # entry of z
+        most = largest * np.abs(W).sum(axis=1).max(initial=0.0)
+        step = math.ldexp(1.0, math.frexp(most)[1] - _BITS)
+        return np.rint(W / step), math.ldexp(step, -_BITS)
 
     def expand(self, rows: np.ndarray) -> np.ndarray:
         dtype = np.float32 if self.is_single else np.float64
-        angles = (self.directions @ self._inputs(rows)).astype(dtype, copy=False)
+        W, unit = self._grid
+        angles = W @ self._inputs(rows)
+        angles *= unit
+        angles = angles.astype(dtype, copy=False)
         half, waves = self.n_components // 2, self.n_components - self.n_components % 2
         out = np.ones((self.n_components, len(rows)), dtype)
         np.cos(angles, out=out[:half])
@@ -86,8 +101,11 @@ class FourierMap(FeatureMap):
         return out.T
 
     def _inputs(self, rows: np.ndarray) -> np.ndarray:
-        """Return z, one column per row: numbers, ones where they are missing, and categories."""
-        z = np.zeros((self.directions.shape[1], len(rows)))
+        """Return z in steps of 2⁻²⁶, one column per row.
+
+        z is numbers, ones where they are missing, categories and texts.
+        """
+        z = np.zeros((self._grid[0].shape[1], len(rows)))
         u, p = self.facts.unit_interval(rows), len(self.facts.numbers)
         unknown = np.isnan(u)
         z[:p] = np.where(unknown, 0.0, 2.0 * u - 1.0)
@@ -101,7 +119,8 @@ class FourierMap(FeatureMap):
             self.facts.bag_rows(j, rows, z[start : start + self.facts.bag_size(j)])
             start += self.facts.bag_size(j)
         z[p:] /= math.sqrt(3.0)
-        return z
+        z *= 2.0**_BITS
+        return np.rint(z, out=z)
 
     def names(self, columns: Sequence[Hashable]) -> list[str]:
         half, odd = range(self.n_components // 2), self.n_components % 2

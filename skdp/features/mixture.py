@@ -42,12 +42,14 @@ class _Rows:
 class MixtureMap(FeatureMap):
     """[√s·a/max(1, |a|), √(1 − s)·b], of additive features a and of features b of norm 1.
 
-    `additive_share` is s, strictly between 0 and 1. Both maps read the same table.
+    `additive_share` is s, strictly between 0 and 1, and `most_square` bounds |a|². Both maps read
+    the same table.
     """
 
     additive: AdditiveMap | TabulatedMap
     other: FourierMap | TreeMap
     additive_share: float
+    most_square: float
 
     @property
     def facts(self) -> TableFacts:  # type: ignore[override]
@@ -64,10 +66,6 @@ class MixtureMap(FeatureMap):
     @property
     def is_sparse(self) -> bool:
         return self.other.is_sparse
-
-    @property
-    def is_exact(self) -> bool:
-        return self.additive.is_exact and self.other.is_exact
 
     @property
     def cost(self) -> int:
@@ -88,7 +86,8 @@ class MixtureMap(FeatureMap):
 
     def expand(self, rows: _Rows) -> MatrixLike:
         first, second = self.additive.expand(rows.additive), self.other.expand(rows.other)
-        first = first * (math.sqrt(self.additive_share) / _lengths(first))[:, None]
+        lengths = _lengths(first, self.most_square)
+        first = first * (math.sqrt(self.additive_share) / lengths)[:, None]
         second = second * math.sqrt(1.0 - self.additive_share)
         if self.is_sparse:
             return _side_by_side(first, second, self.other.n_entries)
@@ -170,7 +169,9 @@ class FeatureMixture(PublicFeatures):
             return alone if share else other
         if not alone.facts.codes_as(other.facts):
             raise ValueError("additive and random must have the same categories and missing.")
-        return MixtureMap(additive=alone, other=other, additive_share=share)
+        return MixtureMap(
+            additive=alone, other=other, additive_share=share, most_square=alone.most_square
+        )
 
     def _check_parts(self) -> None:
         if not isinstance(self.additive, AdditiveFeatures):
@@ -185,9 +186,15 @@ class FeatureMixture(PublicFeatures):
         return bool(getattr(self.random, "missing", None) == "indicator")
 
 
-def _lengths(rows: np.ndarray) -> np.ndarray:
-    """Return max(1, |row|)."""
-    return np.sqrt(np.maximum(np.einsum("ij,ij->i", rows, rows), 1.0))
+def _lengths(rows: np.ndarray, most: float) -> np.ndarray:
+    """Return max(1, |row|), the same number wherever a row stands, for squares of at most `most`.
+
+    Squares are rounded to a grid on which a float64 holds their sums, which are then exact in any
+    order. Features of single precision could make a last bit of the length a large difference.
+    """
+    steps = math.ldexp(1.0, 52 - math.frexp(most)[1])
+    squares = np.square(rows) * steps
+    return np.sqrt(np.maximum(np.rint(squares, out=squares).sum(axis=1) / steps, 1.0))
 
 
 def _side_by_side(

@@ -69,10 +69,6 @@ class TabulatedMap(FeatureMap):
         rows[:, j] = np.append(levels, [np.nan] * self.facts.has_missing)
         return np.ascontiguousarray(self.feature_map.expand(rows)[:, span])
 
-    @property
-    def is_exact(self) -> bool:
-        return True  # tables are public, and places follow from each number alone
-
     def squares(self, rows: np.ndarray) -> np.ndarray:
         """Return the squared lengths of the features of prepared rows."""
         found = np.zeros(len(rows))

@@ -81,10 +81,6 @@ class TreeMap(FeatureMap):
         )
 
     @property
-    def is_exact(self) -> bool:
-        return True  # each feature is a function of single numbers
-
-    @property
     def n_features_out(self) -> int:
         return int((1 << self._depth).sum())
 

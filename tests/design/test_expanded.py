@@ -35,10 +35,12 @@ for name, trees in (
     ("forest", {"depth": (1, 5), "n_trees": 12}),
     ("deep forest", {"depth": 13, "n_trees": 2}),
 ):
+    CURVES = AdditiveMap.of(FACTS, (), reference=[1])
     MAPS[name] = MixtureMap(
-        additive=AdditiveMap.of(FACTS, (), reference=[1]),
+        additive=CURVES,
         other=TreeMap.of(FACTS, **trees),
         additive_share=0.3,
+        most_square=CURVES.most_square,
     ).for_fits()
     KINDS[name] = ForestDesign
 every_map = pytest.mark.parametrize("feature_map", MAPS.values(), ids=MAPS)

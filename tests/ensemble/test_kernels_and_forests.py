@@ -53,7 +53,7 @@ RARE = ("adassp", "exponential_mechanism")
 SIDES = TableFacts.of(3, (), bounds=(-1.0, 1.0), categories={2: [0.0, 1.0, 2.0]})
 ALONE = AdditiveMap.of(SIDES, ())
 MIXTURES = [
-    MixtureMap(additive=ALONE, other=other, additive_share=0.3)
+    MixtureMap(additive=ALONE, other=other, additive_share=0.3, most_square=ALONE.most_square)
     for other in (FourierMap.of(SIDES, n_components=20), TreeMap.of(SIDES, n_trees=7, depth=3))
 ]
 every_mixture = pytest.mark.parametrize("mixture", MIXTURES, ids=["waves", "trees"])
@@ -427,7 +427,9 @@ def test_more_memory_than_the_leaves_and_the_blocks_is_not_needed(monkeypatch):
     """A byte a tree is kept of each row, beside blocks."""
     facts = TableFacts.of(20, (), bounds=(0.0, 1.0))
     trees = TreeMap.of(facts, n_trees=50)
-    mixture = MixtureMap(additive=AdditiveMap.of(facts, ()), other=trees, additive_share=0.5)
+    alone = AdditiveMap.of(facts, ())
+    square = alone.most_square
+    mixture = MixtureMap(additive=alone, other=trees, additive_share=0.5, most_square=square)
     X = np.random.default_rng(0).random((2000, 20))
     monkeypatch.setattr(expanded, "_IN_MEMORY", 0)
     design = ExpandedDesign.clip(X, mixture, 1.0, 0.3)

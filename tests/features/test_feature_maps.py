@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
-from skdp.features import AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures
+from skdp.features import (
+    AdditiveFeatures,
+    FeatureMixture,
+    RandomFourierFeatures,
+    RandomTreeFeatures,
+)
 from skdp.preprocessing import BoundsScaler
 
 MAPS = [AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures]
@@ -164,6 +169,28 @@ def test_a_row_becomes_the_same_alone_and_names_fit(Map):
     assert out.shape[1] == len(set(features.get_feature_names_out()))
     alone = rows_of(features.transform(X[1234:1235]))
     np.testing.assert_allclose(alone, rows_of(out)[1234:1235], atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["additive", "fourier", "trees", "with fourier", "with trees"])
+def test_a_row_has_the_same_bits_wherever_it_stands(kind):
+    """Beside any rows, in designs of fits too: proofs for rounded sums need it."""
+    parts = {"bounds": (-1, 1), "categories": {40: [0.0, 1.0, 2.0]}, "transformation": "log"}
+    own = {
+        "additive": AdditiveFeatures(**parts),
+        "fourier": RandomFourierFeatures(**parts, n_components=101),
+        "trees": RandomTreeFeatures(**parts, n_trees=9),
+    }
+    if kind not in own:
+        own[kind] = FeatureMixture(additive=own["additive"], random=own[kind.split()[1]])
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(3000, 40)), rng.integers(3, size=3000)])
+    X[rng.random(X.shape) < 0.1] = np.nan
+    given = own[kind].feature_map(41)
+    for feature_map in (given, given.for_fits()):
+        whole = rows_of(feature_map.expand(feature_map.prepare(X)))
+        for rows in (slice(1234, 1235), slice(7, 2022), slice(None, None, -1), slice(0, 3000, 7)):
+            alone = rows_of(feature_map.expand(feature_map.prepare(X[rows])))
+            np.testing.assert_array_equal(alone, whole[rows])
 
 
 @every_map

@@ -99,8 +99,8 @@ FRONTS = [
 
 
 def is_exact(features):
-    """Whether rounding errors are bounded: not with Fourier features or a user's transformer."""
-    return features is CURVES or features is LEAVES
+    """Whether rounding errors are bounded: not with a transformer of another library."""
+    return features in (CURVES, WAVES, LEAVES)
 
 
 def dense(rows):
