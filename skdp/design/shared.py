@@ -22,10 +22,10 @@ from skdp.design.base import (
     in_memory,
     scored,
 )
-from skdp.design.exact_total import SumGrid
+from skdp.design.exact_total import ROWS_SUMMED, SumGrid
 from skdp.design.products import rows_at_once
 
-__all__ = ["SharedDesign"]
+__all__ = ["SharedDesign", "units_of_length"]
 
 _UNIT = 2.0**-53
 _MORE_UNITS = 64  # for products with weights and factors, squares and roots; all over in few
@@ -38,7 +38,8 @@ class SharedDesign(Wrapper):
     The targets carry the weights, and the weights of a person add up to at most `largest`. So what
     a person adds to a sum of weighted rows is `largest` times a mean of what single rows would add.
     It lies in the convex hull of those and 0, where no norm is larger and no two points are farther
-    apart. See *User-level privacy* in the user guide.
+    apart. See *User-level privacy* in the user guide. A person has at most `ROWS_SUMMED` rows, so
+    that rounding errors are bounded.
 
     Parameters
     ----------
@@ -72,7 +73,11 @@ class SharedDesign(Wrapper):
         grid: SumGrid | None = None,
     ) -> np.ndarray:
         if longest < math.inf:
-            return self._clipped_slope_sum(derivative, theta, longest, records)
+            sums = self._clipped_sums(derivative, theta, longest, records)
+            if grid is None:
+                return sum(sums, start=np.zeros_like(theta))
+            nothing = np.zeros((2, *theta.shape), dtype=np.int64)
+            return grid.floats(sum(map(grid.integers, sums), start=nothing))
         rows = None if records is None else self.persons.rows_of(records)
         return self.inner.slope_sum(derivative, theta, records=rows, grid=grid)
 
@@ -92,17 +97,16 @@ class SharedDesign(Wrapper):
     ) -> np.ndarray:
         return self.inner.exact_sum(function, grid, rows)
 
-    def _clipped_slope_sum(
+    def _clipped_sums(
         self, derivative: Pointwise, theta: np.ndarray, longest: float, records: np.ndarray | None
-    ) -> np.ndarray:
-        total = np.zeros_like(theta)
+    ) -> Iterator[np.ndarray]:
+        """Yield sums over persons, each of whose parts is scaled down to a norm of `longest`."""
         for block, firsts in self._persons_in_turn(records):
             slopes = derivative(block.targets, block.scores(theta))
             lengths = _lengths(block, slopes, firsts)
             factors = longest / np.maximum(lengths, longest)
             counts = np.diff(np.append(firsts, block.n_samples))
-            total += block.weighted_sum((slopes.T * np.repeat(factors, counts)).T)
-        return total
+            yield block.weighted_sum((slopes.T * np.repeat(factors, counts)).T)
 
     def _persons_in_turn(
         self, records: np.ndarray | None
@@ -110,7 +114,8 @@ class SharedDesign(Wrapper):
         """Yield blocks of rows, one person after the other, and where each person begins."""
         rows, starts = self._by_person(records)
         in_place = records is None and self._is_in_order
-        for first, last in _batches(starts, len(rows), rows_at_once(self.n_features)):
+        most = min(rows_at_once(self.n_features), ROWS_SUMMED)
+        for first, last in _batches(starts, len(rows), most):
             own = slice(starts[first], starts[last] if last < len(starts) else len(rows))
             block = self.inner.take(own if in_place else rows[own])
             yield block, starts[first:last] - starts[first]
@@ -223,15 +228,29 @@ def _batches(starts: np.ndarray, n_rows: int, most_rows: int) -> Iterator[tuple[
         first = last
 
 
-def _lengths(block: MemoryDesign, slopes: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return upper bounds of the lengths of persons' sums of gradients, rounding included.
+def units_of_length(n_rows: int, n_features: int, n_scores: int) -> int:
+    """Return by how many units the length of a person's sum is off, of the sum of their sizes.
 
-    A sum of m products is off by m units of the sum of their sizes, and by a few for what was
-    computed of each.
+    A sum of so many products is off by as many units. Its squared length is a sum over features,
+    and then over scores. A few more are for what was computed of each product.
+
+    Parameters
+    ----------
+    n_rows, n_features, n_scores : int
+        Rows that are computed together, columns with the intercept's, and scores of a row.
+
+    Returns
+    -------
+    int
     """
+    return n_rows + n_features + n_scores + _MORE_UNITS
+
+
+def _lengths(block: MemoryDesign, slopes: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return upper bounds of the lengths of persons' sums of gradients, rounding included."""
     sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
     together = np.add.reduceat(sizes * block.row_norms(), starts)
-    units = len(slopes) + block.n_features + _MORE_UNITS
+    units = units_of_length(len(slopes), block.n_features, slopes.size // max(1, len(slopes)))
     return np.asarray(block.in_memory().norms_of_sums(slopes, starts) + units * _UNIT * together)
 
 

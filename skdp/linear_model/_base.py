@@ -254,7 +254,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     ) -> Learned:
         if plan.rate < 1.0:
             records = records.sampled(plan.rate, rng)
-        return self._read_fit(plan.fit, records.kept(self.max_rows, rng), rng)
+        most = ROWS_SUMMED if self.max_rows is None else min(self.max_rows, ROWS_SUMMED)
+        return self._read_fit(plan.fit, records.kept(most, rng), rng)
 
     def _read_fit(
         self,

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp.design.exact_total import ROWS_SUMMED, SumGrid
+from skdp.design.shared import units_of_length
 from skdp.losses import Loss, SharedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.solvers.base import Problem
@@ -16,7 +17,6 @@ __all__ = [
     "center_sum",
     "gradient_sum",
     "gram_sum",
-    "has_one_row",
     "is_covered",
     "mean_sum",
     "moment_sum",
@@ -108,11 +108,6 @@ def is_covered(loss: Loss) -> bool:
     return math.isfinite(loss.smoothness) and math.isfinite(loss.lipschitz)
 
 
-def has_one_row(problem: Problem) -> bool:
-    """Whether no record is a person, whose clipped gradients are added without a grid."""
-    return problem.rows_each == 1 and not isinstance(problem.loss, SharedLoss)
-
-
 def record_error(
     loss: Loss,
     row_norm: float,
@@ -128,12 +123,16 @@ def record_error(
     not those of what is clipped: a row that a center shortens has the error of a long one.
     """
     most, K = loss.lipschitz * row_norm, loss.n_scores
-    in_proportion, of_row = _gamma(terms + _PRODUCTS), most * _of_factors(n_features, clips)
-    if longest < most:
-        in_proportion += _of_factors(n_features + K, 1.0)
+    of_sum, of_row = _gamma(terms + _PRODUCTS), most * _of_factors(n_features, clips)
+    if longest >= most:
+        of_sum *= most
+    elif isinstance(loss, SharedLoss):  # rows of a person may be long, however short their sum is
+        of_sum = most * (of_sum + 2.0 * _gamma(units_of_length(terms, n_features, K)))
+    else:
+        of_sum = longest * (of_sum + _of_factors(n_features + K, 1.0))
     of_derivative = most * (_DERIVATIVE + K) * _UNIT
     of_target = loss.smoothness * row_norm * _OF_TARGET * math.sqrt(K) * _UNIT
-    whole = min(longest, most) * in_proportion + of_row + of_derivative + of_target
+    whole = of_sum + of_row + of_derivative + of_target
     return whole, loss.smoothness * row_norm**2 * _of_score(n_features, clips)
 
 

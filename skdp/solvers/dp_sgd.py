@@ -25,7 +25,7 @@ from skdp.privacy import (
 )
 from skdp.samplers import Progress
 from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
-from skdp.solvers._machine_sums import MachineSum, gradient_sum, has_one_row, is_covered
+from skdp.solvers._machine_sums import MachineSum, gradient_sum, is_covered
 from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import (
     SCALE_MARGIN,
@@ -149,12 +149,11 @@ class DPSGD(DescentSolver[DPSGDPlan]):
         others = (*count.events, *(gram.events if gram else ()), GDPEvent(mu_of_errors))
         rate = self._rate(problem.n_samples)
         sigma = noise_multiplier(others, rate, self.n_steps, problem.neighboring, epsilon, delta)
-        in_one_row = has_one_row(problem) or self.clip_norm is None
         return DPSGDPlan(
             problem=problem,
             event=composed((*others, sampled_steps(rate, sigma, self.n_steps))),
             theorem=_THEOREM,
-            exact=is_covered(problem.loss) and in_one_row and problem.rows_are_exact,
+            exact=is_covered(problem.loss) and problem.rows_are_exact,
             count=count,
             gram=gram,
             sampling_rate=rate,

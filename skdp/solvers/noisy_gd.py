@@ -15,7 +15,7 @@ from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
 from skdp.solvers._flow import Flow
-from skdp.solvers._machine_sums import gradient_sum, has_one_row, is_covered
+from skdp.solvers._machine_sums import gradient_sum, is_covered
 from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers.base import (
     SCALE_MARGIN,
@@ -228,7 +228,7 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
     def is_exact(self, problem: Problem) -> bool:
         """Return whether rounding errors are bounded.
 
-        They are not for the last iterate and for persons' clipped gradients.
+        They are not for the last iterate.
 
         Parameters
         ----------
@@ -239,10 +239,8 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         -------
         bool
         """
-        if self._is_contractive(problem) or not problem.rows_are_exact:
-            return False
-        in_one_row = has_one_row(problem) or not self._clips(problem)
-        return is_covered(problem.loss) and in_one_row
+        is_last = self._is_contractive(problem)
+        return is_covered(problem.loss) and problem.rows_are_exact and not is_last
 
     def _clips(self, problem: Problem) -> bool:
         """Whether gradients may be clipped."""

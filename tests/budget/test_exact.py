@@ -46,6 +46,14 @@ def test_solvers_that_are_covered_are_admitted(solver, neighboring):
     assert "bounds of their rounding errors" in own.report()
 
 
+@pytest.mark.parametrize("solver", ["auto", NoisyGD(clip_share=0.5), DPSGD(clip_norm=0.3)])
+@pytest.mark.parametrize("max_rows", [None, 1])
+def test_clipped_persons_are_admitted(solver, max_rows):
+    own = budget(unit="person")
+    model = classifier(solver=solver, max_rows=max_rows, budget=own)
+    assert model.fit(X, Y, groups=np.arange(200) // 2).privacy_.exact
+
+
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_means_for_probabilities_are_exact(neighboring):
     own, rows = budget(neighboring=neighboring), np.tile(X, (5, 1))
@@ -71,17 +79,11 @@ def test_statistics_and_moments_are_admitted():
     ("model", "more"),
     [
         (classifier(solver="regularized_exponential"), {}),
-        (classifier(solver="noisy_gd"), {"groups": np.arange(200) // 2}),
-        (classifier(solver=NoisyGD(clip_share=0.5), max_rows=1), {"groups": np.arange(200)}),
-        (classifier(solver=DPSGD(clip_norm=0.3), max_rows=1), {"groups": np.arange(200)}),
         (classifier(solver=NoisyGD(momentum=0.0), C=0.01), {}),
         (classifier(features=PolynomialFeatures(2)), {}),
     ],
     ids=[
         "a sampler",
-        "clipped persons",
-        "clipped persons of one row",
-        "clipped samples of persons of one row",
         "the last iterate",
         "features of another library",
     ],

@@ -250,9 +250,8 @@ def test_weights_and_groups_are_those_of_the_linear_model(features):
         model.fit(X, y, **more)
         linear = DPLogisticRegression(**terms).fit(features_of(model, X), y, **more)
         np.testing.assert_allclose(model.coef_, linear.coef_, atol=1e-2)
-        assert linear.privacy_.exact == ("groups" not in more)  # their gradients are clipped
-        exact = linear.privacy_.exact and is_exact(features)
-        assert model.privacy_ == replace(linear.privacy_, exact=exact)
+        assert linear.privacy_.exact
+        assert model.privacy_ == replace(linear.privacy_, exact=is_exact(features))
 
 
 class Mine(TransformerMixin, BaseEstimator):

@@ -94,6 +94,14 @@ def test_of_many_rows_of_a_person_some_are_kept():
     )
 
 
+def test_of_very_many_rows_of_a_person_some_are_kept():
+    """Rounding errors are bounded for so many rows of a person."""
+    n, most = 20_000, 1 << 14
+    rows, groups = np.resize(X, (n, X.shape[1])), np.minimum(np.arange(n), 5)
+    _, design = seen_by_solver(DPLogisticRegression(), rows, np.resize(y, n), groups=groups)
+    assert design.n_samples == most + 5
+
+
 def test_a_sample_holds_whole_persons():
     labeled = np.c_[X, GROUPS]
     model = DPLogisticRegression(subsample=0.5, data_norm=1e9)
@@ -112,11 +120,15 @@ SAME += [DPSGD(20, clip_norm=0.1), NoisyGD(clip_share=1.0)]
 @every_relation
 @pytest.mark.parametrize("solver", SAME, ids=repr)
 def test_persons_of_one_row_are_records(solver, neighboring):
-    """The same noise on the same sums; what is released is rounded to a public grid."""
+    """The same noise on the same sums; what is released is rounded to a public grid.
+
+    The noise of clipped sums covers more rounding errors for persons: .1 % of it for 2^24 records.
+    """
+    clips = isinstance(solver, DPSGD) and neighboring == "add_remove_one"
     model = DPLogisticRegression(solver=solver, neighboring=neighboring, random_state=0)
     alone = model.fit(X, y).coef_
     shared = model.fit(X, y, groups=np.arange(len(X))).coef_
-    np.testing.assert_allclose(shared, alone, atol=1e-6)
+    np.testing.assert_allclose(shared, alone, rtol=5e-3 if clips else 1e-7, atol=1e-6)
 
 
 @pytest.mark.parametrize("solver", [NoisyGD(), DPSGD(20, sampling_rate=1.0), "output_perturbation"])

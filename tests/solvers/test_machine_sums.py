@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdp.design import ClippedDesign
+from skdp.data.persons import Persons
+from skdp.design import ClippedDesign, SharedDesign
 from skdp.design.exact_total import ROWS_SUMMED, SumGrid
 from skdp.losses import (
     ClippedLogisticLoss,
@@ -20,6 +21,8 @@ from skdp.losses import (
     LogisticLoss,
     MultinomialLoss,
     QuantileLoss,
+    SharedLoss,
+    weighted_targets,
 )
 from skdp.mechanisms._grid import to_steps
 from skdp.mechanisms.grid_gaussian import GridGaussian
@@ -126,6 +129,43 @@ class TestErrors:
             slopes = loss.gradient(y, A @ theta.astype(np.longdouble))
             exact = A.T @ slopes
             assert np.linalg.norm((found - exact).astype(float)) <= 0.5 * sums.errors
+
+    @pytest.mark.parametrize("longest", [0.3, 0.003])
+    @pytest.mark.parametrize("loss", [LogisticLoss(), MultinomialLoss(4)], ids=repr)
+    def test_a_sum_over_clipped_persons_is_within_the_bound(self, loss, longest, monkeypatch):
+        error, bound = self.error_of_persons(loss, longest)
+        assert error <= bound
+        monkeypatch.setattr(
+            ClippedDesign,
+            "weighted_sum",
+            lambda self, r: self.X.T @ (r.T * self.factors).T.astype(np.float16).astype(float),
+        )
+        assert self.error_of_persons(loss, longest)[0] > bound
+
+    def error_of_persons(self, loss, longest):
+        """The error of a sum over persons whose rows mostly cancel, and its bound."""
+        rng, n, d = np.random.default_rng(0), 3000, 7
+        codes = rng.integers(600, size=n)
+        persons = Persons.of(codes, n)
+        X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-3, 3, (n, 1))
+        y = rng.integers(loss.n_scores, size=n) if loss.n_scores > 1 else rng.choice([-1.0, 1.0], n)
+        shared = SharedLoss(loss, 1.0)
+        targets = weighted_targets(y, persons.row_weights())
+        inner = ClippedDesign.clip(X, 1.0, targets=targets)
+        facts = problem_of(shared, persons.n_persons, d)
+        theta = 3.0 * rng.normal(size=facts.shape(d))
+        design = SharedDesign(inner, persons)
+        found = design.slope_sum(shared.gradient, theta, longest, grid=SumGrid.of(1e3))
+        A = X.astype(np.longdouble) * inner.factors[:, None]
+        slopes = shared.gradient(targets, A @ theta.astype(np.longdouble)).reshape(n, -1)
+        parts = np.zeros((persons.n_persons, d, loss.n_scores), dtype=np.longdouble)
+        np.add.at(parts, persons.codes, A[:, :, None] * slopes[:, None])
+        lengths = np.sqrt((parts**2).sum(axis=(1, 2)))
+        parts *= (longest / np.maximum(lengths, longest))[:, None, None]
+        error = (found - parts.sum(axis=0).reshape(theta.shape)).astype(float)
+        whole, of_score = record_error(shared, 1.0, d, ROWS_SUMMED, longest=longest)
+        bound = persons.n_persons * (whole + of_score * np.linalg.norm(theta))
+        return np.linalg.norm(error), bound
 
     def test_a_matrix_is_within_the_bound(self):
         rng, n, d = np.random.default_rng(0), 4000, 13
