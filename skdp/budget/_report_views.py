@@ -108,7 +108,7 @@ def _ceiling(ceiling: dict[str, Any], meter: dict[str, Any]) -> Section:
     ]
     return Section(
         "How much may be learned",
-        [*_of_ceiling(ceiling), _of_meter(meter)],
+        [*_of_ceiling(ceiling), _of_meter(meter), ceiling["risk_explained"]],
         [
             ["an attacker who knows all other records", "at the limit (guarantee)", "so far"],
             *risks,

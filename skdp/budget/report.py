@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from skdp.budget._arithmetic import NOT_STATED, arithmetic_of
+from skdp.budget._gain import explained
 from skdp.budget.filters import Amount, Filter
 from skdp.budget.recorded_event import recorded_event
 from skdp.ledger.chain import Entry
@@ -208,6 +209,7 @@ def _ceiling(rule: Filter, totals: Totals, owner: str, outer: Filter | None) -> 
         "share": owner or None,
         "of": of,
         "risk": _risk(rule.promise_after(totals), Amount(rule.epsilon, rule.delta)),
+        "risk_explained": explained(rule, totals),
     }
 
 

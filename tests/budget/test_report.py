@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -163,6 +164,30 @@ def test_what_adds_up_is_what_the_first_release_has_decided(composition):
         )
     mixed = said((large, "a"), (SMALL, "b"))
     assert mixed == (f"ε and δ add up (fully adaptive) on some parts; on others, {own}", False)
+
+
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+def test_the_gain_at_the_limit_is_explained(composition):
+    """The report says why it is large and names a budget for which it is as small as it says."""
+    delta = 0.0 if composition == "pure" else 1e-5
+    budget = PrivacyBudget(epsilon=3.0, delta=delta, composition=composition)
+    adds_epsilon = composition in ("basic", "pure")
+    why = "noise of each release may" if adds_epsilon else "first release that reads all records"
+    text = budget.report()
+    assert why in text
+    if delta:
+        strict = data_of(PrivacyBudget(epsilon=3.0, delta=delta, slack=0.0, strict=True))["ceiling"]
+        advantage = 100 * strict["risk"]["advantage of the best membership test"]
+        said = float(re.search(r"test is then at most ([\d.]+) %", text)[1])
+        assert said == pytest.approx(advantage, abs=0.01)
+    spend(budget, GDPEvent(0.1) if delta else PureDPEvent(0.1), delta)
+    assert ("Only a budget with a smaller limit" in budget.report()) is not adds_epsilon
+
+
+def test_the_explanation_names_a_first_release_outside_of_the_limits():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    spend(budget, PureDPEvent(0.99))
+    assert "a first release was outside of the limits of gdp" in budget.report()
 
 
 def test_a_promise_is_stated():
