@@ -34,13 +34,13 @@ def main(path, out):
     plt.rcParams |= {"font.size": 12, "svg.hashsalt": "skdp", "svg.fonttype": "path"}
     rows = pd.read_json(path, lines=True, dtype={"epsilon": str})
     rows["epsilon"] = rows["epsilon"].astype(float)
-    figure, axes = plt.subplots(2, 2, figsize=(7.4, 7.4), layout="constrained")
-    for ax, ((table, metric), (title, limits)) in zip(axes.flat, PANELS.items(), strict=True):
+    figure, axes = plt.subplots(1, 4, figsize=(13, 4.1), layout="constrained")
+    for ax, ((table, metric), (title, limits)) in zip(axes, PANELS.items(), strict=True):
         panel(ax, rows[rows["table"] == table], metric)
         ax.set_title(title, fontsize=12)
         ax.set_ylim(limits)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(out, metadata={"Date": None}, facecolor="white")
 
 

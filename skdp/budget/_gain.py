@@ -15,8 +15,8 @@ def explained(rule: Filter, totals: Totals) -> str:
     """Return why the gain is as large as it is, and what lowers it."""
     if rule.keeps_to_box(totals) and not rule.composition.adds_epsilon:
         return (
-            "The gain at the limit follows from the limits of the composition. Only a budget "
-            "with a smaller limit lowers it."
+            "The gain at the limit also covers future releases. Only a budget with a smaller limit "
+            "lowers it."
         )
     return (
         f"The gain at the limit follows from ε and δ alone, because {_reason(rule, totals)}. "

@@ -17,6 +17,7 @@ from skdp.budget.report import readable, report_data
 from skdp.ledger.release import Release
 from skdp.ledger.store import Ledger
 from skdp.privacy import Neighboring, PrivacyCurve, Unit
+from skdp.support.digits import at_least
 from skdp.support.validation import check_choice, check_partition
 
 __all__ = ["LedgerReader"]
@@ -252,7 +253,8 @@ class LedgerReader(ABC):
         return memo.stand_in(self) if isinstance(memo, StandIns) else self
 
     def __repr__(self) -> str:
-        terms = self._filter.shown_terms | {"neighboring": str(self.neighboring)}
+        terms = self._filter.shown_terms | {"epsilon": at_least(self.epsilon)}
+        terms |= {"neighboring": str(self.neighboring)}
         terms |= {} if self.unit == Unit.RECORD else {"unit": str(self.unit)}
         share = f".share(name={self._account!r})" if self._account else ""
         place = {"name": self._release_name, "partition": self._partition}
