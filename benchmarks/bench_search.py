@@ -30,7 +30,7 @@ SCALES = {
 }
 METHODS = {
     "repeat, geometric": {"method": "repeat"},
-    "repeat, logarithmic": {"method": "repeat", "law": "logarithmic"},
+    "repeat, logarithmic": {"method": "repeat", "distribution": "logarithmic"},
     "all": {"method": "all"},
 }
 

@@ -21,10 +21,10 @@ from skdp.privacy.repeated import RunCount
 from skdp.support.root_search import arithmetic, bisect
 from skdp.support.rounding import ROOT, down, up
 
-__all__ = ["LAWS", "PLANS", "SearchPlan", "SearchTerms"]
+__all__ = ["DISTRIBUTIONS", "PLANS", "SearchPlan", "SearchTerms"]
 
 _SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
-LAWS = tuple(_SHAPES)
+DISTRIBUTIONS = tuple(_SHAPES)
 # Mechanisms round their cost up, and sums of scores in floats are known only to 1e-6 of a row: the
 # ε of a choice is lowered and the noise in a score is raised by more than that.
 _SAFE = 1.0 - 1e-6
@@ -39,18 +39,18 @@ class SearchTerms:
     epsilon: float
     delta: float
     neighboring: Neighboring
-    law: str
+    distribution: str
     mean_runs: float
     release_scores: bool = False
 
     @property
     def gamma(self) -> float:
-        return _gamma(self.law, self.mean_runs)
+        return _gamma(self.distribution, self.mean_runs)
 
     @property
     def pure_factor(self) -> float:
         """2 + η: the cost of the best of K, in units of the ε of one run."""
-        return 2.0 + _SHAPES[self.law]
+        return 2.0 + _SHAPES[self.distribution]
 
     @property
     def run_epsilon(self) -> float:
@@ -61,12 +61,14 @@ class SearchTerms:
         return once
 
     def repeated(self, event: Event) -> RepeatAndSelectEvent:
-        return RepeatAndSelectEvent(event, self.law, self.gamma)
+        return RepeatAndSelectEvent(event, self.distribution, self.gamma)
 
     def count(self, rng: np.random.Generator) -> int:
         """Draw the number of runs, at least 1."""
         gamma = self.gamma
-        return int(rng.geometric(gamma) if self.law == "geometric" else rng.logseries(1.0 - gamma))
+        return int(
+            rng.geometric(gamma) if self.distribution == "geometric" else rng.logseries(1.0 - gamma)
+        )
 
 
 class Run(ABC):
@@ -188,7 +190,7 @@ def _plan_repeat(terms: SearchTerms, epsilons: Sequence[float | None]) -> Search
         run: Run = PureRun(terms.run_epsilon)
         event = PureDPEvent(terms.run_epsilon)
     else:
-        mu = _run_mu(terms.epsilon, terms.delta, terms.law, terms.gamma)
+        mu = _run_mu(terms.epsilon, terms.delta, terms.distribution, terms.gamma)
         run, event = GaussianRun(mu, terms.delta), GDPEvent(mu)
     return SearchPlan(terms.repeated(event), _REPEAT, terms, (run,) * len(epsilons))
 
@@ -219,10 +221,10 @@ _CHEAPEST = "cheapest of K runs, each a fit and a noisy score on disjoint rows: 
 
 
 @lru_cache(maxsize=64)
-def _gamma(law: str, mean: float) -> float:
+def _gamma(distribution: str, mean: float) -> float:
     """Return γ of the distribution of the number of runs with a given mean."""
     highest = down(1.0, ROOT)
-    if law == "geometric":
+    if distribution == "geometric":
         return min(1.0 / mean, highest)
 
     def excess(log_gamma: float) -> float:
@@ -234,11 +236,11 @@ def _gamma(law: str, mean: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _run_mu(epsilon: float, delta: float, law: str, gamma: float) -> float:
+def _run_mu(epsilon: float, delta: float, distribution: str, gamma: float) -> float:
     """Return the μ of each run for which the best of them is (ε, δ)-DP."""
 
     def holds(mu: float) -> bool:
-        event = RepeatAndSelectEvent(GDPEvent(mu), law, gamma)
+        event = RepeatAndSelectEvent(GDPEvent(mu), distribution, gamma)
         return bool(event.curve(Neighboring.REPLACE_ONE).delta(epsilon) <= delta)
 
     highest = gdp_mu(epsilon, delta)

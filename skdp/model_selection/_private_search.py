@@ -34,7 +34,7 @@ from skdp.model_selection._candidates import (
     unnamed_classes,
 )
 from skdp.model_selection._held_out import assigned, learn, learned, promise
-from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
+from skdp.model_selection._plans import DISTRIBUTIONS, PLANS, SearchPlan, SearchTerms
 from skdp.model_selection._row_score import Scoring, check_callable, row_score, steps_of
 from skdp.privacy import ComposedEvent, Composition, PrivacyGuarantee, Unit
 from skdp.support.public_words import public_words
@@ -78,7 +78,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
     estimator: BaseEstimator
     method: str
     mean_runs: float
-    law: str
+    distribution: str
     threshold: float | None
     holdout: float
     scoring: Scoring
@@ -134,7 +134,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
         groups: VectorLike = None,
     ) -> _Records:
         check_choice("method", self.method, _METHODS)
-        check_choice("law", self.law, LAWS)
+        check_choice("distribution", self.distribution, DISTRIBUTIONS)
         check_real("mean_runs", self.mean_runs, low=1.0, high=_MOST_RUNS)
         share = check_real("holdout", self.holdout, low=0.0, high=1.0)
         if self.threshold is not None and self.method != "cheapest":
@@ -194,7 +194,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
             parameters.epsilon,
             parameters.delta,
             parameters.neighboring,
-            self.law,
+            self.distribution,
             float(self.mean_runs),
             bool(self.release_scores),
         )

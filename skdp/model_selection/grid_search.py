@@ -42,7 +42,7 @@ class DPGridSearchCV(PrivateSearch):
         "zcdp" budget, else "repeat".
     mean_runs : float, default 10
         *Public.* Mean number of runs of "repeat" and "cheapest", above 1.
-    law : {"geometric", "logarithmic"}
+    distribution : {"geometric", "logarithmic"}
         *Public.* Distribution of the number of runs. Without δ the search costs 3 times its largest
         run with "geometric", twice with "logarithmic".
     threshold : float or None
@@ -113,8 +113,8 @@ class DPGridSearchCV(PrivateSearch):
     - "all": k fits of μ²/k each and one choice by the exponential mechanism are μ-Gaussian DP. So
       are k fits and, on other rows, k scores of μ²/k each (`release_scores`).
     - "cheapest": ex post, the probability of publishing a candidate of ε is at most e^(m·ε) times
-      that under any neighbor, with m = 3 or 2 by `law`. The largest ε counts if no candidate is
-      good enough, and in the budget (*Best of K*, Choosing ε).
+      that under any neighbor. m is 3, or 2 with a logarithmic `distribution`. If no candidate is
+      good enough, ε is the largest one, which also counts in the budget (*Best of K*, Choosing ε).
 
     Examples
     --------
@@ -136,7 +136,7 @@ class DPGridSearchCV(PrivateSearch):
         delta: float | None = None,
         method: str = "auto",
         mean_runs: float = 10,
-        law: str = "geometric",
+        distribution: str = "geometric",
         threshold: float | None = None,
         holdout: float = 0.2,
         scoring: Scoring = None,
@@ -153,7 +153,7 @@ class DPGridSearchCV(PrivateSearch):
         self.delta = delta
         self.method = method
         self.mean_runs = mean_runs
-        self.law = law
+        self.distribution = distribution
         self.threshold = threshold
         self.holdout = holdout
         self.scoring = scoring

@@ -47,7 +47,7 @@ class DPRandomizedSearchCV(PrivateSearch):
         "zcdp" budget, else "repeat".
     mean_runs : float, default 10
         *Public.* Mean number of runs of "repeat" and "cheapest", above 1.
-    law : {"geometric", "logarithmic"}
+    distribution : {"geometric", "logarithmic"}
         *Public.* Distribution of the number of runs. Without δ the search costs 3 times its largest
         run with "geometric", twice with "logarithmic".
     threshold : float or None
@@ -105,7 +105,7 @@ class DPRandomizedSearchCV(PrivateSearch):
         delta: float | None = None,
         method: str = "auto",
         mean_runs: float = 10,
-        law: str = "geometric",
+        distribution: str = "geometric",
         threshold: float | None = None,
         holdout: float = 0.2,
         scoring: Scoring = None,
@@ -123,7 +123,7 @@ class DPRandomizedSearchCV(PrivateSearch):
         self.delta = delta
         self.method = method
         self.mean_runs = mean_runs
-        self.law = law
+        self.distribution = distribution
         self.threshold = threshold
         self.holdout = holdout
         self.scoring = scoring

@@ -17,19 +17,19 @@ MODEL = DPGaussianNB(bounds=(-8, 8), classes=(0, 1))
 GRID = {"epsilon": [0.1, 0.3, 1.0]}
 
 
-def in_no_run_better(law, gamma, better):
+def in_no_run_better(distribution, gamma, better):
     """Return P(no run of K is better), from the generating function of K."""
     t = 1.0 - better
-    if law == "geometric":
+    if distribution == "geometric":
         return gamma * t / (1.0 - (1.0 - gamma) * t)
     return np.log1p(-(1.0 - gamma) * t) / np.log(gamma)
 
 
-def law_of_search(law, gamma, masses):
+def distribution_of_search(distribution, gamma, masses):
     """Return what the search publishes, for the masses of the outcomes of a run, best first."""
     better = np.minimum(np.concatenate([[0.0], np.cumsum(masses)]), 1.0)
     better[-1] = 1.0
-    return -np.diff(in_no_run_better(law, gamma, better))
+    return -np.diff(in_no_run_better(distribution, gamma, better))
 
 
 def random_runs(rng):
@@ -43,9 +43,9 @@ def random_runs(rng):
     return runs
 
 
-def largest_excess(law, gamma, runs, cheapest_first=True):
+def largest_excess(distribution, gamma, runs, cheapest_first=True):
     """Return the largest privacy loss of an outcome less what the theorem says, of both orders."""
-    factor = {"geometric": 3.0, "logarithmic": 2.0}[law]
+    factor = {"geometric": 3.0, "logarithmic": 2.0}[distribution]
     order = sorted(range(len(runs)), key=lambda i: runs[i][0] * (1.0 if cheapest_first else -1.0))
     listed = [
         (p / len(runs), q / len(runs), runs[i][0])
@@ -56,17 +56,21 @@ def largest_excess(law, gamma, runs, cheapest_first=True):
     listed.append((*none, max(run[0] for run in runs)))
     p, q, epsilon = np.array(listed).T
     with np.errstate(divide="ignore", invalid="ignore"):
-        loss = np.abs(np.log(law_of_search(law, gamma, p)) - np.log(law_of_search(law, gamma, q)))
+        loss = np.abs(
+            np.log(distribution_of_search(distribution, gamma, p))
+            - np.log(distribution_of_search(distribution, gamma, q))
+        )
     return np.nanmax(np.where((p > 1e-9) & (q > 1e-9), loss - factor * epsilon, -np.inf))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", ["geometric", "logarithmic"])
-def test_no_outcome_loses_more_than_the_theorem_says(law):
+@pytest.mark.parametrize("distribution", ["geometric", "logarithmic"])
+def test_no_outcome_loses_more_than_the_theorem_says(distribution):
     """10 000 exact distributions each."""
     rng = np.random.default_rng()
     worst = [
-        largest_excess(law, rng.choice([0.5, 0.1, 0.01]), random_runs(rng)) for _ in range(10_000)
+        largest_excess(distribution, rng.choice([0.5, 0.1, 0.01]), random_runs(rng))
+        for _ in range(10_000)
     ]
     assert max(worst) <= 1e-7
 
@@ -79,11 +83,18 @@ def test_the_reversed_order_breaks_the_theorem():
 
 
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
-@pytest.mark.parametrize(("law", "factor"), [("geometric", 3.0), ("logarithmic", 2.0)])
-def test_what_is_spent_is_that_of_the_winner_and_what_is_charged_the_most(neighboring, law, factor):
+@pytest.mark.parametrize(("distribution", "factor"), [("geometric", 3.0), ("logarithmic", 2.0)])
+def test_what_is_spent_is_that_of_the_winner_and_what_is_charged_the_most(
+    neighboring, distribution, factor
+):
     """No run misses a threshold of 5 % but for once in 1e9."""
     budget = PrivacyBudget(epsilon=3.0, delta=0.0, composition="pure", neighboring=neighboring)
-    terms = {"method": "cheapest", "threshold": 0.05, "law": law, "neighboring": neighboring}
+    terms = {
+        "method": "cheapest",
+        "threshold": 0.05,
+        "distribution": distribution,
+        "neighboring": neighboring,
+    }
     search = DPGridSearchCV(MODEL, GRID, epsilon=3.0, budget=budget, **terms).fit(X, Y)
     assert search.epsilon_spent_ == pytest.approx(factor * search.best_params_["epsilon"])
     assert search.privacy_.epsilon(0.0) == pytest.approx(factor)

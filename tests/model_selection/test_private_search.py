@@ -66,12 +66,14 @@ def test_a_search_costs_what_was_asked_and_publishes_no_more(method, neighboring
 
 
 @methods
-@pytest.mark.parametrize(("law", "factor"), [("geometric", 3.0), ("logarithmic", 2.0)])
-def test_a_search_without_delta_costs_what_was_asked(method, law, factor):
+@pytest.mark.parametrize(("distribution", "factor"), [("geometric", 3.0), ("logarithmic", 2.0)])
+def test_a_search_without_delta_costs_what_was_asked(method, distribution, factor):
     model = DPGaussianNB(bounds=(-8, 8), classes=(0, 1))
     grid = {"least_variance": [1e-3, 1e-2, 0.1, 1.0]}
     budget = PrivacyBudget(epsilon=0.3, delta=0.0, composition="pure")
-    search = DPGridSearchCV(model, grid, epsilon=0.3, method=method, law=law, budget=budget)
+    search = DPGridSearchCV(
+        model, grid, epsilon=0.3, method=method, distribution=distribution, budget=budget
+    )
     assert search.fit(X, Y).privacy_.epsilon(0.0) == pytest.approx(0.3)
     assert budget.spent.epsilon == pytest.approx(0.3)
     once = search.best_estimator_.epsilon
@@ -381,9 +383,11 @@ def test_a_seed_repeats_random_candidates_as_well(seed):
     assert one != fitted(None)[0]
 
 
-@pytest.mark.parametrize("law", ["geometric", "logarithmic"])
-def test_hardly_more_than_one_run_is_planned(law):
-    search = DPGridSearchCV(MODEL, GRID, method="repeat", mean_runs=1 + 1e-10, law=law)
+@pytest.mark.parametrize("distribution", ["geometric", "logarithmic"])
+def test_hardly_more_than_one_run_is_planned(distribution):
+    search = DPGridSearchCV(
+        MODEL, GRID, method="repeat", mean_runs=1 + 1e-10, distribution=distribution
+    )
     assert search.fit(X, Y).privacy_.epsilon(1e-5) <= 1.0
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     with pytest.raises(ValueError, match="mean_runs"):
