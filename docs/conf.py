@@ -22,6 +22,7 @@ extensions = [
     "matplotlib.sphinxext.plot_directive",
     "myst_nb",
     "numpydoc",
+    "parameter_groups",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
@@ -84,6 +85,7 @@ html_sidebars = {"index": []}
 html_show_sourcelink = False
 
 _BAR = re.compile(r"(?<![\\`])\|(?!`)")
+_FIGURE = re.compile(r'<img [^>]*class = "sphx-glr-single-img"/>')
 _FITTED_NAME = re.compile(r"(?<=\w)_(?=[,)])")
 
 
@@ -101,6 +103,12 @@ def widen_notebooks(app, pagename, templatename, context, doctree):
         context["meta"] = {**(context.get("meta") or {}), **leave_out}
 
 
+def box_figures(app, pagename, templatename, context, doctree):
+    """A figure of the gallery is in a box, which scrolls on narrow pages."""
+    if body := context.get("body"):
+        context["body"] = _FIGURE.sub(r'<div class="gallery-figure">\g<0></div>', body)
+
+
 def lead_sources_home(app, env):
     """From its source, a name leads to the page of its own module, where others have it as well."""
     for module, entry in getattr(env, "_viewcode_modules", {}).items():
@@ -111,4 +119,5 @@ def lead_sources_home(app, env):
 def setup(app):
     app.connect("env-updated", lead_sources_home)
     app.connect("html-page-context", widen_notebooks)
+    app.connect("html-page-context", box_figures)
     app.connect("autodoc-process-docstring", escape_marks)

@@ -1,7 +1,9 @@
 """Public signatures: data are positional, everything else is given by name."""
 
 import inspect
+import runpy
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +65,7 @@ RESULTS = {
     "Statistic",
     "Variance",
 }
+DOCS = Path(__file__).parents[1] / "docs"
 # In signatures and pages parameters come in these groups, in this order.
 GROUPS = {
     "data": "features bounds categories classes target_bounds data_norm max_norm max_weight "
@@ -121,3 +124,11 @@ def test_parameters_come_in_groups(name):
         for parameter in SIGNATURES[name]
     ]
     assert found == sorted(found)
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="needs a checkout")
+def test_pages_show_the_same_groups():
+    shown = runpy.run_path(str(DOCS / "_extensions" / "parameter_groups.py"))["NAMES"]
+    assert shown["Privacy"] == {*GROUPS["privacy"].split()}
+    assert shown["Solver"] == {*GROUPS["solver"].split()}
+    assert shown["Computation"] >= {*GROUPS["computation"].split()}
