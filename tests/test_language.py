@@ -79,7 +79,7 @@ def test_sentences_and_syllables_are_counted():
 
 
 BRITISH = re.compile(
-    r"^(?:neighbour|behaviour|colour|favour|honour|labour|rigour|catalogue$|artefact|judgement"
+    r"^(?:neighbour|behaviour|colour|favour|flavour|honour|labour|rigour|catalogue$|artefact|judgement"
     r"|centr(?:e|es|ed|ing)$|fulfil(?:s|ment)?$|licence$|programme$|towards$|learnt$|whilst$|grey$"
     r"|defence$|analys(?:ed|ing)$|(?:model|label|cancel|travel|signal)l(?:ed|ing)$)"
     r"|(?:regular|optim|minim|maxim|normal|central|linear|random|summar|standard|initial|general"

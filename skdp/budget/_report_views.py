@@ -70,10 +70,11 @@ _HEAD = f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
 <title>{_TITLE}</title>
 <style>
 body {{ font: 15px/1.45 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; }}
-table {{ border-collapse: collapse; font-size: 13px; }}
+table {{ border-collapse: collapse; font-size: 13px; display: block; overflow-x: auto; }}
 td, th {{ border: 1px solid #bbb; padding: .25em .6em; text-align: left; vertical-align: top; }}
 th {{ background: #eee; }}
 td {{ overflow-wrap: break-word; }}
@@ -149,7 +150,8 @@ def _of_meter(meter: dict[str, Any]) -> str:
 
 
 def _releases(rows: list[dict[str, Any]], notices: list[str], head: str | None) -> Section:
-    names = [name for name in _COLUMNS if any(name in row for row in rows)]
+    hidden = _OF_SEVERAL if all(row["releases"] == 1 for row in rows) else ()
+    names = [name for name in _COLUMNS if any(name in row for row in rows) and name not in hidden]
     table = [[_COLUMNS[name] for name in names]]
     table += [[_cell(name, row[name]) for name in names] for row in rows]
     covers = "Head of the ledger, which covers its terms and every release"
@@ -178,6 +180,8 @@ _COLUMNS = {
     "process": "process",
     "role": "role",
 }
+
+_OF_SEVERAL = ("releases", "last_time")  # say nothing more if each row is one release
 
 
 def _cell(name: str, value: Any) -> str:

@@ -294,7 +294,7 @@ def _deployment(
     versions = sorted({one.version or NOT_STATED for one in releases})
     stated = {name: str(about.get(key) or NOT_STATED) for key, name in _ABOUT.items()}
     return stated | {
-        "flavour of differential privacy": "pure" if rule.delta == 0.0 else "approximate",
+        "flavor of differential privacy": "pure" if rule.delta == 0.0 else "approximate",
         "unit of privacy": str(unit),
         "neighboring relation": str(neighboring),
         "epsilon": rule.epsilon,

@@ -383,7 +383,7 @@ def test_pure_budgets_and_infinite_numbers_are_reported():
     budget = PrivacyBudget(epsilon=1.0, delta=0.0, composition="pure")
     spend(budget, LaplaceEvent(4.0), 0.0)
     data = data_of(budget)
-    assert data["deployment"]["flavour of differential privacy"] == "pure"
+    assert data["deployment"]["flavor of differential privacy"] == "pure"
     assert data["ceiling"]["risk"]["right guesses of membership, 50 % without the release"] == (
         pytest.approx(math.e / (1.0 + math.e))
     )
