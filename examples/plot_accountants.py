@@ -1,6 +1,6 @@
 """
-How tight are accountants for repeated releases?
-================================================
+Privacy accounting: how tight are accountants for repeated releases?
+====================================================================
 
 Each curve is the upper bound of one accountant. Left: a repeated Gaussian release. Right: a
 repeated ε-DP release, with no other information about it. The exact cost is known in both cases.

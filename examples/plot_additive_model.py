@@ -1,6 +1,6 @@
 """
-What has an additive model learned?
-===================================
+Additive model (GAM): what has it learned?
+==========================================
 
 A generalized additive model (GAM) has one curve per column. The features depend on public bounds
 only and cost no privacy, so the model has the cost of a linear model. Bands show the noise.

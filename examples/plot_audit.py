@@ -1,6 +1,6 @@
 """
-Does an audit catch a bug?
-==========================
+Privacy audit: does it catch a bug?
+===================================
 
 An audit of an estimator with half of the required noise.
 
@@ -32,7 +32,7 @@ turned = np.r_[1 - y[0], y[1:]]
 
 
 def fit(labels, epsilon, noise=None):
-    """Return a model, fitted to some labels of these rows."""
+    """Return a model that is fitted to the rows above with these labels."""
     model = DPLogisticRegression(
         epsilon=epsilon,
         center=False,  # the release of a center would not be attacked

@@ -1,6 +1,6 @@
 """
-Does private calibration correct probabilities?
-===============================================
+Probability calibration: does it work with noise?
+=================================================
 
 Naive Bayes assumes independent columns. If columns are dependent, it counts the same evidence
 several times, and its probabilities are over-confident.

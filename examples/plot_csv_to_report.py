@@ -1,6 +1,6 @@
 """
-One script from a messy CSV to a privacy report
-===============================================
+Messy CSV: how does one script get to a privacy report?
+=======================================================
 
 The file has dates, free text, gaps, product codes with hundreds of levels, skewed amounts and
 several rows per customer. One script of 40 lines reads it, fits two models, evaluates them

@@ -1,6 +1,6 @@
 """
-When is a private forest better than an additive model?
-=======================================================
+Random forest or additive model?
+================================
 
 A sum of one curve per column cannot represent interactions. The leaves of random trees can, at the
 same privacy cost: the trees depend on public bounds and a public seed only, and one fit learns the

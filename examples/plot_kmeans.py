@@ -1,6 +1,6 @@
 """
-How does k-means find its clusters through noise?
-=================================================
+K-means clustering: how does it find clusters through noise?
+============================================================
 
 Dots are records in 15 clusters. White crosses are the true centers, and black rings are the centers
 of the fit. Each color is the region of one center.

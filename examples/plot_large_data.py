@@ -1,6 +1,6 @@
 """
-How do private statistics work on a Dask cluster?
-=================================================
+Dask: how do private statistics work on a cluster?
+==================================================
 
 Private maps and clusters of four million events, which no single process holds.
 

@@ -1,6 +1,6 @@
 """
-How accurate are private principal components?
-==============================================
+Principal component analysis (PCA): how accurate is it at a given ε?
+====================================================================
 
 Principal components of handwritten digits, released under differential privacy.
 

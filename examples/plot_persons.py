@@ -1,6 +1,6 @@
 """
-What does it cost to protect whole persons?
-===========================================
+User-level privacy: what does it cost to protect whole persons?
+===============================================================
 
 Each visit of a patient is a row. The figure compares guarantees for one row with guarantees for all
 rows of a patient.
@@ -25,7 +25,7 @@ VISITS = 10
 
 
 def clinic(n_patients):
-    """Return rows, labels and whose each row is: one to ten visits a patient."""
+    """Return rows, labels and the patient of each row: one to ten visits per patient."""
     patient = np.repeat(np.arange(n_patients), rng.integers(1, VISITS + 1, n_patients))
     own = rng.normal(size=(n_patients, 8))
     X = (0.8 * own[patient] + 0.6 * rng.normal(size=(len(patient), 8))) / 4

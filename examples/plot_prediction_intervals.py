@@ -1,6 +1,6 @@
 """
-How wide are private prediction intervals?
-==========================================
+Conformal prediction intervals: how wide are they?
+==================================================
 
 Split conformal prediction turns errors on held-out records into prediction intervals that cover new
 records with a stated probability. With privacy the quantile of the errors is noisy. Its rank is

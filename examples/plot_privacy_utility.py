@@ -1,6 +1,6 @@
 """
-How accurate is each solver at a given ε?
-=========================================
+Privacy-utility trade-off: how accurate is each solver at a given ε?
+====================================================================
 
 With ``--data FOLDER``, the example uses Adult and predicts whether an income is above 50 000
 dollars a year. FOLDER must contain a9a.libsvm.gz and a9a.t.libsvm.gz, the one-hot encoded data.

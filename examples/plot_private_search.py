@@ -1,6 +1,6 @@
 """
-When is a private search worth its cost?
-========================================
+Hyper-parameter search: when is it worth its cost?
+==================================================
 
 A private search compared with the default, if the scale of the rows is unknown.
 

@@ -1,6 +1,6 @@
 """
-How much does privacy change a histogram?
-=========================================
+Private histogram: how much does noise change it?
+=================================================
 
 The bars are 15 released counts. Replacing one record changes two of them by one. The error bars
 contain all fifteen true counts with probability 95 %. They follow from the distribution of the

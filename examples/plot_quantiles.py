@@ -1,6 +1,6 @@
 """
-How good are private prediction intervals by quantile regression?
-=================================================================
+Quantile regression: how good are private prediction intervals?
+===============================================================
 
 Prediction intervals for waiting times at a level of 90 %.
 

@@ -1,6 +1,6 @@
 """
-How does a private analysis go, from a table to a report?
-=========================================================
+Privacy report: how does an analysis go from a table to its report?
+===================================================================
 
 This example analyzes a synthetic census-like table with missing values under one budget. The budget
 is derived from an acceptable gain of an attacker. The example checks the pipeline, computes its

@@ -1,6 +1,6 @@
 """
-Which sampler works for a non-smooth density?
-=============================================
+Log-concave samplers: which one works for a non-smooth density?
+===============================================================
 
 Accuracy and cost of samplers for a log-concave density that is not smooth.
 

@@ -1,6 +1,6 @@
 """
-Why use a logarithmic scale for skewed targets?
-===============================================
+Skewed targets: why use a logarithmic scale?
+============================================
 
 Most rents are small and a few are huge. The noise must cover the largest possible rent.
 

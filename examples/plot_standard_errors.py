@@ -1,6 +1,6 @@
 """
-Which coefficients of a private regression can be trusted?
-==========================================================
+Standard errors: which coefficients can be trusted?
+===================================================
 
 How much do wages rise with schooling, and do men and women with the same schooling earn the same?
 The wages are simulated, so that the answer is known. A private regression gives a table like that
@@ -68,7 +68,7 @@ print(model.summary())
 print(model.wald_test(["region_south", "region_west"]))
 
 # %%
-# Without privacy the intervals are narrower, by what noise adds.
+# Without privacy the intervals are narrower, because they contain no noise.
 exact = DPHuberRegressor(target_bounds=(0, 6), epsilon=np.inf, **terms).fit(people, log_wage)
 figure, axis = plt.subplots(figsize=(7, 3.5), layout="constrained")
 for shift, (name, fit) in enumerate({"ε = 1": model, "without privacy": exact}.items()):

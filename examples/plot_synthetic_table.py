@@ -1,6 +1,6 @@
 """
-How close is a synthetic table to the records?
-==============================================
+Synthetic data: how close is a synthetic table to the records?
+==============================================================
 
 The left panel shows records, the others synthetic rows from one private release each. Colors are
 the label. The tree keeps how the two columns depend on each other and on the label. At a small ε it

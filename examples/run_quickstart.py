@@ -32,14 +32,14 @@ def main() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-    # 341 records are few for the smaller epsilons, and skdp says so. The search shows it.
+    # 341 records are few for the smaller epsilons, so each fit gives a FewRowsWarning.
     warnings.simplefilter("ignore", FewRowsWarning)
     budget = PrivacyBudget(epsilon=3.0, delta=1e-4)
     private = make_pipeline(
         BoundsScaler(bounds=BOUNDS),
         DPLogisticRegression(delta=1e-4, classes=(0, 1), budget=budget),
     )
-    # Folds that do not look at labels: stratified ones would let one label move other records.
+    # No stratified folds: one label could move other records to another fold.
     folds = KFold(5, shuffle=True, random_state=0)
     grid = {"dplogisticregression__epsilon": [0.1, 0.3, 1.0]}
     search = GridSearchCV(private, grid, cv=folds).fit(X_train, y_train)
@@ -53,7 +53,7 @@ def main() -> None:
     print(f"\nThe model kept: {chosen.privacy_}")
     print(f"That is epsilon={chosen.privacy_.epsilon(1e-4):.3g} at delta=1e-4.\n")
 
-    # For comparison only: these two models spend nothing and promise nothing.
+    # For comparison only: these two models are not private.
     open_model = make_pipeline(BoundsScaler(bounds=BOUNDS), LogisticRegression()).fit(
         X_train, y_train
     )
