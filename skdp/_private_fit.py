@@ -91,7 +91,7 @@ class ReleaseParameters:
     """The checked public parameters of one release, and the way to spend them.
 
     `delta` is resolved, and `name` is the name of the release in the history of the budget. `rng`
-    is *secret*; `seeded` says whether somebody may know its noise, which voids the guarantee.
+    is *secret*; `seeded` is true if somebody may know its noise, which voids the guarantee.
     `unit` is the privacy unit: a record, or a person with all of their rows.
     """
 
@@ -163,7 +163,7 @@ class ReleaseParameters:
     def plan_queries(
         self, queries: Sequence[Query], noise: str, epsilon: float | None = None
     ) -> QueryPlan:
-        """Return noise with which all answers together cost `epsilon`, by default the release's.
+        """Return noise with which all answers together cost `epsilon`, by default that of the fit.
 
         A query bounds the change by one row. If the unit is a person, it is applied to the mean of
         each person's rows.
@@ -272,9 +272,9 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
 
     It is generic in the results of `_check_data`, `_plan` and `_read`. A subclass has the
     attributes epsilon, delta, neighboring, budget and random_state, and fills in the hooks that
-    `_fit_privately` calls. `released_as` is the name of its releases, None for the class's;
-    `takes_infinite_epsilon` says whether it can be fitted without privacy; `is_model` whether it
-    learns little from few records.
+    `_fit_privately` calls. `released_as` is the name of its releases, None for the name of the
+    class. `takes_infinite_epsilon` is true if it can be fitted without privacy. `is_model` is true
+    if few records are not enough to learn from, so that `fit` warns.
     """
 
     released_as: ClassVar[str | None] = None
@@ -292,7 +292,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
 
         If `groups` are given, the privacy unit is a person.
         """
-        # Errors that a user's `numpy.seterr` asks for would reveal values after the spend.
+        # A user's `numpy.seterr` could raise errors after the spend, which would reveal values.
         with np.errstate(all="ignore"), self._restored_on_error() as entry:
             data = tuple(map(received, data))
             more = {name: received(value) for name, value in more.items()}
@@ -308,7 +308,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             parameters.spend(plan, entry.commit, _note_of(self))
             if parameters.is_rehearsal:
                 return self
-            entry.commit()  # also without a budget: what comes now has been paid
+            entry.commit()  # from here on the release counts as made, even without a budget
             self._forget()
             with warnings.catch_warnings(action="ignore"):
                 released = self._read(plan, records, parameters.rng)
@@ -316,10 +316,10 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
 
     @contextmanager
     def _restored_on_error(self) -> Iterator[_LedgerEntry]:
-        """Leave everything as it was if an error comes before the ledger commits, and say so.
+        """Restore the object if an error occurs before the ledger commits, and say so.
 
-        From then on the release may be in the ledger, whatever the error, such as an interrupt
-        while the data are read: the old fit is dropped, and the error says that it was spent.
+        Later errors, such as an interrupt while the data are read, leave a release that may be in
+        the ledger. The old fit is then dropped, and the error says that the release was spent.
         """
         before, entry = vars(self).copy(), _LedgerEntry()
         try:
@@ -383,27 +383,27 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     def _check_data(
         self, parameters: ReleaseParameters, *data: MatrixLike, **more: MatrixLike
     ) -> RecordsT:
-        """Return the records, with their `n_records`, after checks of all but their values."""
+        """Check everything but the values, and return the records with their `n_records`."""
 
     @abstractmethod
     def _plan(self, parameters: ReleaseParameters, records: RecordsT) -> PlanT:
-        """Return what will be released, every number fixed, from public facts about `records`."""
+        """Return the plan of the release, computed from public facts about `records` alone."""
 
     def _published_guarantee(
         self, parameters: ReleaseParameters, plan: PlanT, records: RecordsT
     ) -> PrivacyGuarantee:
-        """Return the guarantee to publish: of this release, and of earlier ones that it adds to."""
+        """Return the guarantee to publish, of this release and earlier ones that it adds to."""
         return parameters.guarantee(plan)
 
     def _forget(self) -> None:
-        """Drop the attributes of an earlier fit, so that a fit that fails leaves none of them."""
+        """Drop the attributes of an earlier fit, so that none remain if this fit fails."""
         for name in [*vars(self)]:
             if name.endswith("_") and name not in _KEPT:
                 delattr(self, name)
 
     @abstractmethod
     def _read(self, plan: PlanT, records: RecordsT, rng: np.random.Generator) -> ReleasedT:
-        """Read the values and return what is released."""
+        """Read the values and return the released numbers."""
 
     @abstractmethod
     def _publish(
@@ -415,8 +415,8 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
 class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
     """A private fit with scikit-learn's interface, whose displays show no secret.
 
-    scikit-learn prints parameters and, in notebooks, fitted attributes; pipelines and searches
-    print those of their steps. All of them call `get_params`.
+    scikit-learn prints parameters and, in notebooks, fitted attributes. Pipelines and searches
+    print the parameters of their steps. All of them call `get_params`.
     """
 
     def __init_subclass__(cls, **more: Any) -> None:
@@ -441,7 +441,7 @@ class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
         Parameters
         ----------
         deep : bool, default True
-            *Public.* Whether to return those of inner estimators as well.
+            *Public.* Whether to include the parameters of inner estimators.
 
         Returns
         -------

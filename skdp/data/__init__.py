@@ -9,5 +9,5 @@ From the outside in:
 - `blocks`, `lazy`: rows in Dask collections, for fits and for predictions.
 - `joint`: predictions from the joint probability of a row and a class.
 - `persons`: records of several rows.
-- `validation`: checks around those of scikit-learn, whose errors quote no value.
+- `validation`: scikit-learn's checks, with errors that quote no value.
 """

@@ -1,8 +1,8 @@
-"""Blocks of rows of Dask collections, read where they are: only results come to the driver.
+"""Blocks of rows of Dask collections. Workers read them, and only results come to the driver.
 
-A read is one graph and one round trip, on any scheduler. Blocks are read many times, so the values
-that are recomputed are compared with those of the first read. The classes print no rows, because
-workers log the arguments of tasks that fail.
+A read is one graph and one round trip, on any scheduler. Blocks are read many times, so each read
+checks that the recomputed values are the same as in the first read. The classes print no rows,
+because workers log the arguments of tasks that fail.
 
 Each round trip is a line of the log "skdp.blocks", at the level DEBUG: off by default, for tests
 and benchmarks on public data. It is *not private*: the numbers of trips and of blocks that
@@ -164,9 +164,9 @@ class Blocks:
     def check(self, function: Callable[[Block], T]) -> list[T]:
         """Return ``function(block)`` of each block that has rows: the first read of the data.
 
-        It raises the error of the first block with one, by its number in X. `function` raises
-        ValueError or TypeError, without values; of any other exception only the type is shown.
-        Blocks without rows are dropped, unless all are.
+        If blocks raise errors, it raises the first one, with the number of the block in X.
+        `function` raises ValueError or TypeError, without values. Of any other exception only the
+        type is shown. Blocks without rows are dropped, unless all are empty.
         """
         if fits := self._n_bytes <= _room():
             self._keep()
@@ -203,7 +203,7 @@ class Blocks:
         return list(_scheduler()(graph, results))
 
     def places(self, rows: np.ndarray) -> dict[int, np.ndarray]:
-        """Return increasing row numbers by block, counted from its first row, for `gather`.
+        """Split increasing row numbers by block, counted from the first row of each, for `gather`.
 
         There is at least one block.
         """
@@ -213,7 +213,7 @@ class Blocks:
         return found or {0: rows}
 
     def map(self, function: Callable[[Any], object]) -> Blocks:
-        """Return blocks whose values are ``function(block)``: kept if the blocks are."""
+        """Return blocks with the values ``function(block)``. They are kept if these blocks are."""
         keys = [_new_key("mapped") for _ in self._keys]
         graph = self._graph | {k: (function, own) for k, own in zip(keys, self._keys, strict=True)}
         mapped = Blocks(graph, keys, names=self.names, n_columns=self.n_columns)
@@ -225,7 +225,7 @@ class Blocks:
     def recut(self, step: int) -> Blocks:
         """Return the same rows in blocks that begin at multiples of `step` rows, after `check`.
 
-        They are kept if the blocks are, which may then be forgotten.
+        If these blocks are kept, the new ones are kept instead.
         """
         pieces = pieces_of(self.n_rows, step)
         if not pieces or pieces == [[(i, slice(0, n))] for i, n in enumerate(self.n_rows)]:
@@ -251,7 +251,7 @@ class Blocks:
             self._graph, self.is_kept = dict(zip(self._keys, values, strict=True)), True
 
     def _guard(self, keys: Mapping[int, Hashable], fingerprints: Sequence[int]) -> None:
-        """Go on with these blocks, compared with their fingerprints whenever they are computed."""
+        """Compare the blocks with their fingerprints whenever they are computed again."""
         self._keys = list(keys.values())
         if self.is_kept and _client() is None:
             return

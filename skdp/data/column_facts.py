@@ -174,7 +174,7 @@ def _grows(sides: np.ndarray) -> bool:
 def by_column(
     parameter: str, values: Mapping[Any, T], n_columns: int, names: Sequence[Hashable]
 ) -> dict[int, T]:
-    """Return by number what is given by names or numbers of columns."""
+    """Return values by column number, given by column name or number."""
     names = list(names)
     columns = [names.index(key) if key in names else key for key in values]
     places = zip(values, columns, strict=True)
@@ -225,9 +225,8 @@ def categories_by_column(
 
 def _checked_categories(column: Hashable, values: VectorLike) -> np.ndarray:
     message = (
-        f"categories must be a list of values, or a dict from columns to such lists; those of "
-        f"column {column!r} must be different values, at least one and none missing, got "
-        f"{values!r}."
+        f"categories must be a list of values, or a dict from columns to such lists. The values of "
+        f"column {column!r} must be different, at least one and none missing, got {values!r}."
     )
     return _different_values(values, message)
 

@@ -200,7 +200,7 @@ def frame_names(X: MatrixLike) -> list[Hashable]:
 
 
 def is_apart(X: MatrixLike) -> bool:
-    """Return whether X is a frame with rows that is more than arrays of numbers of NumPy."""
+    """Return whether X is a frame with rows and has other columns than NumPy numbers."""
     if not is_frame(X) or not all(X.shape):
         return False
     if not hasattr(X, "iloc"):

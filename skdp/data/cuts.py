@@ -42,8 +42,8 @@ def _between(starts: np.ndarray, ends: np.ndarray, low: int, high: int) -> list[
 def stacked(parts: Sequence[MatrixLike]) -> MatrixLike:
     """Return the rows of arrays, sparse matrices or pandas objects, such as blocks have.
 
-    Frames whose types differ become objects: pandas would make floats of all integers of a column
-    that are beside a missing value of another block, and so round those above 2^53.
+    Frames with different types become objects. Otherwise, if one block has a missing value, pandas
+    would turn the integers of the column into floats, and round those above 2^53.
     """
     if parts[0] is None or len(parts) == 1:
         return parts[0]

@@ -1,7 +1,8 @@
 """Exact sums over rows, in any order and from any blocks.
 
-Numbers are added as integers, in steps of 2^−31. So no row changes what another adds, as sums of
-floats could: a sensitivity holds for the computed sum, not only on paper.
+Numbers are added as integers, in steps of 2^−31. So no row changes the contribution of another row,
+as it could in sums of floats. A sensitivity therefore holds for the computed sum, not only on
+paper.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def exact_sums(
     """Return the sums of numbers in [−1, 1], each rounded to a multiple of 2^−31.
 
     `numbers` yields the numbers of some rows of the records at a time. Totals of at least 2^53
-    steps are rounded as floats, by 2^−54 of at most 2^31: for two neighbors by 2^−22 together,
-    which `ROUNDED_ONCE` of `skdp.workloads.plan` allows for. With `keys` there is a row of sums for
+    steps are rounded as floats, by 2^−54 of at most 2^31. For two neighbors this is 2^−22 together,
+    which `ROUNDED_ONCE` of `skdp.workloads.plan` covers. With `keys` there is a row of sums for
     each group.
     """
     return from_steps(records.total(partial(sums_in_steps, sizes, numbers, keys)))
@@ -63,11 +64,11 @@ def sums_of_means(
     records: Records[Facts],
     numbers: Numbers[Facts],
 ) -> Sums:
-    """Return the sums over records of what `numbers` yields for rows: of a person the means.
+    """Return the sums over records of the numbers of rows. A person counts with the mean.
 
     A mean is rounded once, like a row, whereas `exact_sums` rounds each of a person's rows toward
-    zero. So several numbers of a record are no farther apart than those of one row may be. Rows
-    have no weights here.
+    zero. The numbers of a person are therefore no farther apart than the numbers of one row can be.
+    Rows have no weights here.
     """
     return from_steps(records.total(partial(_means_in_steps, sizes, numbers)))
 

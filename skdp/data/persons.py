@@ -1,8 +1,8 @@
 """The person of each row, if a person has several: counts, weights, and how many rows are kept.
 
 Neighbors differ in all rows of one person. Each result about a person depends only on the rows of
-that person and on randomness of their own. So a bound on what each person adds to a sum is a bound
-on how far neighbors' sums are apart, ``n_changed`` times that bound.
+that person and on randomness of their own. So if each person adds at most b to a sum, the sums of
+neighbors are at most ``n_changed`` times b apart.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class Persons:
     def kept(self, max_rows: int, rng: np.random.Generator) -> np.ndarray:
         """Return the rows that stay if each person keeps at most `max_rows`, in their order.
 
-        A person keeps the rows with the least keys, which are uniform and independent: a uniform
-        subset, whatever the rows of other persons are.
+        A person keeps the rows with the smallest keys. Keys are uniform and independent, so this is
+        a uniform subset and does not depend on other persons.
         """
         keys = rng.random(len(self.codes))
         order = np.lexsort((keys, self.codes))

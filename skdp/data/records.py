@@ -16,8 +16,8 @@ missing values and dry runs (`tests/test_toy_family.py` is a complete family in 
         for rows, _ in records.chunks():
             yield {"x": records.facts.bounds.unit(rows)}
 
-A function of records always sees rows in memory: all rows, or those of one block. It is a function
-of a module, or a `functools.partial` of one, because it may run on another machine.
+A function of records always receives rows in memory: all rows, or the rows of one block. It must be
+a function of a module, or a `functools.partial` of one, because it may run on another machine.
 """
 
 from __future__ import annotations
@@ -131,12 +131,12 @@ class Records(Generic[Facts]):
         """Check the shapes of an estimator's data, and remember the columns of X.
 
         The values are first read by `check`, before the spend. With ``reset=False`` the columns are
-        compared with those of `fit`. Without privacy weights are not clipped to `max_weight`.
+        compared with the columns of `fit`. Without privacy, weights are not clipped.
 
         ``validate(estimator, X, y, reset=...)`` replaces the usual checks of a table. It also runs
-        for each block, without what only the driver may know. `facts` returns the public facts. It
-        is called between the checks of columns and of targets, so that errors in public parameters
-        come first.
+        for each block, without arguments that only the driver may see. `facts` returns the public
+        facts. It is called between the checks of columns and of targets, so that errors in public
+        parameters come first.
         """
         most = _checked_max_weight(sample_weight, max_weight, is_private=is_private)
         public: dict[str, Any] = {"max_weight": most, "count_is_public": is_count_public(estimator)}
@@ -338,7 +338,7 @@ class Records(Generic[Facts]):
     ) -> tuple[Records[Facts], Any, Any]:
         """Return the records, bounds and categories of a statistic, by a schema if it has one.
 
-        A statistic is of the columns that it is given, so the schema may have more.
+        A statistic uses the columns that it is given, so the schema may have others.
         """
         columns, others = self.columns, {"categories": categories}
         needs = {"only_numbers": only_numbers, "texts": False, "every_column": False}
@@ -361,7 +361,7 @@ class Records(Generic[Facts]):
         return replace(changed, views=(*self.views, function))
 
     def recut(self, step: int) -> Records[Facts]:
-        """Return the records, whose blocks, if there are any, begin at multiples of `step` rows."""
+        """Return the records with blocks, if any, that begin at multiples of `step` rows."""
         return self if self.blocks is None else replace(self, blocks=self.blocks.recut(step))
 
     def select(self, columns: Sequence[int]) -> Records[Facts]:
@@ -440,7 +440,8 @@ def labels_of(
 ) -> tuple[Records[Any], np.ndarray]:
     """Check all rows, and return records with targets 0..K−1, and the K sorted classes.
 
-    The classes are the `known` ones, or else those that occur: then these are public.
+    The classes are the `known` ones. Otherwise they are the labels that occur, which are then
+    public.
     """
     found = records.check(partial(_labels, known, check))
     classes = classes_of_blocks(name, found, known)

@@ -1,4 +1,4 @@
-"""Checks of data around those of scikit-learn; no error quotes a private value."""
+"""Scikit-learn's checks of data, with errors that quote no private value."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _UNEQUAL = (
     "Found input variables with inconsistent numbers of samples: X and y must have equally many."
 )
 _SQUARABLE = 1e150
-_CODED_AT_ONCE = 1 << 16  # labels; what is looked up for more would be as large as they are
+_CODED_AT_ONCE = 1 << 16  # labels; the arrays of a look-up are as large as the labels
 _UNSORTED = "y and classes must hold labels of one type that can be sorted."
 _KINDS = {"b": "booleans", **dict.fromkeys("iuf", "numbers"), **dict.fromkeys("US", "strings")}
 _OF_DASK = (
@@ -101,7 +101,7 @@ def present(name: str, values: MatrixLike) -> np.ndarray:
 
 
 def one_column(y: VectorLike) -> np.ndarray:
-    """Return targets without a second axis, with which NumPy would compare all rows with all."""
+    """Return targets without a second axis. With one, NumPy would compare all pairs of rows."""
     y = present("y", y)
     return y if y.ndim == 1 else column_or_1d(y, warn=True)
 
@@ -441,7 +441,7 @@ def _missing(name: str) -> str:
 def _without_values(
     error: Exception, X: MatrixLike, y: VectorLike, finite: bool, advice: str
 ) -> Exception:
-    """Return an error that says what is wrong with X or y, without values."""
+    """Return an error that describes the defect of X or y without values."""
     for name, values in (("X", X), ("y", y)):
         if values is None:  # scikit-learn's message says that it is required
             continue

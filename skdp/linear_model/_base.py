@@ -1,4 +1,4 @@
-"""What the private linear models share: their checks, their problem, and what they publish."""
+"""Base class of the private linear models: checks, problem, and published attributes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ Fitted: TypeAlias = Solution | BaseEstimator
 
 
 class Learned(NamedTuple):
-    """What was fitted, with the facts and the plan of the fit. Releases before it may set them."""
+    """The result of a fit, with its facts and plan, which earlier releases may have set."""
 
     fitted: Fitted
     facts: LinearFacts[Any]

@@ -26,7 +26,7 @@ _BASE_SPREAD = 2.5  # standard deviation of β: base rates from 1 % to 99 %
 _SIGNAL_SPREAD = 2.0  # where the density τ/(1 + (τ/2)²) of log τ is largest: an AUC of about 0.85
 _LEAST_TAU = 0.05
 _NO_SIGNAL = 0.02  # prior weight of τ = 0
-# With means, which tell τ, a prior that is flatter in log τ put fewer fits above a constant.
+# Means determine τ. With them, a prior flatter in log τ makes fewer fits worse than a constant.
 _POWER_WITH_MEANS, _NO_SIGNAL_WITH_MEANS = 0.5, 0.1
 
 # Errors of the model itself, measured on simulated fits.
@@ -147,7 +147,7 @@ def _geometries(facts: Facts) -> list[_Geometry]:
 
 
 def _run(facts: Facts, rows: _Geometry) -> _End:
-    """Return the end of the run, which is the same for all coefficients: once for many folds."""
+    """Return the end of the run. It is the same for all coefficients, so it is cached for folds."""
     return _followed(facts._replace(**_NOT_OF_RUNS), rows)
 
 
@@ -206,7 +206,7 @@ def _expectations(
 
 
 def _fine(coarse: np.ndarray, sign: float = 1.0) -> np.ndarray:
-    """Return values on the fine grid; those of −β are those of β times `sign`, by symmetry."""
+    """Return values on the fine grid. By symmetry, a value at −β is `sign` times that at β."""
     between = RegularGridInterpolator((_BETAS, _TAUS), coarse)
     beta, tau = np.meshgrid(_FINE_BETAS, _FINE_TAUS, indexing="ij")
     return np.where(beta < 0.0, sign, 1.0) * between((np.abs(beta), tau))
@@ -228,7 +228,8 @@ class _Norm(NamedTuple):
 
 
 def _norm(facts: Facts, rows: _Geometry, end: _End) -> _Norm:
-    """|θ|² is that of the mean row's direction, of the signal's, and of noise in the others."""
+    """Add up |θ|² from the directions of the mean row and of the signal, and from noise in all
+    others."""
     d, base = facts.n_columns, rows.mean + facts.intercept_scaling**2
     of_mean = end.mean**2 * rows.mean / base**2
     of_signal = end.signal**2 / rows.spread
@@ -244,7 +245,7 @@ def _weigh(facts: Facts, rows: _Geometry, end: _End, norm: _Norm) -> tuple[np.nd
     """Return log-likelihoods, and hypotheses that are not yet weighted."""
     base = rows.mean + facts.intercept_scaling**2
     share = facts.intercept_scaling**2 / base  # of the mean score in the intercept
-    across = share * facts.flow.noise**2 * rows.mean  # noise of the intercept besides
+    across = share * facts.flow.noise**2 * rows.mean  # additional noise of the intercept
     expected, b = share * end.mean, facts.intercept[0]
     error = (_MEAN_ERROR * end.mean) ** 2 + _LEAST_ERROR**2
     of_b = end.mean_noise * share**2 + across + (_MEAN_ERROR * expected) ** 2 + _LEAST_ERROR**2
@@ -267,7 +268,7 @@ def _power(norm: _Norm) -> float:
 
 
 def _excess(facts: Facts, null_weight: np.ndarray, norm: _Norm) -> float:
-    """Return by how far log|θ|² exceeds that of the likeliest β without a signal."""
+    """Return the excess of log|θ|² over its value at the likeliest β without a signal."""
     best = int(np.argmax(null_weight))
     excess = np.log(facts.square + 1e-12) - np.log(norm.mean[best, 0])
     return float(excess / np.sqrt(norm.log_variance[best, 0]))
@@ -353,8 +354,8 @@ class Evidence:
     facts : Facts
         *Public or released.*
     others : tuple of Facts
-        *Public or released.* The same for other guesses of how rows vary, equally likely. |θ|² does
-        not tell them apart.
+        *Public or released.* The same for other guesses of how rows vary. They are equally likely,
+        because |θ|² does not distinguish them.
     """
 
     facts: Facts
@@ -417,9 +418,9 @@ def _normalized(parts: list[Posterior]) -> Posterior:
 def two_class_link(found: Posterior) -> Link:
     """Return p(y = 1 | score) at 49 scores, averaged over hypotheses by how likely the score is.
 
-    Score and log-odds are jointly normal given a hypothesis: the score has mean `center` and
-    variance w² + v, the log-odds have slope τw/(w² + v) on it, and what remains uncertain of them
-    is integrated by the probit approximation.
+    Score and log-odds are jointly normal given a hypothesis. The score has mean `center` and
+    variance w² + v. The regression of the log-odds on the score has the coefficient τw/(w² + v).
+    The probit approximation integrates over the remaining uncertainty of the log-odds.
     """
     weight, beta, tau, w, v, center, c2 = (column[:, None] for column in found)
     spread = w * w + v + 1e-9

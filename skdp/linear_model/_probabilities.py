@@ -39,7 +39,7 @@ _MOST_DRAWS = 400.0  # over the number of classes, half of them mirrored
 _FEWEST_DRAWS = 40  # fewer are so coarse that ten strong classes are spoilt
 _LARGEST_BETA = 6.0
 _MOST_RIDGE = 0.3  # of ridge·time; the model of the run of several classes has no ridge
-# Below the first, |θ|² says too little about the signal, and the link of the loss stays.
+# Below the first, |θ|² depends too little on the signal, and the link of the loss is used.
 _LEAST_POWER, _FULL_POWER = 0.5, 1.5
 # Ten classes with a strong signal lost up to 0.07 in log-loss, weak ones gained nothing.
 _MOST_CLASSES = 5
@@ -47,7 +47,7 @@ _MOST_CLASSES = 5
 _WEAK_TAU, _STRONG_TAU, _STRONG_SHARE = 1.5, 3.0, 0.5
 _PUBLIC_ROWS = 400  # the error of a variance is then 7 %, half of what the model of a run is off by
 _FEWEST_DIRECTIONS = 2.0
-_ROWS = 8192  # of which probabilities are computed at a time, so that arrays stay in the cache
+_ROWS = 8192  # that are processed at a time, so that arrays stay in the cache
 
 
 class _End(NamedTuple):

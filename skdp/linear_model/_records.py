@@ -95,8 +95,9 @@ class LinearFacts(Generic[TaskT]):
     def may_gain_by_center(self, mu: float) -> bool:
         """Return whether a tenth of μ² is well spent on a center; `mu` is μ/k.
 
-        Random features gain nothing, and many records for each column little. Products of columns
-        are mostly 0, and shifted ones are not: each step would take fifty times as long.
+        Random features gain nothing, and with many records per column the gain is small. Products
+        of columns are mostly 0. Shifted products are not, and each step would take fifty times as
+        long.
         """
         is_random = isinstance(self.feature_map, FeatureMap)
         if is_random and not isinstance(self.feature_map, AdditiveMap):
@@ -107,7 +108,7 @@ class LinearFacts(Generic[TaskT]):
 
     @property
     def stretch(self) -> float:
-        """*Released.* Factor from the coefficients of shifted rows to those of rows."""
+        """*Released.* Factor from coefficients of shifted rows to coefficients of rows."""
         return 1.0 if self.center is None else self.center.stretch
 
 

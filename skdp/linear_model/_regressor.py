@@ -96,7 +96,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
     def _plan_fit(
         self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
     ) -> LinearPlan:
-        """Return the plan of a fit, after a search for the range of the targets if it can help."""
+        """Return the plan of a fit, with a search for the range of the targets first if that can
+        help."""
         search = self._search(parameters, records)
         if search is None:
             return super()._plan_fit(parameters, records)

@@ -27,12 +27,12 @@ _UNIT = 2.0**-53
 # Units of the relative error of a computed derivative, for one score: `exp`, four units, and up to
 # twenty operations. The K values of a softmax are also divided by a sum of K.
 _DERIVATIVE = 32
-_OF_TARGET = 4  # units of a residual z + start − y besides those of z, for targets up to 1
-# Units of a clip factor besides half of the d of a sum of d squares, whose root is taken: a root,
-# products and a quotient.
+_OF_TARGET = 4  # units of a residual z + start − y, in addition to the error of z; targets up to 1
+# Units of a clip factor: a root, products and a quotient. The root of a sum of d squares adds half
+# of d.
 _FACTOR = 8
 _PRODUCTS = 16  # at most nine: with factors, weights and √2, and the roundings of the final sum
-_BLOCKS = 2.0**31  # of which a `SumGrid` adds no more, and no computer holds more
+_BLOCKS = 2.0**31  # the most that a `SumGrid` adds; no computer holds more
 _OF_NORM = 8  # units of a computed norm of θ, and of the products that shorten it
 
 # The radius of the ball of coefficients is so large that only these bound it. No guarantee rests
@@ -119,8 +119,8 @@ def record_error(
     """Return a bound a + b·|θ| of the error in a sum of gradients, for each record of the sum.
 
     `terms` is the number of additions that a number passes through before blocks are added. `clips`
-    is that of `Problem`. If gradients are clipped to `longest`, the errors of sums are less, but
-    not those of what is clipped: a row that a center shortens has the error of a long one.
+    is the one of `Problem`. If gradients are clipped to `longest`, the errors of sums are smaller.
+    The errors of the gradients are not: a row that a center shortens has the error of a long row.
     """
     most, K = loss.lipschitz * row_norm, loss.n_scores
     of_sum, of_row = _gamma(terms + _PRODUCTS), most * _of_factors(n_features, clips)

@@ -31,7 +31,7 @@ UNIT = 2.0**-53  # relative error of one operation
 ROWS_SUMMED = 1024  # rows whose gradients are summed at a time in a certified gradient
 
 # Additions that a number of a gradient passes through. The sums of `ROWS_SUMMED` rows are added up
-# with the error of each addition, which costs 2; 4 are left out where `rounding` says so.
+# with the error of each addition, which costs 2. `rounding` leaves out 4 where it says so.
 _ROUNDINGS = ROWS_SUMMED + 8
 _OF_PROJECTION = 8
 _STEEPEST = 1e6  # curvature of one record over the ridge; beyond, rounding hides the minimum
@@ -282,9 +282,9 @@ def minimize(objective: Objective, tolerance: float, radius: float = math.inf) -
     the loop ends, up to rounding.
 
     Inside the ball the true gradient is at most τ long, so the point is within e = τ/λ of the
-    minimum. At a distance r > Θ from 0 it is at most ¾·τ·r/Θ long. Projection takes two points
-    outside, x and y, to Θ·|x − y|/√(|x|·|y|) of each other or less, and two others no farther
-    apart than they were. With e ≤ Θ/4 all of this is at most e, for ¾/√(1 − 3/16) and
+    minimum. At a distance r > Θ from 0 it is at most ¾·τ·r/Θ long. After projection, two points x
+    and y outside are at most Θ·|x − y|/√(|x|·|y|) apart, and other pairs are no farther apart than
+    before. With e ≤ Θ/4 all of this is at most e, for ¾/√(1 − 3/16) and
     ¾/(1 − 3/16) are below 1.
     """
     target = _Target(objective, tolerance, radius)

@@ -21,8 +21,8 @@ _MOST_C = 1e6  # in units of 1/curvature of a row; beyond, rounding hides the mi
 class MinimumPlan:
     """The minimum of Σ ℓ + |θ|²/(2C) over the rows of a private fit, at ``epsilon=inf``.
 
-    Rows, targets and loss are those of a private fit, and C is the largest that "auto" stands for.
-    So private fits tend to this one as ε grows.
+    Rows, targets and loss are the same as in a private fit, and C is the largest value of "auto".
+    Private fits therefore approach this minimum as ε grows.
     """
 
     problem: Problem

@@ -1,4 +1,4 @@
-"""Noisy means of labels and scores, which tell how strong a signal is."""
+"""Noisy means of labels and scores, which measure the strength of a signal."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class AutoPlan(Plan):
     """The plan of the chosen solver, or of the choice itself; *public.*"""
 
     count: RowCount  # determines the choice
-    mu: float  # Gaussian-DP parameter of what is released besides the count
+    mu: float  # Gaussian-DP parameter of all releases but the count
     chosen: _Chosen | None  # None if the choice needs an estimate of the row count
 
 

@@ -90,8 +90,8 @@ class Problem:
         *Public.* Maximum number of rows per record: 1, or more for persons; None for any number.
         The weights of several rows, stored in the targets, add up to at most the largest weight.
     has_features : bool
-        *Public.* Whether rows are features of a map. There are then many of them, of which rows
-        tell little, so that "auto" keeps a ridge however little noise there is.
+        *Public.* Whether rows are features of a map. There are then many features, and rows
+        determine few of them, so "auto" keeps a ridge even with little noise.
     most_C : float
         *Public or released.* Largest C that "auto" stands for; set by `adapted`.
     rows_are_exact : bool

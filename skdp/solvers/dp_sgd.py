@@ -250,8 +250,8 @@ def _most_sampled(plan: DPSGDPlan) -> float:
 def _release(plan: DPSGDPlan, sums: MachineSum, n_steps: int) -> GridGaussian:
     """Return the noise of a step.
 
-    Whether or not a record is in the sample, the sum of the others is computed up to an error. So
-    the noise has two parts: one for a sample with the record or without, and one for the errors.
+    The sum of the other records has a rounding error that may depend on whether the record is in
+    the sample. So the noise has two parts: one for the record, and one for the errors.
     """
     sigma, share = plan.noise_multiplier, plan.mu_of_errors / math.sqrt(n_steps)
     about = GridGaussian.of_scale(sigma * (plan.clip_norm + sums.errors))

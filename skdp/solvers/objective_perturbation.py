@@ -56,8 +56,9 @@ class ObjectivePerturbationPlan(Plan):
     def blur(self, size: int) -> GridGaussian:
         """Return the noise in the coefficients.
 
-        Rounding takes each entry of b less than one step away from a sample of N(0, s²), and so
-        the minimizer by C·√d steps. Two neighbors are twice as far from their exact minimizers.
+        Rounding moves each entry of b by less than one step from a sample of N(0, s²), and
+        therefore the minimizer by at most C·√d steps. For two neighbors together it is twice as
+        much.
         """
         error = self.tolerance + math.sqrt(size) * self.tilt().step
         between = 2.0 * error / self.ridge * (1.0 + SCALE_MARGIN) + of_projection(self.problem)

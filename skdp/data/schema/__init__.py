@@ -1,4 +1,4 @@
-"""What is public about a table: its schema, and how a schema encodes rows.
+"""Public facts about a table: its schema, and how a schema encodes rows.
 
 - `schema`: the schema of a table. `column`: the schema of one column.
 - `encoding`, `values`: tables and single values as a schema encodes them.

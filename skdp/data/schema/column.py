@@ -1,4 +1,4 @@
-"""What is public about one column of a table."""
+"""Public facts about one column of a table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PARTS = {
 _NUMBERS = ("number", "integer")
 _HASHED = ("text", "code")
 _LEFT_OUT = ("id", "ignored")
-# The fields that say something about each kind only.
+# The fields that apply to one kind only.
 _OF_KIND = {
     "bounds": (*_NUMBERS, "date"),
     "scale": _NUMBERS,
@@ -47,7 +47,7 @@ _UNSTATED = {
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnSchema:
-    """What is public about one column of a table.
+    """Public facts about one column of a table.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class ColumnSchema:
 
     @property
     def details(self) -> str:
-        """What is known about the values, in words."""
+        """The public facts about the values, in words."""
         if self.categories is not None:
             return ", ".join(self.labels)
         if self.buckets is not None:

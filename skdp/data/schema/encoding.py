@@ -46,7 +46,7 @@ class Bag:
 
 @dataclass(frozen=True)
 class _Field:
-    """What is public about one encoded column."""
+    """Public facts about one encoded column."""
 
     name: Hashable
     bounds: tuple[float, float] | None = None

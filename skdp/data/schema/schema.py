@@ -1,4 +1,4 @@
-"""What is public about a table, in one place."""
+"""Public facts about a table, in one place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 40  # characters of the values in text
 
 
 class TableSchema:
-    """What is public about the columns of a table: kinds, bounds, scales and categories.
+    """Public facts about the columns of a table: kinds, bounds, scales and categories.
 
     Pass a schema as the `bounds` of an estimator, a scaler or a statistic, or as the `categories`
     of a tool that has no bounds. It replaces `bounds`, `categories` and `transformation` there.
@@ -401,9 +401,8 @@ def encoding_of(
 ) -> Encoding | None:
     """Return the encoding of a table if `bounds` is a schema, otherwise None.
 
-    This is the one place where tools resolve schemas. The schema says what the `others`, such as
-    `categories`, would say, so these must be None. The `needs` of the tool are those of
-    `TableSchema.encoding`.
+    All tools resolve schemas here. A schema replaces the `others`, such as `categories`, so these
+    must be None. The `needs` of the tool are arguments of `TableSchema.encoding`.
     """
     others = others or {}
     if not isinstance(bounds, TableSchema):
