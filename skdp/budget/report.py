@@ -79,7 +79,7 @@ _HAZARDS = (
     (
         "Unit of privacy",
         "One unit and one relation for the whole ledger; other releases are rejected.",
-        "To choose the person if somebody has several records, and to name the person of each.",
+        "To choose unit='person' if somebody has several records, and to pass the person of each.",
     ),
     (
         "Algorithms and correctness",

@@ -410,7 +410,7 @@ def encoding_of(
             raise ValueError(f"pass the schema as bounds, not as {twice[0]}.")
         return None
     if given := [name for name, value in others.items() if value is not None]:
-        raise ValueError(f"bounds is a schema. State in it what {given} would say.")
+        raise ValueError(f"bounds is a schema. State {given} in the schema instead.")
     return bounds.encoding(list(names) or list(range(n_columns)), **needs)
 
 
