@@ -80,15 +80,15 @@ class AdditiveEffect:
 
 @dataclass(frozen=True, eq=False)
 class NoiseBound:
-    """The covariance of the coefficients is at most σ²·SSᵀ; S is None for the identity."""
+    """The covariance of a term's coefficients is at most σ²·SSᵀ; no roots mean the identity."""
 
     sigma: float
-    root: np.ndarray | None
+    roots: list[np.ndarray] | None
 
-    def of(self, span: slice, directions: np.ndarray) -> np.ndarray:
-        """Bound the standard deviations of products of directions and a span's coefficients."""
-        if self.root is not None:
-            directions = directions @ self.root[span]
+    def of(self, term: int, directions: np.ndarray) -> np.ndarray:
+        """Bound the standard deviations of products of directions and a term's coefficients."""
+        if self.roots is not None:
+            directions = directions @ self.roots[term]
         return np.asarray(self.sigma * np.linalg.norm(directions, axis=1))
 
 
@@ -124,7 +124,7 @@ def effect_of(
         categorical=tuple(j in known for j in columns),
         values=tuple(known.get(j, x) for j, x in zip(columns, values, strict=True)),
         effect=(there @ coef[:, span].T).reshape(shape),
-        noise=None if noise is None else noise.of(span, there).reshape(shape[: len(values)]),
+        noise=None if noise is None else noise.of(term, there).reshape(shape[: len(values)]),
         missing_effect=missing,
         importance=factor * float(np.sqrt((((many - mean) @ coef[:, span].T) ** 2).mean())),
         units=tuple(map(facts.unit, columns)),

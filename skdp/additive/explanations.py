@@ -14,8 +14,9 @@ from skdp.additive.monotone import Curve, SteadyClip
 from skdp.data.lazy import lazy_on_blocks
 from skdp.design import clip_factors
 from skdp.design.centered import CenteredMap
+from skdp.features.additive import AdditiveMap
 from skdp.linear_model._base import Fitted, dense
-from skdp.linear_model._records import learned_center, rows_of
+from skdp.linear_model._records import AnyMap, learned_center, rows_of
 from skdp.solvers import Solution
 from skdp.support.types import MatrixLike
 
@@ -71,7 +72,7 @@ def explain_global(self: BaseEstimator) -> dict[str, AdditiveEffect]:
     coef = np.atleast_2d(dense(self.coef_))
     factor = typical_factor(self.feature_map_, self.data_norm_)
     sigma = self.coef_noise_bound_
-    noise = None if sigma is None else NoiseBound(sigma, self._noise_root_)
+    noise = None if sigma is None else NoiseBound(sigma, self._noise_roots_)
     return {
         term: effect_of(self.feature_map_, k, coef, factor, noise, self._signs)
         for k, term in enumerate(self.term_names_)
@@ -141,9 +142,21 @@ def scores_of_clipped(model: BaseEstimator, X: MatrixLike) -> np.ndarray:
     return np.asarray(scores + model.intercept_)
 
 
-def noise_of(learned: Fitted, unit: float) -> tuple[float | None, np.ndarray | None]:
-    """Return the noise bound of the coefficients and its root, for the unit of the score."""
+def noise_of(
+    learned: Fitted, unit: float, feature_map: AnyMap
+) -> tuple[float | None, list[np.ndarray] | None]:
+    """Return the noise bound of the coefficients, and a root for each term (see `NoiseBound`).
+
+    The bound is for the unit of the score.
+    """
     if not isinstance(learned, Solution):  # without privacy
         return 0.0, None
-    sigma = learned.noise_bound
-    return None if sigma is None else sigma * unit, learned.noise_root
+    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
+    sigma, root = learned.noise_bound, learned.noise_root
+    roots = None if root is None else [_small_root(root[span]) for _, span in feature_map.spans]
+    return None if sigma is None else sigma * unit, roots
+
+
+def _small_root(rows: np.ndarray) -> np.ndarray:
+    """Return a square S with SSᵀ that of these rows; a whole root would make pickles large."""
+    return np.asarray(np.linalg.qr(rows.T).R.T)

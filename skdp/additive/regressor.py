@@ -259,8 +259,9 @@ class DPAdditiveRegressor(DPLinearRegression):
         guarantee: PrivacyGuarantee,
     ) -> Self:
         facts = released.facts
-        noise = noise_of(released.fitted, self._unit(facts.task) * facts.stretch)
-        self.coef_noise_bound_, self._noise_root_ = noise
+        unit = self._unit(facts.task) * facts.stretch
+        noise = noise_of(released.fitted, unit, facts.feature_map)
+        self.coef_noise_bound_, self._noise_roots_ = noise
         self._signs = signs_of(self.monotonic_cst, facts.feature_map)
         fitted = projected(released.fitted, facts.feature_map, self._signs)
         return super()._publish(plan, records, released._replace(fitted=fitted), guarantee)

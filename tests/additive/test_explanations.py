@@ -1,5 +1,7 @@
 """What additive models say of themselves is what they do."""
 
+import pickle
+
 import numpy as np
 import pytest
 from additive_models import FACTS, JOBS, labels, people
@@ -172,3 +174,10 @@ def test_the_display_takes_a_pipeline():
     model = make_private_pipeline(DPAdditiveClassifier(**FACTS)).fit(X, labels(X))
     display = AdditiveEffectsDisplay.from_estimator(model)
     assert set(display.effects) == set(model[-1].term_names_)
+
+
+def test_a_pickle_does_not_grow_with_the_square_of_the_columns():
+    X = np.random.default_rng(0).uniform(size=(400, 40))
+    model = DPAdditiveClassifier(bounds=(0, 1)).fit(X, np.arange(400) % 2)
+    assert len(pickle.dumps(model)) < 1500 * 40
+    assert pickle.loads(pickle.dumps(model)).explain_global()["7"].noise.shape == (101,)
