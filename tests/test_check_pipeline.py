@@ -355,7 +355,8 @@ def test_a_private_pipeline_takes_public_encoders_and_refuses_what_leaks():
 
 
 @pytest.mark.parametrize(
-    "step", [columns(SCALER), FeatureUnion([("one", SCALER)]), make_pipeline(SCALER)]
+    "step",
+    [select.SelectFromModel(MODEL), FeatureUnion([("one", select.SelectFromModel(MODEL))])],
 )
 def test_a_private_pipeline_refuses_a_step_with_parts_that_would_spend_beside_it(step):
     with pytest.raises(ValueError, match="beside the budget"):

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skdp import (
     DPGaussianNB,
@@ -19,7 +20,7 @@ from skdp import (
     DPSGDRegressor,
     PrivacyBudget,
 )
-from skdp.exceptions import BudgetExceededError
+from skdp.exceptions import BudgetExceededError, PrivacyLeakError
 from skdp.pipeline import PrivatePipeline, make_private_pipeline
 from skdp.preprocessing import DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
 from skdp.research import PhasedSGD
@@ -288,3 +289,59 @@ def test_a_pipeline_is_priced_in_a_budget_of_persons():
     assert price == budget.price(model, (200, 2), groups=np.arange(200))
     assert price.admitted
     assert price.n_releases == 2
+
+
+BRANCHES = {
+    "columns": ColumnTransformer(
+        [("a", SCALERS[0], [0]), ("b", make_pipeline(SCALERS[2], SCALERS[1]), [1])], n_jobs=2
+    ),
+    "union": FeatureUnion([("one", SCALERS[0]), ("two", SCALERS[1]), ("three", SCALERS[2])]),
+    "remainder": ColumnTransformer([("a", make_pipeline(*SCALERS[:2]), [0])], remainder=SCALERS[2]),
+}
+
+
+@pytest.mark.parametrize("branches", BRANCHES.values(), ids=BRANCHES)
+def test_each_branch_is_a_step_that_spends(branches):
+    pipeline = make_private_pipeline(branches, LOGISTIC(), epsilon=2.0)
+    budget = pipeline[-1].budget
+    assert budget.price(pipeline, (200, 2)).n_releases == 4
+    with pytest.raises(ValueError, match="Nothing was spent"):
+        pipeline.fit(X, np.where(Y, np.nan, 1.0))
+    assert budget.history() == []
+    pipeline.fit(X, Y)
+    assert len(budget.history()) == 4
+    assert 1.9 < budget.spent.epsilon <= 2.0
+    assert pipeline.privacy_.epsilon(1e-5) == pytest.approx(budget.spent.epsilon, rel=0.02)
+    with pytest.raises(ValueError, match="has no counterpart"):
+        pipeline.to_sklearn()
+
+
+def test_branches_may_return_frames():
+    columns = ColumnTransformer([("p", SCALERS[0], ["a"]), ("q", SCALERS[1], ["b"])])
+    pipeline = make_private_pipeline(columns.set_output(transform="pandas"), LOGISTIC())
+    assert pipeline.fit(FRAME, Y)[-1].feature_names_in_.tolist() == ["p__a", "q__b"]
+
+
+def test_branches_that_learn_or_have_another_budget_are_refused():
+    learns = ColumnTransformer([("a", SCALERS[0], [0]), ("b", StandardScaler(), [1])])
+    with pytest.raises(PrivacyLeakError, match="StandardScaler"):
+        make_private_pipeline(learns, LOGISTIC())
+    chooses = ColumnTransformer([("a", SCALERS[0], lambda X: [0])])
+    with pytest.raises(PrivacyLeakError, match="function of the values"):
+        make_private_pipeline(chooses, LOGISTIC())
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    other = FeatureUnion([("one", clone(SCALERS[0]).set_params(budget=budget))])
+    with pytest.raises(ValueError, match="has its own budget"):
+        make_private_pipeline(other, LOGISTIC())
+
+
+def test_branches_get_groups_by_metadata_routing():
+    columns, groups = ColumnTransformer([("a", SCALERS[0], [0, 1])]), np.arange(200) // 2
+    with pytest.raises(ValueError, match="by metadata routing only"):
+        make_private_pipeline(columns, LOGISTIC(), unit="person").fit(X, Y, groups=groups)
+    with config_context(enable_metadata_routing=True):
+        scaler = clone(SCALERS[0]).set_fit_request(groups=True)
+        model = LOGISTIC().set_fit_request(groups=True, sample_weight=False)
+        columns = ColumnTransformer([("a", scaler, [0, 1])])
+        pipeline = make_private_pipeline(columns, model, unit="person").fit(X, Y, groups=groups)
+    assert pipeline.privacy_.unit == "person"

@@ -15,6 +15,7 @@ from skdp.budget import BudgetHandle
 from skdp.budget.dry_run import StandIns
 from skdp.budget.unbudgeted import Unbudgeted
 from skdp.data.validation import encoding_for
+from skdp.pipeline._wrappers import leaves
 from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = ["rehearsing"]
@@ -31,7 +32,11 @@ def rehearsing(step: BaseEstimator, budgets: StandIns) -> BaseEstimator:
         return step
     copy = clone(step)
     if not isinstance(step, PrivateFit):
-        return copy
+        private = [path for path, leaf in leaves(step) if isinstance(leaf, PrivateFit)]
+        places = step.get_params()
+        given = {path: rehearsing(places[path], budgets) for path in private if path}
+        sequential = {"n_jobs": None} if given and "n_jobs" in places else {}
+        return copy.set_params(**given, **sequential)
     if step.budget is None:  # a seed is allowed then, but does not change the plan
         copy.set_params(budget=Unbudgeted(), random_state=None)
     elif isinstance(step.budget, BudgetHandle):  # for other values the fit raises the error

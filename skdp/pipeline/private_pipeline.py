@@ -20,7 +20,7 @@ from skdp.budget.dry_run import DryRun, StandIns
 from skdp.budget.filters.base import largest_gaussian
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._rehearsal import rehearsing
-from skdp.pipeline._wrappers import ledgers_of
+from skdp.pipeline._wrappers import fitted_leaves, leaves, ledgers_of, spends
 from skdp.pipeline.check_pipeline import check_pipeline
 from skdp.privacy import GDPEvent, Neighboring, PrivacyGuarantee, Unit
 from skdp.support.public_words import public_words
@@ -139,8 +139,7 @@ class PrivatePipeline(Pipeline):
     @property
     def privacy_(self) -> PrivacyGuarantee:
         """The joint guarantee of the steps, see *Attributes*."""
-        spending = [step for _, step in self.steps if _spends(step)]
-        found = [step.privacy_ for step in spending]
+        found = [leaf.privacy_ for leaf in fitted_leaves(Pipeline(self.steps)) if spends(leaf)]
         theorems = dict.fromkeys(one.theorem for one in found)  # without repetitions
         return replace(reduce(together, found), theorem="; ".join(theorems))
 
@@ -169,24 +168,25 @@ class PrivatePipeline(Pipeline):
         rest = {name: value for name, value in params.items() if name != "groups"}
         if groups is None:
             return rest
-        spending = {name: step for name, step in self.steps if _spends(step)}
+        spending = {name: step for name, step in self.steps if _spending(step)}
         for step in spending.values():
             if not has_fit_parameter(step, "groups"):
                 raise ValueError(
                     f"{type(step).__name__} takes no groups, so it would not protect all rows of a "
-                    "person together."
+                    "person together. The parts of a ColumnTransformer or FeatureUnion get groups "
+                    "by metadata routing only."
                 )
         return {f"{name}__groups": groups for name in spending} | rest
 
     def _rehearse(self, X: MatrixLike, y: VectorLike, params: dict[str, object]) -> None:
         """Fit copies in a dry run, up to a spending step of another library."""
-        steps = [step for _, step in self.steps]
-        private = [step for step in steps if isinstance(step, PrivateFit)]
+        spending = [_spending(step) for _, step in self.steps]
+        foreign = [not all(isinstance(one, PrivateFit) for one in found) for found in spending]
+        private = [one for found in spending for one in found if isinstance(one, PrivateFit)]
         _check_one_partition(private)
         if len(private) < 2 or any(map(_is_dry, private)):
             return  # one transaction spends nothing if it raises, and a dry run never spends
-        foreign = [_spends(step) and not isinstance(step, PrivateFit) for step in steps]
-        known = foreign.index(True) if any(foreign) else len(steps)
+        known = foreign.index(True) if any(foreign) else len(self.steps)
         budgets = StandIns()
         copies = [
             (name, rehearsing(step, budgets) if i < known else "passthrough")
@@ -203,6 +203,10 @@ def _check_one_partition(steps: list[PrivateFit]) -> None:
             f"The budgets of the steps name different partitions: {sorted(named)}. All steps read "
             "the same records, so give all of them the same partition."
         )
+
+
+def _spending(step: BaseEstimator) -> list[BaseEstimator]:
+    return [leaf for _, leaf in leaves(step) if spends(leaf)]
 
 
 def _is_dry(step: PrivateFit) -> bool:
@@ -224,8 +228,9 @@ def make_private_pipeline(
     ----------
     *steps : estimators
         As in scikit-learn's `make_pipeline`. A step with a parameter `epsilon` is private: it is
-        cloned, and `epsilon`, `delta`, `neighboring` and `budget` are set. `check_pipeline` must
-        find nothing in the other steps.
+        cloned, and `epsilon`, `delta`, `neighboring` and `budget` are set. So is each branch of a
+        `ColumnTransformer` or `FeatureUnion`. `check_pipeline` must find nothing in the other
+        steps.
     epsilon : float, default 1.0
         *Public.* Privacy loss of one fit of the whole pipeline, in nats.
     delta : float or None
@@ -280,18 +285,13 @@ def make_private_pipeline(
     delta = resolved_delta(delta, budget)
     check_real("model_share", model_share, low=0.0, high=1.0)
     relation = str(Neighboring(neighboring))
-    private = [i for i, step in enumerate(steps) if _spends(step)]
+    found = [(i, path, leaf) for i, step in enumerate(steps) for path, leaf in leaves(step)]
+    private = [(i, path, leaf) for i, path, leaf in found if spends(leaf)]
     if not private:
         raise ValueError("No step is private: none has a parameter epsilon.")
-    for i, step in enumerate(steps):
-        if i not in private:
-            _check_learns_nothing(step)
-        elif getattr(step, "budget", None) not in (None, budget):
-            raise ValueError(
-                f"{type(step).__name__} has its own budget. Pass budget= to make_private_pipeline "
-                "instead, for all steps."
-            )
-    gaussian = len(private) == 1 or all(_is_gaussian(steps[i]) for i in private)
+    for _, _, leaf in found:
+        _check_leaf(leaf, budget)
+    gaussian = len(private) == 1 or all(_is_gaussian(leaf) for _, _, leaf in private)
     if budget is None:
         composition = ("gdp" if gaussian else "basic") if delta else "pure"
         budget = PrivacyBudget(
@@ -305,11 +305,16 @@ def make_private_pipeline(
         raise ValueError(
             f"unit={unit!r} differs from the unit of the budget, {str(budget.unit)!r}."
         )
-    made = list(steps)
+    changed = {i for i, _, _ in private}
+    made = [clone(step) if i in changed else step for i, step in enumerate(steps)]
     parts = _parts(epsilon, delta, _shares(len(private), model_share), budget, gaussian)
-    for i, part in zip(private, parts, strict=True):
-        given = {"epsilon": part.epsilon, "delta": part.delta}
-        made[i] = clone(steps[i]).set_params(**given, neighboring=relation, budget=budget)
+    for (i, path, _), part in zip(private, parts, strict=True):
+        given: dict[str, object] = {"epsilon": part.epsilon, "delta": part.delta}
+        given |= {"neighboring": relation, "budget": budget}
+        before = f"{path}__" if path else ""
+        made[i].set_params(**{f"{before}{name}": value for name, value in given.items()})
+    for step in made:
+        _check_learns_nothing(step)
     return PrivatePipeline(make_pipeline(*made).steps)
 
 
@@ -317,27 +322,30 @@ def _plain(step: BaseEstimator) -> BaseEstimator:
     """Return a fitted step as objects of scikit-learn."""
     if hasattr(step, "to_sklearn"):
         return step.to_sklearn()
-    if not (isinstance(step, str) or type(step).__module__.startswith("sklearn.")):
-        raise ValueError(f"{type(step).__name__} has no counterpart in scikit-learn.")
+    for leaf in fitted_leaves(step):
+        if not (isinstance(leaf, str) or type(leaf).__module__.startswith("sklearn.")):
+            raise ValueError(f"{type(leaf).__name__} has no counterpart in scikit-learn.")
     return step
 
 
-def _spends(step: BaseEstimator) -> bool:
-    return hasattr(step, "get_params") and "epsilon" in step.get_params(deep=False)
+def _check_leaf(leaf: BaseEstimator, budget: BudgetHandle | None) -> None:
+    """Raise if a part has a budget of its own, or parts that would spend."""
+    if not spends(leaf) and ledgers_of(leaf):
+        raise ValueError(
+            f"{type(leaf).__name__} has parts that would spend beside the budget of the pipeline. "
+            "Make each of them a step of its own."
+        )
+    if spends(leaf) and getattr(leaf, "budget", None) not in (None, budget):
+        raise ValueError(
+            f"{type(leaf).__name__} has its own budget. Pass budget= to make_private_pipeline "
+            "instead, for all steps."
+        )
 
 
 def _check_learns_nothing(step: BaseEstimator) -> None:
-    """Raise if a step that does not spend leaks, or may leak."""
-    if not isinstance(step, BaseEstimator):
-        return
-    leaks = check_pipeline(step)
-    if leaks:
+    """Raise if a step leaks, or may leak, beside what it spends."""
+    if isinstance(step, BaseEstimator) and not spends(step) and (leaks := check_pipeline(step)):
         raise PrivacyLeakError(f"{step!r} may learn from the data without spending budget. {leaks}")
-    if ledgers_of(step):
-        raise ValueError(
-            f"{type(step).__name__} has parts that would spend beside the budget of the pipeline. "
-            "Make each of them a step of its own."
-        )
 
 
 def _shares(n: int, model_share: float) -> list[float]:
