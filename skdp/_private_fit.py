@@ -33,6 +33,7 @@ from skdp.privacy import (
     PrivacyGuarantee,
     Unit,
 )
+from skdp.support.callbacks import CallbackSupportMixin, fit_as_task
 from skdp.support.callers import caller_outside
 from skdp.support.digits import at_least
 from skdp.support.public_words import public_words
@@ -412,7 +413,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         """Set the released attributes from `released` and public facts; return the result."""
 
 
-class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
+class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], CallbackSupportMixin, BaseEstimator):
     """A private fit with scikit-learn's interface, whose displays show no secret.
 
     scikit-learn prints parameters and, in notebooks, fitted attributes. Pipelines and searches
@@ -434,6 +435,14 @@ class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
                     "first."
                 )
             raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def _fit_privately(self, *data: MatrixLike, **more: MatrixLike) -> Any:
+        """Fit, as a task of scikit-learn's callbacks if there are any."""
+        fit = super()._fit_privately
+        listens = hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
+        if listens and not getattr(self.budget, "is_rehearsal", False):
+            return fit_as_task(self, fit, *data, **more)
+        return fit(*data, **more)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; a seed among them does not print.

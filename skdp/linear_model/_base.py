@@ -73,6 +73,7 @@ from skdp.samplers import SAMPLERS, Progress
 from skdp.solvers import SOLVERS, AutoSolver, Problem, Solution, Solver
 from skdp.solvers._minimum import MinimumPlan
 from skdp.solvers.base import ResumableSolver
+from skdp.support.callbacks import StepsTask
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real, check_size
 
@@ -577,6 +578,9 @@ def _split(theta: np.ndarray, intercept_scaling: float) -> tuple[np.ndarray, np.
 
 
 def _progress_of(model: BaseEstimator) -> Progress:
+    """Return a function that shows steps to callbacks, or else as `verbose` says."""
+    if getattr(model, "_skl_callbacks", None):
+        return StepsTask(model)
     if not model.verbose:
         return _show_nothing
     from skdp.support.progress import ProgressBar

@@ -37,6 +37,7 @@ def rehearsing(step: BaseEstimator, budgets: StandIns) -> BaseEstimator:
         given = {path: rehearsing(places[path], budgets) for path in private if path}
         sequential = {"n_jobs": None} if given and "n_jobs" in places else {}
         return copy.set_params(**given, **sequential)
+    vars(copy).pop("_skl_callbacks", None)  # a fit to synthetic rows is no news
     if step.budget is None:  # a seed is allowed then, but does not change the plan
         copy.set_params(budget=Unbudgeted(), random_state=None)
     elif isinstance(step.budget, BudgetHandle):  # for other values the fit raises the error

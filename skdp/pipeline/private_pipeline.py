@@ -23,6 +23,7 @@ from skdp.pipeline._rehearsal import rehearsing
 from skdp.pipeline._wrappers import fitted_leaves, leaves, ledgers_of, spends
 from skdp.pipeline.check_pipeline import check_pipeline
 from skdp.privacy import GDPEvent, Neighboring, PrivacyGuarantee, Unit
+from skdp.support.callbacks import check_callbacks
 from skdp.support.public_words import public_words
 from skdp.support.rounding import ROOT, down
 from skdp.support.types import MatrixLike, VectorLike
@@ -180,6 +181,7 @@ class PrivatePipeline(Pipeline):
 
     def _rehearse(self, X: MatrixLike, y: VectorLike, params: dict[str, object]) -> None:
         """Fit copies in a dry run, up to a spending step of another library."""
+        check_callbacks(self)
         spending = [_spending(step) for _, step in self.steps]
         foreign = [not all(isinstance(one, PrivateFit) for one in found) for found in spending]
         private = [one for found in spending for one in found if isinstance(one, PrivateFit)]
