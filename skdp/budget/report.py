@@ -27,7 +27,14 @@ from skdp.privacy import (
 from skdp.privacy.events.pure import ApproxDPCurve
 from skdp.support.validation import check_choice
 
-__all__ = ["AUDIENCES", "EqualReleases", "readable", "report_data"]
+__all__ = [
+    "AUDIENCES",
+    "NEIGHBORS",
+    "UNPROTECTED",
+    "EqualReleases",
+    "readable",
+    "report_data",
+]
 
 AUDIENCES = ("public", "internal")
 _OF_ENTRY = ("tag", "process", "role")  # fields that equal releases need not share
@@ -42,7 +49,7 @@ _ABOUT = {
     "artifacts": "published artifacts",
     "contact": "contact",
 }
-_NEIGHBORS = {
+NEIGHBORS = {
     (Unit.RECORD, True): "one record is replaced by any other one; the number of records is public",
     (Unit.RECORD, False): "one record is added or removed; the number of records is private",
     (Unit.PERSON, True): "all records of one person are replaced by any records of another one; "
@@ -61,7 +68,7 @@ _ADDED = {
     "basic": "ε and δ add up (fully adaptive)",
     "pure": "ε adds up, every δ is 0 (fully adaptive)",
 }
-_UNPROTECTED = (
+UNPROTECTED = (
     "Public facts: bounds and norms, classes and categories, columns and their types, every "
     "parameter of an estimator, and rows that were declared public (PublicDirections). If one was "
     "read from the data, the guarantee does not cover it.",
@@ -172,7 +179,7 @@ def report_data(
         "releases": rows,
         "notices": [*map(_notice, notices)],
         **({"head": head} if audience == "internal" else {}),  # it hashes the hidden fields
-        "not_protected": [*_UNPROTECTED],
+        "not_protected": [*UNPROTECTED],
         "checked": None if checked is None else [str(one) for one in checked],
         "hazards": [
             {"hazard": hazard, "skdp": _correctness(rows) if skdp is None else skdp, "you": you}
@@ -187,7 +194,7 @@ def _protected(neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
     return {
         "unit": str(unit),
         "neighboring": str(neighboring),
-        "neighbors": _NEIGHBORS[unit, neighboring.count_is_public],
+        "neighbors": NEIGHBORS[unit, neighboring.count_is_public],
         "count_is_public": neighboring.count_is_public,
         "trust_model": _TRUST,
     }

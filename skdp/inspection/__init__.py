@@ -1,11 +1,18 @@
-"""Displays of the cost of privacy and of the effects in an additive model.
+"""Model cards, and displays of the cost of privacy and of the effects in an additive model.
 
-`AdditiveEffectsDisplay` reads a released model and no data. **The others are not private**: they
-read the data and spend nothing, so use them on public or synthetic data.
+`model_card` and `AdditiveEffectsDisplay` read a released model and no data. **The others are not
+private**: they read the data and spend nothing, so use them on public or synthetic data.
 """
 
 from skdp.inspection.additive_effects import AdditiveEffectsDisplay
 from skdp.inspection.cost_of_privacy import CostOfPrivacyDisplay
+from skdp.inspection.model_card import ModelCard, model_card
 from skdp.inspection.privacy_utility import PrivacyUtilityDisplay
 
-__all__ = ["AdditiveEffectsDisplay", "CostOfPrivacyDisplay", "PrivacyUtilityDisplay"]
+__all__ = [
+    "AdditiveEffectsDisplay",
+    "CostOfPrivacyDisplay",
+    "ModelCard",
+    "PrivacyUtilityDisplay",
+    "model_card",
+]
