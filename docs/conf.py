@@ -28,6 +28,7 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
+    "vetting",
 ]
 exclude_patterns = ["_build", "_extensions", "_templates", "gallery/*.ipynb", "tabular_tables.md"]
 templates_path = ["_templates"]
