@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import starmap
-from typing import Self
+from html import escape
+from typing import Self, TypeAlias
 
 import numpy as np
 from sklearn.utils import Tags
@@ -21,23 +22,30 @@ from skdp.data.exact_sums import STEP_BITS, counts_from_steps
 from skdp.data.records import Records, Sums
 from skdp.data.validation import column_names, encoded, validated_table
 from skdp.density._consistency import (
-    fitted_pair,
     grouped,
     groups_of,
     label_totals,
-    level_counts,
-    margins,
     with_sums,
 )
 from skdp.density._counts import Pair, TreeFacts, as_levels, pair_counts, table_counts
 from skdp.density._levels import Levels, as_matrix
 from skdp.density._model import TreeModel
+from skdp.density._noisy_tables import NoisyTables
 from skdp.density._plan import MOST_GROUPS, ExactPlan, TreePlan, check_size, plan_tree
 from skdp.density._tree import choose_edges
+from skdp.density.one_way import OneWayTable
 from skdp.features.table import TableFacts
 from skdp.privacy import PrivacyGuarantee
-from skdp.support.types import Bounds, Categories, Label, MatrixLike, Transformation
-from skdp.support.validation import check_count
+from skdp.support.random import noise_generator
+from skdp.support.types import (
+    Bounds,
+    Categories,
+    Label,
+    MatrixLike,
+    RandomState,
+    Transformation,
+)
+from skdp.support.validation import check_count, check_real
 
 __all__ = ["PrivateTree", "library_of"]
 
@@ -45,9 +53,12 @@ _MOST_ROWS = 2**29  # on it rests that utilities are exact integers
 _MOST_BINS = 1024
 # Found on magic04, Adult and bank; no guarantee rests on it.
 _GROUPS = 1.4
+_MOST_SHOWN = 8  # ranges or categories of a column in a notebook
+
+Table: TypeAlias = MatrixLike | tuple[MatrixLike, np.ndarray]
 
 
-class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, TreeModel]):
+class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, NoisyTables]):
     """A distribution of the levels of columns and of labels, learned by one private release."""
 
     is_model = True
@@ -60,6 +71,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
     n_bins: int
     n_features_in_: int
     _model_: TreeModel
+    _released_: NoisyTables
 
     def _is_gaussian(self) -> bool:
         return True
@@ -105,32 +117,27 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
         plan: TreePlan | ExactPlan,
         records: Records[TreeFacts],
         rng: np.random.Generator,
-    ) -> TreeModel:
-        tables, totals = _released_tables(plan, records, rng)
-        scales = plan.scale("tables"), 1.0
-        if len(tables) > 1:
-            scales = plan.scale("tables"), plan.scale("edges")
+    ) -> NoisyTables:
+        tables = _released_tables(plan, records, rng)
+        scales = plan.scale("tables"), plan.scale("edges") if len(tables) > 1 else 1.0
+        n_known = None if records.weights is not None else records.n_known
+        totals = label_totals(tables, n_known)
         fitted = [with_sums(table, totals) for table in tables]
         groups = _groups(records.facts, fitted, float(totals.sum()), scales[1])
         pairs: dict[Pair, np.ndarray] = {}
         if len(tables) > 1:
             pairs = _released_pairs(plan, records, fitted, groups, totals, rng)
-        sides = margins(tables, groups, pairs, totals, scales)
-        fit = partial(_fitted, sides, totals, scales[1])
-        levels = [
-            level_counts(table, group, side, scales[0])
-            for table, group, side in zip(tables, groups, sides, strict=True)
-        ]
-        return TreeModel.of(totals, levels, groups, sides, dict(starmap(fit, pairs.items())))
+        return NoisyTables(tables, groups, pairs, scales, n_known)
 
     def _publish(
         self,
         plan: TreePlan | ExactPlan,
         records: Records[TreeFacts],
-        released: TreeModel,
+        released: NoisyTables,
         guarantee: PrivacyGuarantee,
     ) -> Self:
-        facts, self.privacy_, self._model_ = records.facts, guarantee, released
+        facts, model = records.facts, released.model
+        self.privacy_, self._released_, self._model_ = guarantee, released, model
         self._library_, levels = facts.library, facts.levels
         categories = levels.facts.categories
         self.levels_ = [
@@ -138,7 +145,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
         ]
         names = [column_name(levels.facts.names, j) for j in facts.columns]
         self.edges_ = [
-            (names[released.parents[i]], names[i]) for i in released.order if i != released.order[0]
+            (names[model.parents[i]], names[i]) for i in model.order if i != model.order[0]
         ]
         return self
 
@@ -146,6 +153,97 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Tre
         """Return the levels of all columns, of rows to predict."""
         check_is_fitted(self, "privacy_")
         return self._levels().codes(encoded(self, validated_table(self, X, reset=False)))
+
+    def _target(self) -> int | None:
+        """Return the column that holds the labels."""
+        return None
+
+    @abstractmethod
+    def _sampled(self, model: TreeModel, n: int, rng: np.random.Generator) -> Table:
+        """Return n rows of a model in the form of `sample`."""
+
+    def sample_several(
+        self, n_samples: int, *, n_tables: int = 20, random_state: RandomState = None
+    ) -> list[Table]:
+        """Return several synthetic tables whose differences show the noise, at no cost.
+
+        Rows of `sample` all come from one density, so they do not show how far it may be from the
+        population. Here each table has a density of its own: as many records as there are in the
+        data are drawn from the fitted density, counted, and the counts get new noise of the public
+        scale. The tree is kept. `combine_estimates` turns estimates from each table into intervals.
+
+        Parameters
+        ----------
+        n_samples : int
+            *Public.* Number of rows of each table. Intervals need at least as many as there are
+            records.
+        n_tables : int, default 20
+            *Public.* Number of tables.
+        random_state : None, int, Generator or RandomState
+            *Public.* Seed of the samples. It may be known, as in `sample`.
+
+        Returns
+        -------
+        list
+            Tables in the form of `sample`.
+        """
+        check_is_fitted(self, "privacy_")
+        n, m = check_count("n_samples", n_samples), check_count("n_tables", n_tables)
+        rng = noise_generator(random_state)
+        return [self._sampled(self._released_.redrawn(rng).model, n, rng) for _ in range(m)]
+
+    def one_way(
+        self, column: Label, *, level: float = 0.95, max_levels: int | None = None
+    ) -> OneWayTable:
+        """Return the counts of one column, with intervals for those of the records, at no cost.
+
+        Parameters
+        ----------
+        column : label or int
+            *Public.* Name or position of a column.
+        level : float in (0, 1), default 0.95
+            *Public.* Probability of each interval, over the noise.
+        max_levels : int or None, default None
+            *Public.* Merge bins to so many ranges of numbers, and all later categories to one.
+
+        Returns
+        -------
+        OneWayTable
+            The counts of the density beside the intervals. Weighted records count in units of
+            `max_weight`.
+        """
+        check_is_fitted(self, "privacy_")
+        level = check_real("level", level, low=0.0, high=1.0)
+        most = None if max_levels is None else check_count("max_levels", max_levels)
+        j, target, released = self._number_of(column, "column"), self._target(), self._released_
+        if j == target:
+            shares, counts = self._model_.label, released.label_counts()
+        else:
+            node = j - (target is not None and target < j)
+            shares = self._model_.marginal([node], by_label=False)
+            counts = released.level_counts(node)
+        total = float(released.totals.sum())
+        of = partial(OneWayTable.of, confidence=level, max_levels=most)
+        return of(self._levels(), j, shares, total, counts)
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._one_way_html()
+
+    def _repr_mimebundle_(self, **more: object) -> dict[str, str]:
+        found: dict[str, str] = super()._repr_mimebundle_(**more)
+        if "text/html" in found:
+            found["text/html"] += self._one_way_html()
+        return found
+
+    def _one_way_html(self) -> str:
+        """Return a table of each column of a fitted density, which opens on a click."""
+        if not hasattr(self, "privacy_"):
+            return ""
+        tables = [self.one_way(j, max_levels=_MOST_SHOWN) for j in range(self.n_features_in_)]
+        return "".join(
+            f"<details><summary>{escape(table.name)}</summary>{table._repr_html_()}</details>"
+            for table in tables
+        )
 
     def _as_table(self, columns: Sequence[np.ndarray]) -> MatrixLike:
         """Return columns as a table of the kind that was fitted."""
@@ -200,15 +298,13 @@ def _nothing(records: Records[TreeFacts]) -> None:
 
 def _released_tables(
     plan: TreePlan | ExactPlan, records: Records[TreeFacts], rng: np.random.Generator
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return a noisy table of (level, label) for each node, and the total of each label."""
+) -> list[np.ndarray]:
+    """Return a noisy table of (level, label) for each node."""
     sizes, counts = records.facts.sizes, records.total(table_counts)
     exact = np.concatenate([counts[str(i)] for i in range(len(sizes))])
     noisy = plan.release("tables", counts_from_steps(exact, records.steps), rng)
     rows = noisy.reshape(-1, records.facts.n_labels)
-    tables = np.split(rows, np.cumsum(sizes)[:-1])
-    n_known = None if records.weights is not None else records.n_known
-    return tables, label_totals(tables, n_known)
+    return np.split(rows, np.cumsum(sizes)[:-1])
 
 
 def _groups(
@@ -240,9 +336,3 @@ def _released_pairs(
     noisy = plan.release("edges", np.ldexp(exact.astype(float), -STEP_BITS), rng)
     parts = np.split(noisy, np.cumsum([counts[edge].size for edge in edges])[:-1])
     return {edge: part.reshape(counts[edge].shape) for edge, part in zip(edges, parts, strict=True)}
-
-
-def _fitted(
-    sides: Sequence[np.ndarray], totals: np.ndarray, scale: float, edge: Pair, pair: np.ndarray
-) -> tuple[Pair, np.ndarray]:
-    return edge, fitted_pair(pair, sides[edge[0]], sides[edge[1]], totals, scale)

@@ -92,6 +92,26 @@ class TreeModel:
             levels[:, i] = _drawn(table.reshape(-1, table.shape[2]), rows, rng)
         return levels, labels
 
+    def counts(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[list[np.ndarray], dict[Pair, np.ndarray]]:
+        """Return the counts of n new rows: (level, label) of each node, and pairs of groups.
+
+        They have the distribution of counts of `sample`, but take no time for each row: given the
+        counts of the groups of a parent, those of pairs are multinomial, and levels given groups.
+        """
+        labels = rng.multinomial(n, self.label)
+        grouped: dict[int, np.ndarray] = {-1: labels[:, None]}
+        tables, pairs = [np.empty(0)] * len(self.parents), {}
+        for i in self.order:
+            parent = self.parents[i]
+            pair = rng.multinomial(grouped[parent], self.given_parent[i])
+            grouped[i] = pair.sum(axis=1)
+            tables[i] = _split(grouped[i], self.given_group[i], self.groups[i], rng)
+            pairs[parent, i] = np.moveaxis(pair, 0, 2)
+            pairs[i, parent] = pairs[parent, i].swapaxes(0, 1)
+        return tables, pairs
+
     def marginal(self, nodes: Sequence[int], *, by_label: bool) -> np.ndarray:
         """Return the probabilities of the levels of some nodes, and of the labels as last axis.
 
@@ -151,6 +171,18 @@ def _within(table: np.ndarray, groups: np.ndarray) -> np.ndarray:
     sums = np.zeros((len(table), int(groups.max()) + 1))
     np.add.at(sums.T, groups, counts.T)
     return np.asarray(counts / sums[:, groups])
+
+
+def _split(
+    counts: np.ndarray, shares: np.ndarray, groups: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Return random counts (level, label) of levels, from the counts (label, group) of groups."""
+    table = np.empty(shares.shape[::-1], np.int64)
+    for group in range(counts.shape[1]):
+        levels = np.flatnonzero(groups == group)
+        within = shares[:, levels] / shares[:, levels].sum(axis=1, keepdims=True)
+        table[levels] = rng.multinomial(counts[:, group], within).T
+    return table
 
 
 def _drawn(shares: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -17,6 +17,7 @@ from skdp.data.lazy import lazy_on_blocks, summed_over_blocks
 from skdp.data.records import Records
 from skdp.density._base import PrivateTree, library_of
 from skdp.density._counts import TreeFacts
+from skdp.density._model import TreeModel
 from skdp.support.random import noise_generator
 from skdp.support.types import (
     Bounds,
@@ -234,11 +235,14 @@ class DPTreeDensity(DensityMixin, PrivateTree):
             columns are those that it encodes: dates, for example, are days since the first date.
         """
         check_is_fitted(self, "privacy_")
-        rng, levels = noise_generator(random_state), self._levels()
-        nodes, labels = self._model_.sample(check_count("n_samples", n_samples), rng)
+        n = check_count("n_samples", n_samples)
+        return self._sampled(self._model_, n, noise_generator(random_state))
+
+    def _sampled(self, model: TreeModel, n: int, rng: np.random.Generator) -> MatrixLike:
+        nodes, labels = model.sample(n, rng)
         target = self._target()
         codes = nodes if target is None else np.insert(nodes, target, labels, axis=1)
-        return self._as_table(levels.values(codes, rng))
+        return self._as_table(self._levels().values(codes, rng))
 
     @lazy_on_blocks
     def score_samples(self, X: MatrixLike) -> np.ndarray:

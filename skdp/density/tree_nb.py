@@ -17,6 +17,7 @@ from skdp.data.records import Records, labels_of
 from skdp.density._base import PrivateTree, library_of
 from skdp.density._counts import TreeFacts
 from skdp.density._model import TreeModel
+from skdp.density._noisy_tables import NoisyTables
 from skdp.density._plan import ExactPlan, TreePlan
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.random import noise_generator
@@ -193,12 +194,12 @@ class DPTreeNB(JointClassifier, PrivateTree):
         self,
         plan: TreePlan | ExactPlan,
         records: Records[TreeFacts],
-        released: TreeModel,
+        released: NoisyTables,
         guarantee: PrivacyGuarantee,
     ) -> Self:
         super()._publish(plan, records, released, guarantee)
         assert records.facts.classes is not None, "those of `_check_data`"
-        self.classes_, self.class_prior_ = records.facts.classes, released.label
+        self.classes_, self.class_prior_ = records.facts.classes, self._model_.label
         return self
 
     def sample(
@@ -224,8 +225,13 @@ class DPTreeNB(JointClassifier, PrivateTree):
             Labels from `classes_`.
         """
         check_is_fitted(self, "privacy_")
-        rng = noise_generator(random_state)
-        nodes, labels = self._model_.sample(check_count("n_samples", n_samples), rng)
+        n = check_count("n_samples", n_samples)
+        return self._sampled(self._model_, n, noise_generator(random_state))
+
+    def _sampled(
+        self, model: TreeModel, n: int, rng: np.random.Generator
+    ) -> tuple[MatrixLike, np.ndarray]:
+        nodes, labels = model.sample(n, rng)
         return self._as_table(self._levels().values(nodes, rng)), self.classes_[labels]
 
     @lazy_on_blocks

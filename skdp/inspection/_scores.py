@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import BaseCrossValidator, cross_val_score
 
@@ -17,6 +18,7 @@ from skdp.support.types import MatrixLike, VectorLike
 __all__ = [
     "CV",
     "Scoring",
+    "axes_for",
     "last_step",
     "mean_and_error",
     "pyplot",
@@ -26,6 +28,9 @@ __all__ = [
 
 CV: TypeAlias = int | BaseCrossValidator | Iterable[tuple[np.ndarray, np.ndarray]]
 Scoring: TypeAlias = str | Callable[[BaseEstimator, MatrixLike, VectorLike], float] | None
+
+
+_MOST_IN_A_ROW = 4
 
 
 def refuse_private_data(estimators: Iterable[BaseEstimator], public: bool) -> None:
@@ -87,3 +92,23 @@ def pyplot(caller: str) -> ModuleType:
             f"{caller} needs matplotlib. Install it with: pip install skdp[plot]."
         ) from error
     return plt
+
+
+def axes_for(owner: object, ax: ArrayLike | None, n: int, part: str) -> np.ndarray:
+    """Return n of the given axes, one per `part`, or those of a new figure, four in a row."""
+    if ax is None:
+        ax = _new_axes(pyplot(type(owner).__name__), n)
+    axes = np.atleast_1d(ax).ravel()
+    if len(axes) < n:
+        raise ValueError(f"ax must have {n} axes, one per {part}, got {len(axes)}.")
+    return axes[:n]
+
+
+def _new_axes(plt: ModuleType, n: int) -> np.ndarray:
+    columns = min(n, _MOST_IN_A_ROW)
+    rows = -(-n // columns)
+    size = (3.2 * columns, 2.8 * rows)
+    _, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    for unused in axes.ravel()[n:]:
+        unused.set_axis_off()
+    return np.asarray(axes)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from skdp.additive import AdditiveEffect
-from skdp.inspection._scores import pyplot
+from skdp.inspection._scores import axes_for
 from skdp.support.types import Label
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AdditiveEffectsDisplay"]
 
-_MOST_IN_A_ROW = 4
 _MOST_TICKS = 7  # about so many powers of ten on an axis
 
 
@@ -118,17 +117,13 @@ class AdditiveEffectsDisplay:
         AdditiveEffectsDisplay
             The display itself.
         """
-        axes = _new_axes(len(self.effects)) if ax is None else np.atleast_1d(ax).ravel()
-        if len(axes) < len(self.effects):
-            raise ValueError(
-                f"ax must have {len(self.effects)} axes, one per term, got {len(axes)}."
-            )
-        for one, (term, effect) in zip(axes, self.effects.items(), strict=False):
+        axes = axes_for(self, ax, len(self.effects), "term")
+        for one, (term, effect) in zip(axes, self.effects.items(), strict=True):
             draw = _draw_map if len(effect.values) > 1 else self._draw_lines
             draw(one, effect)
             _set_scales(one, effect)
             one.set_title(term, fontsize="medium")
-        self.axes_, self.figure_ = axes[: len(self.effects)], axes[0].figure
+        self.axes_, self.figure_ = axes, axes[0].figure
         return self
 
     def _draw_lines(self, ax: Axes, effect: AdditiveEffect) -> None:
@@ -191,14 +186,3 @@ def _draw_map(ax: Axes, effect: AdditiveEffect) -> None:
             axis.set_ticks(np.arange(len(x)), [str(value) for value in x])
     ax.set(xlabel=effect.columns[0], ylabel=effect.columns[1])
     ax.figure.colorbar(drawn, ax=ax)
-
-
-def _new_axes(n: int) -> np.ndarray:
-    plt = pyplot("AdditiveEffectsDisplay")
-    columns = min(n, _MOST_IN_A_ROW)
-    rows = -(-n // columns)
-    size = (3.2 * columns, 2.8 * rows)
-    _, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
-    for unused in axes.ravel()[n:]:
-        unused.set_axis_off()
-    return np.asarray(axes.ravel())

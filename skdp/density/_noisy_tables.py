@@ -1,0 +1,86 @@
+"""What a fit released: noisy tables along a tree, the density that follows, and draws like it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from skdp.density._consistency import fitted_pair, label_totals, level_counts, margins
+from skdp.density._counts import Pair
+from skdp.density._model import TreeModel
+
+__all__ = ["NoisyTables"]
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTables:
+    """*Released* tables with noise, and the tree whose edges have a table.
+
+    Parameters
+    ----------
+    tables : list of ndarray of shape (n_levels, n_labels)
+        The counts of each node.
+    groups : list of ndarray of shape (n_levels,)
+        The group of each level.
+    pairs : dict from pairs of nodes to ndarray of shape (n_groups, n_groups, n_labels)
+        The counts of each edge.
+    scales : tuple of float
+        *Public.* The standard deviations of the noise of tables and of pairs.
+    n_known : float or None
+        *Public.* The number of records, None if it is private.
+    """
+
+    tables: Sequence[np.ndarray]
+    groups: Sequence[np.ndarray]
+    pairs: Mapping[Pair, np.ndarray]
+    scales: tuple[float, float]
+    n_known: float | None
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """The number of records of each label, at least 1."""
+        return label_totals(self.tables, self.n_known)
+
+    @cached_property
+    def model(self) -> TreeModel:
+        """The density."""
+        sides = margins(self.tables, self.groups, self.pairs, self.totals, self.scales)
+        levels = [
+            level_counts(table, group, side, self.scales[0])
+            for table, group, side in zip(self.tables, self.groups, sides, strict=True)
+        ]
+        pairs = {
+            (i, j): fitted_pair(pair, sides[i], sides[j], self.totals, self.scales[1])
+            for (i, j), pair in self.pairs.items()
+        }
+        return TreeModel.of(self.totals, levels, self.groups, sides, pairs)
+
+    def redrawn(self, rng: np.random.Generator) -> NoisyTables:
+        """Return tables of as many new records of the density, with new noise.
+
+        They differ from these as these differ from tables of the population: by the choice of the
+        records and by the noise (a parametric bootstrap). The tree and the groups stay.
+        """
+        tables, pairs = self.model.counts(round(float(self.totals.sum())), rng)
+        return replace(
+            self,
+            tables=[table + rng.normal(0.0, self.scales[0], table.shape) for table in tables],
+            pairs={
+                edge: pairs[edge] + rng.normal(0.0, self.scales[1], pairs[edge].shape)
+                for edge in self.pairs
+            },
+        )
+
+    def level_counts(self, node: int) -> tuple[np.ndarray, float]:
+        """Return unbiased counts of the levels of a node, and the deviation of their noise."""
+        table = self.tables[node]
+        return table.sum(axis=1), self.scales[0] * float(np.sqrt(table.shape[1]))
+
+    def label_counts(self) -> tuple[np.ndarray, float]:
+        """Return unbiased counts of the labels, and a bound of the deviation of their noise."""
+        weights = np.array([1.0 / len(table) for table in self.tables])
+        sums = np.stack([table.sum(axis=0) for table in self.tables])
+        return weights @ sums / weights.sum(), self.scales[0] / float(np.sqrt(weights.sum()))
