@@ -36,7 +36,7 @@ from skdp.density._tree import choose_edges
 from skdp.density.one_way import OneWayTable
 from skdp.features.table import TableFacts
 from skdp.privacy import PrivacyGuarantee
-from skdp.support.random import noise_generator
+from skdp.support.random import simulation_generator
 from skdp.support.types import (
     Bounds,
     Categories,
@@ -170,7 +170,9 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         Rows of `sample` all come from one density, so they do not show how far it may be from the
         population. Here each table has a density of its own: as many records as there are in the
         data are drawn from the fitted density, counted, and the counts get new noise of the public
-        scale. The tree is kept. `combine_estimates` turns estimates from each table into intervals.
+        scale. The tree is kept, and pairs are not shrunk toward independence. So these tables are
+        noisier than those of `sample`: use them for intervals only. `combine_estimates` turns
+        estimates from each table into intervals, and says which are valid.
 
         Parameters
         ----------
@@ -189,8 +191,8 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         """
         check_is_fitted(self, "privacy_")
         n, m = check_count("n_samples", n_samples), check_count("n_tables", n_tables)
-        rng = noise_generator(random_state)
-        return [self._sampled(self._released_.redrawn(rng).model, n, rng) for _ in range(m)]
+        rng = simulation_generator(random_state)
+        return [self._sampled(self._released_.redrawn(rng).unshrunk, n, rng) for _ in range(m)]
 
     def one_way(
         self, column: Label, *, level: float = 0.95, max_levels: int | None = None

@@ -14,6 +14,8 @@ from skdp.density._model import TreeModel
 
 __all__ = ["NoisyTables"]
 
+_NO_NOISE = 1e-6  # records; without noise nothing is shrunk
+
 
 @dataclass(frozen=True, eq=False)
 class NoisyTables:
@@ -46,14 +48,23 @@ class NoisyTables:
 
     @cached_property
     def model(self) -> TreeModel:
-        """The density."""
+        """The density, whose pairs are shrunk toward independence: the best for predictions."""
+        return self._model(self.scales[1])
+
+    @cached_property
+    def unshrunk(self) -> TreeModel:
+        """The density for intervals, which shrinkage toward independence would bias."""
+        return self._model(_NO_NOISE)
+
+    def _model(self, scale: float) -> TreeModel:
+        """Return the density for pairs with noise of this scale."""
         sides = margins(self.tables, self.groups, self.pairs, self.totals, self.scales)
         levels = [
             level_counts(table, group, side, self.scales[0])
             for table, group, side in zip(self.tables, self.groups, sides, strict=True)
         ]
         pairs = {
-            (i, j): fitted_pair(pair, sides[i], sides[j], self.totals, self.scales[1])
+            (i, j): fitted_pair(pair, sides[i], sides[j], self.totals, scale)
             for (i, j), pair in self.pairs.items()
         }
         return TreeModel.of(self.totals, levels, self.groups, sides, pairs)
@@ -64,7 +75,7 @@ class NoisyTables:
         They differ from these as these differ from tables of the population: by the choice of the
         records and by the noise (a parametric bootstrap). The tree and the groups stay.
         """
-        tables, pairs = self.model.counts(round(float(self.totals.sum())), rng)
+        tables, pairs = self.unshrunk.counts(round(float(self.totals.sum())), rng)
         return replace(
             self,
             tables=[table + rng.normal(0.0, self.scales[0], table.shape) for table in tables],

@@ -63,11 +63,13 @@ def combine_estimates(estimates: ArrayLike, variances: ArrayLike) -> CombinedEst
 
     The tables must come from `sample_several`, and have at least as many rows as the private data
     have records. Estimate the same number from each table, with the variance that you would
-    report if the table were real.
+    report if the table were real. The rule then covers the noise and the choice of the records.
 
-    Intervals are valid for functions of what was released: single columns, columns by target, and
-    the pairs in `edges_`. They are wrong for any other relation between columns, because the tree
-    has no information about it. *Intervals* in the user guide has measured coverages.
+    **It covers no error of the model.** Intervals are good for shares of categories, and for
+    differences between categories of the target or of a pair in `edges_`. For means of numbers they
+    are approximate, because noise in empty bins moves them: use narrow bounds and few bins. Slopes
+    between two numbers are too small, and intervals for them wrong. So are all intervals for pairs
+    of columns that are not in `edges_`. *Intervals* in the user guide has measured coverages.
 
     Parameters
     ----------
@@ -91,9 +93,9 @@ def combine_estimates(estimates: ArrayLike, variances: ArrayLike) -> CombinedEst
     -----
     With the mean :math:`\bar q` and the variance :math:`b` of m estimates, and the mean
     :math:`\bar v` of the variances, the squared standard error is :math:`T=(1+1/m)b-\bar v`, the
-    rule for fully synthetic data. It is at least :math:`\bar v`: an estimate from as many records
-    has no smaller variance. The degrees of freedom are :math:`(m-1)(T/((1+1/m)b))^2`. The rule
-    accounts for the noise if each table comes from tables of counts that were drawn with noise.
+    rule for fully synthetic data. It is at least :math:`\bar v`: an estimate from no more records
+    than rows has no smaller variance. The degrees of freedom are :math:`(m-1)(T/((1+1/m)b))^2`.
+    The rule covers the noise because each table of `sample_several` has noise of its own.
 
     References
     ----------

@@ -33,6 +33,8 @@ class OneWayTable:
         *Public.* Its categories or ranges, and "missing" if values may be missing.
     edges : ndarray or None
         *Public.* The ends of the ranges of a number, None for categories.
+    unit : float
+        *Public.* The unit of a logarithmic scale, infinite for other columns.
     expected : ndarray of shape (n_levels,)
         *Released.* Counts of the density: of synthetic rows, if there are as many as records.
     low, high : ndarray of shape (n_levels,)
@@ -42,6 +44,7 @@ class OneWayTable:
     name: str
     levels: list[str]
     edges: np.ndarray | None
+    unit: float
     expected: np.ndarray
     low: np.ndarray
     high: np.ndarray
@@ -71,6 +74,7 @@ class OneWayTable:
             name=str(column_name(levels.facts.names, j)),
             levels=[*parts],
             edges=edges,
+            unit=float("inf") if edges is None else levels.facts.unit(j),
             expected=np.array([n_records * shares[part].sum() for part in parts.values()]),
             low=np.maximum(counts - width, 0.0),  # no count is negative
             high=np.maximum(counts + width, 0.0),

@@ -1,14 +1,12 @@
-"""Scores of an estimator under different privacy settings, and what displays share."""
+"""Scores of an estimator under different privacy settings."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from types import ModuleType
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import BaseCrossValidator, cross_val_score
 
@@ -18,19 +16,14 @@ from skdp.support.types import MatrixLike, VectorLike
 __all__ = [
     "CV",
     "Scoring",
-    "axes_for",
     "last_step",
     "mean_and_error",
-    "pyplot",
     "refuse_private_data",
     "scores_of",
 ]
 
 CV: TypeAlias = int | BaseCrossValidator | Iterable[tuple[np.ndarray, np.ndarray]]
 Scoring: TypeAlias = str | Callable[[BaseEstimator, MatrixLike, VectorLike], float] | None
-
-
-_MOST_IN_A_ROW = 4
 
 
 def refuse_private_data(estimators: Iterable[BaseEstimator], public: bool) -> None:
@@ -81,34 +74,3 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     """Return the mean and its standard error, which is nan for a single value."""
     error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
     return float(values.mean()), float(error)
-
-
-def pyplot(caller: str) -> ModuleType:
-    """Import matplotlib's pyplot, or raise an error that says how to install it."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{caller} needs matplotlib. Install it with: pip install skdp[plot]."
-        ) from error
-    return plt
-
-
-def axes_for(owner: object, ax: ArrayLike | None, n: int, part: str) -> np.ndarray:
-    """Return n of the given axes, one per `part`, or those of a new figure, four in a row."""
-    if ax is None:
-        ax = _new_axes(pyplot(type(owner).__name__), n)
-    axes = np.atleast_1d(ax).ravel()
-    if len(axes) < n:
-        raise ValueError(f"ax must have {n} axes, one per {part}, got {len(axes)}.")
-    return axes[:n]
-
-
-def _new_axes(plt: ModuleType, n: int) -> np.ndarray:
-    columns = min(n, _MOST_IN_A_ROW)
-    rows = -(-n // columns)
-    size = (3.2 * columns, 2.8 * rows)
-    _, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
-    for unused in axes.ravel()[n:]:
-        unused.set_axis_off()
-    return np.asarray(axes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -13,15 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from skdp.additive import AdditiveEffect
-from skdp.inspection._scores import axes_for
+from skdp.inspection._axes import axes_for, set_scale
 from skdp.support.types import Label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["AdditiveEffectsDisplay"]
-
-_MOST_TICKS = 7  # about so many powers of ten on an axis
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -121,7 +118,8 @@ class AdditiveEffectsDisplay:
         for one, (term, effect) in zip(axes, self.effects.items(), strict=True):
             draw = _draw_map if len(effect.values) > 1 else self._draw_lines
             draw(one, effect)
-            _set_scales(one, effect)
+            for name, unit, places in zip("xy", effect.units, effect.values, strict=False):
+                set_scale(one, name, unit, places)
             one.set_title(term, fontsize="medium")
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
@@ -147,26 +145,6 @@ class AdditiveEffectsDisplay:
         if self.classes is not None:
             ax.legend(fontsize="small")
         (ax.axvline if effect.categorical[0] else ax.axhline)(0.0, color="gray", linewidth=0.5)
-
-
-def _set_scales(ax: Axes, effect: AdditiveEffect) -> None:
-    """Use the scales of the model, on which a column may be logarithmic beyond its unit."""
-    for name, unit, places in zip("xy", effect.units, effect.values, strict=False):
-        if math.isfinite(unit):
-            getattr(ax, f"set_{name}scale")("asinh", linear_width=unit)
-            if len(ticks := _ticks(unit, places[0], places[-1])) > 1:
-                getattr(ax, f"set_{name}ticks")(ticks)
-            getattr(ax, f"set_{name}lim")(places[0], places[-1])
-
-
-def _ticks(unit: float, low: float, high: float) -> np.ndarray:
-    """Return 0 and the powers of ten beyond the unit, within the bounds."""
-    low, high = (float(f"{end:.9g}") for end in (low, high))  # ends are bounds up to rounding
-    last = math.floor(math.log10(max(-low, high, unit)))
-    powers = 10.0 ** np.arange(math.ceil(math.log10(unit)), last + 1)
-    powers = powers[:: 1 + len(powers) // _MOST_TICKS]
-    ticks = np.concatenate([-powers[::-1], [0.0], powers])
-    return ticks[(low <= ticks) & (ticks <= high)]
 
 
 def _draw_map(ax: Axes, effect: AdditiveEffect) -> None:

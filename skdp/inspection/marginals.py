@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skdp.density import DPTreeDensity, DPTreeNB, OneWayTable
-from skdp.inspection._scores import axes_for
+from skdp.inspection._axes import axes_for, set_scale
 from skdp.support.types import Label
 
 if TYPE_CHECKING:
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["MarginalsDisplay"]
 
 _LONG = 14  # characters of the name of a category
+_BARS: dict[str, Any] = {"color": "C0", "alpha": 0.4, "label": "density"}
+_INTERVALS: dict[str, Any] = {
+    "fmt": "none",
+    "ecolor": "black",
+    "elinewidth": 1.0,
+    "label": "records",
+}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -110,25 +117,26 @@ class MarginalsDisplay:
         for one, table in zip(axes, self.tables, strict=True):
             _draw(one, table)
             one.set_title(table.name, fontsize="medium")
+        axes[0].legend(fontsize="small", frameon=False)
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
 
 
 def _draw(ax: Axes, table: OneWayTable) -> None:
-    """Draw bars and intervals; of numbers by their ranges, the missing ones in a label."""
     middle, half = 0.5 * (table.low + table.high), 0.5 * (table.high - table.low)
     if table.edges is None:
         places = np.arange(len(table.levels))
-        ax.barh(places, table.expected, color="C0", alpha=0.4)
-        ax.errorbar(middle, places, xerr=half, fmt="none", color="C0", capsize=3)
+        ax.barh(places, table.expected, **_BARS)
+        ax.errorbar(middle, places, xerr=half, **_INTERVALS)
         ax.set_yticks(places, [_short(name) for name in table.levels], fontsize="small")
         ax.invert_yaxis()
         ax.set_xlabel("count", fontsize="small")
         return
     n = len(table.edges) - 1
-    ax.stairs(table.expected[:n], table.edges, fill=True, color="C0", alpha=0.4)
+    ax.stairs(table.expected[:n], table.edges, fill=True, **_BARS)
     places = 0.5 * (table.edges[1:] + table.edges[:-1])
-    ax.errorbar(places, middle[:n], yerr=half[:n], fmt="none", color="C0", linewidth=1)
+    ax.errorbar(places, middle[:n], yerr=half[:n], **_INTERVALS)
+    set_scale(ax, "x", table.unit, table.edges)
     if n < len(table.levels):
         ends = f"{table.low[-1]:.0f} to {table.high[-1]:.0f}"
         ax.set_xlabel(f"missing: {table.expected[-1]:.0f} ({ends})", fontsize="small")

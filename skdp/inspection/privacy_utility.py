@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from skdp.inspection._axes import pyplot
 from skdp.inspection._scores import (
     CV,
     Scoring,
     last_step,
     mean_and_error,
-    pyplot,
     refuse_private_data,
     scores_of,
 )
