@@ -52,10 +52,10 @@ print(made_up.head().to_string())
 # ``HashSplit`` keeps all orders of a customer on one side, so the costs of the two sides do not add
 # up. A missing target needs a public rule: here a missing amount counts as 30. On average over new
 # customers, 90 % of the intervals contain the amount.
-from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget, TableSchema  # noqa: E402
-from skdp.calibration import DPConformalRegressor  # noqa: E402
-from skdp.metrics import regression_report, score_report  # noqa: E402
-from skdp.model_selection import HashSplit  # noqa: E402
+from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget, TableSchema
+from skdp.calibration import DPConformalRegressor
+from skdp.metrics import regression_report, score_report
+from skdp.model_selection import HashSplit
 
 orders = pd.read_csv(file, dtype=str)
 returned = orders.pop("returned")
@@ -88,10 +88,10 @@ judged = score_report(returned.iloc[test], scores, classes=["no", "yes"], epsilo
 guesses, intervals = regressor.predict_interval(held_out)
 terms = {"target_bounds": (0, 4), "error_bound": 1.0, "epsilon": 1.0} | theirs
 errors = regression_report(amounts.iloc[test], guesses, **terms)
+(file.parent / "report.html").write_text(budget.report("html", about={"deployment": "Returns"}))
 print(judged, errors, budget, sep="\n\n")
 low, high = 10 ** intervals[0, :, 0]
 print(f"\n90 % interval of the first order: {low:.0f} to {high:.0f}")
-(file.parent / "report.html").write_text(budget.report("html", about={"deployment": "Returns"}))
 
 # %%
 # The curves are computed from the same release as the scores, at no further cost.

@@ -231,6 +231,13 @@ def test_a_release_waits_for_the_tests():
     assert "pytest --cov" in tests
 
 
+def test_every_figure_of_a_page_has_a_name_of_its_own():
+    """Without one, Matplotlib's directive writes all figures of a Markdown page to one file."""
+    text = "\n".join(path.read_text() for path in DOCS.rglob("*.md"))
+    names = re.findall(r"^\.\. plot::\n   :filename-prefix: (\S+)$", text, re.M)
+    assert len({*names}) == text.count("\n.. plot::") > 0
+
+
 def test_every_example_of_the_gallery_asks_a_question():
     examples = sorted((ROOT / "examples").glob("plot_*.py"))
     assert len(examples) >= 15
