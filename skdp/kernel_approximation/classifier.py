@@ -43,7 +43,7 @@ class DPKernelClassifier(DPLogisticRegression):
         it. ``None``: weights raise ValueError.
     max_rows : int or None
         *Public.* Maximum number of rows used per person. If a person has more, `fit` draws a random
-        subset. ``None``: all rows. Only used with `groups`.
+        subset. ``None``: 16,384. Only used with `groups`.
     missing : {"indicator", "error"}, default "indicator"
         *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
         own, or a ValueError.

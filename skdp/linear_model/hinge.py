@@ -55,7 +55,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         it. ``None``: weights raise ValueError.
     max_rows : int or None
         *Public.* Maximum number of rows used per person. If a person has more, `fit` draws a random
-        subset. ``None``: all rows. Only used with `groups`.
+        subset. ``None``: 16,384. Only used with `groups`.
     epsilon : float, default 1.0
         *Public.* Privacy loss of one fit, in nats.
     delta : float or None
