@@ -1,6 +1,6 @@
 """
-A synthetic census table in ten lines
-=====================================
+What does a synthetic census look like?
+=======================================
 
 The made-up rows have columns of the *Adult* data (an extract of the US census of 1994). The schema
 states what is public about them. One private release then gives as many synthetic rows as you like.
@@ -34,7 +34,7 @@ census.loc[older, "marital-status"] = rng.choice(["Divorced", "Widowed"], older.
 census["income"] = np.where(rich, ">50K", "<=50K")
 
 # %%
-# These are the ten lines. `TableSchema` takes bounds for numbers, and lists for categories.
+# `TableSchema` takes bounds for numbers, and lists for categories.
 schema = TableSchema(
     {
         **{"age": (17, 90), "education-num": (1, 16), "hours-per-week": (1, 99)},
@@ -55,9 +55,9 @@ plt.show()
 
 # %%
 # Relations to the target are kept for most rows, but not for rare combinations. In the private rows
-# nobody below 30 is divorced or widowed, and nobody from 30 on never married. The synthetic rows have
-# a few such people, made up by the noise, and their shares mean nothing. Only a simulation can show
-# both tables side by side.
+# nobody below 30 is divorced or widowed, and nobody from 30 on never married. The synthetic rows
+# have a few such people, made up by the noise, and their shares mean nothing. Only a simulation can
+# show both tables side by side.
 tables = {"private rows": census, "synthetic rows": synthetic}
 fig, panels = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
 for panel, (title, rows) in zip(panels, tables.items(), strict=True):

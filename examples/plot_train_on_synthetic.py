@@ -1,10 +1,10 @@
 """
-Train any model on synthetic rows, or a private model directly?
-===============================================================
+Should a model learn from synthetic rows, or privately?
+=======================================================
 
-A model that is trained on synthetic rows costs no privacy beyond the release of the rows. So you can
-compare as many models as you like, with any library. A private model of one target spends its whole
-budget on that target. This example trains four models of scikit-learn on synthetic rows and a
+A model that is trained on synthetic rows costs no privacy beyond the release of the rows. So you
+can compare as many models as you like, with any library. A private model of one target spends its
+whole budget on that target. This example trains four models of scikit-learn on synthetic rows and a
 private classifier on the private rows, each at the same ε, and tests all on new rows.
 
 The label depends on an interaction of two columns, on a category, and linearly on a third number.

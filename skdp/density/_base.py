@@ -33,7 +33,7 @@ from skdp.density._model import TreeModel
 from skdp.density._noisy_tables import NoisyTables
 from skdp.density._plan import MOST_GROUPS, ExactPlan, TreePlan, check_size, plan_tree
 from skdp.density._tree import choose_edges
-from skdp.density.one_way import OneWayTable
+from skdp.density.one_way import OneWayTable, one_way_table
 from skdp.features.table import TableFacts
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.random import simulation_generator
@@ -225,8 +225,8 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
             shares = self._model_.marginal([node], by_label=False)
             counts = released.level_counts(node)
         total = float(released.totals.sum())
-        of = partial(OneWayTable.of, confidence=level, max_levels=most)
-        return of(self._levels(), j, shares, total, counts)
+        made = partial(one_way_table, confidence=level, max_levels=most)
+        return made(self._levels(), j, shares, total, counts)
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._one_way_html()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -14,7 +13,7 @@ from skdp.data.columns import column_name
 from skdp.density._levels import Levels
 from skdp.support.html import html_table
 
-__all__ = ["OneWayTable"]
+__all__ = ["OneWayTable", "one_way_table"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,41 +48,40 @@ class OneWayTable:
     low: np.ndarray
     high: np.ndarray
 
-    @classmethod
-    def of(
-        cls,
-        levels: Levels,
-        j: int,
-        shares: np.ndarray,
-        n_records: float,
-        released: tuple[np.ndarray, float],
-        *,
-        confidence: float,
-        max_levels: int | None,
-    ) -> Self:
-        """Return the table of column j, from shares, and counts with the deviation of noise."""
-        parts = dict(_parts(levels, j, max_levels))
-        counts = np.array([released[0][part].sum() for part in parts.values()])
-        sizes = np.array([part.size for part in parts.values()])
-        width = float(ndtri(0.5 + 0.5 * confidence)) * released[1] * np.sqrt(sizes)
-        edges = levels.edges.get(j)
-        if edges is not None:
-            firsts = [part[0] for part in parts.values() if part[0] < levels.n_bins]
-            edges = edges[[*firsts, levels.n_bins]]
-        return cls(
-            name=str(column_name(levels.facts.names, j)),
-            levels=[*parts],
-            edges=edges,
-            unit=float("inf") if edges is None else levels.facts.unit(j),
-            expected=np.array([n_records * shares[part].sum() for part in parts.values()]),
-            low=np.maximum(counts - width, 0.0),  # no count is negative
-            high=np.maximum(counts + width, 0.0),
-        )
-
     def _repr_html_(self) -> str:
         numbers = zip(self.levels, self.expected, self.low, self.high, strict=True)
         rows = [(level, f"{x:.0f}", f"{low:.0f} to {high:.0f}") for level, x, low, high in numbers]
         return html_table((self.name, "density", "records"), rows)
+
+
+def one_way_table(
+    levels: Levels,
+    j: int,
+    shares: np.ndarray,
+    n_records: float,
+    released: tuple[np.ndarray, float],
+    *,
+    confidence: float,
+    max_levels: int | None,
+) -> OneWayTable:
+    """Return the table of column j, from shares, and counts with the deviation of noise."""
+    names, parts = zip(*_parts(levels, j, max_levels), strict=True)
+    counts = np.array([released[0][part].sum() for part in parts])
+    sizes = np.array([part.size for part in parts])
+    width = float(ndtri(0.5 + 0.5 * confidence)) * released[1] * np.sqrt(sizes)
+    edges = levels.edges.get(j)
+    if edges is not None:
+        firsts = [part[0] for part in parts if part[0] < levels.n_bins]
+        edges = edges[[*firsts, levels.n_bins]]
+    return OneWayTable(
+        name=str(column_name(levels.facts.names, j)),
+        levels=[*names],
+        edges=edges,
+        unit=float("inf") if edges is None else levels.facts.unit(j),
+        expected=np.array([n_records * shares[part].sum() for part in parts]),
+        low=np.maximum(counts - width, 0.0),  # no count is negative
+        high=np.maximum(counts + width, 0.0),
+    )
 
 
 def _parts(levels: Levels, j: int, most: int | None) -> Iterator[tuple[str, np.ndarray]]:
