@@ -225,8 +225,9 @@ def categories_by_column(
 
 def _checked_categories(column: Hashable, values: VectorLike) -> np.ndarray:
     message = (
-        f"categories must be a list of values, or a dict from columns to such lists. The values of "
-        f"column {column!r} must be different, at least one and none missing, got {values!r}."
+        f"categories must be a list of values, or a dict from columns to such lists. Those of "
+        f"column {column!r} must be different values, at least one and none missing, got "
+        f"{values!r}."
     )
     return _different_values(values, message)
 
