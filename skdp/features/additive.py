@@ -21,7 +21,7 @@ from skdp.features.tabulated import TabulatedMap
 from skdp.support.types import Bounds, Categories, MatrixLike, Transformation, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real
 
-__all__ = ["AdditiveFeatures", "AdditiveMap"]
+__all__ = ["AdditiveFeatures", "AdditiveMap", "amplitudes"]
 
 _PAIR_TERMS = 3
 # Of all pairs: with more, a fit to 50 000 rows takes minutes. Named pairs have no limit.
@@ -205,7 +205,7 @@ class AdditiveMap(FeatureMap):
         if self._n_waves:
             waves = out[:, first : first + self.n_terms]
             _waves(u, self.from_low, waves)
-            waves *= math.sqrt(1.0 - g) * _amplitudes(self.from_low, self.n_terms)[:, :, None]
+            waves *= math.sqrt(1.0 - g) * amplitudes(self.from_low, self.n_terms)[:, :, None]
         if unknown is not None:
             out[:, : first + self._n_waves].transpose(0, 2, 1)[unknown] = 0.0
             out[:, -1][unknown] = 1.0
@@ -214,7 +214,7 @@ class AdditiveMap(FeatureMap):
         """Write the products of the features of two columns."""
         waves = np.empty((len(u), _PAIR_TERMS, u.shape[1]))
         _waves(u, self.from_low, waves)
-        waves *= _amplitudes(self.from_low, _PAIR_TERMS)[:, :, None]
+        waves *= amplitudes(self.from_low, _PAIR_TERMS)[:, :, None]
         if unknown is not None:
             waves.transpose(0, 2, 1)[unknown] = 0.0
         factors = dict(zip(self.facts.numbers.tolist(), waves, strict=True))
@@ -260,7 +260,7 @@ class AdditiveMap(FeatureMap):
         u[unknown] = 0.0
         waves = np.empty((len(u), _PAIR_TERMS, u.shape[1]))
         _waves(u, self.from_low, waves)
-        waves *= _amplitudes(self.from_low, _PAIR_TERMS)[:, :, None]
+        waves *= amplitudes(self.from_low, _PAIR_TERMS)[:, :, None]
         waves.transpose(0, 2, 1)[unknown] = 0.0
         terms = np.arange(_PAIR_TERMS)[:, None]
         numbers = self.facts.numbers.tolist()
@@ -474,7 +474,7 @@ def _waves(u: np.ndarray, from_low: np.ndarray, out: np.ndarray) -> None:
         out[:, k] -= before if k == 1 else out[:, k - 2]
 
 
-def _amplitudes(from_low: np.ndarray, n_terms: int) -> np.ndarray:
+def amplitudes(from_low: np.ndarray, n_terms: int) -> np.ndarray:
     """Return the factors of waves, of shape (n_numbers, n_terms); squares sum to 1 at most."""
     k = np.arange(1, n_terms + 1)
     weights = (1.0 / k) / (1.0 / k).sum()

@@ -7,12 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.preprocessing import FunctionTransformer
 
 from skdp import (
     DPAdditiveClassifier,
+    DPAdditiveRegressor,
     DPHingeClassifier,
     DPHuberRegressor,
+    DPKernelClassifier,
     DPLinearRegression,
     DPLogisticRegression,
     DPPoissonRegressor,
@@ -20,6 +23,7 @@ from skdp import (
     DPSGDClassifier,
     DPSGDRegressor,
 )
+from skdp.features import AdditiveFeatures
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
 
@@ -30,6 +34,7 @@ X = RNG.normal(size=(N, 4))
 SCORE = X @ [1.0, -0.5, 0.2, 0.0] + RNG.normal(size=N)
 TWO, THREE = np.where(SCORE > 0, "yes", "no"), np.digitize(SCORE, [-1, 1])
 ROWS = np.concatenate([X * factor for factor in (0.01, 0.3, 1.0, 50.0)] + [0 * X[:1]])
+ADDITIVE = DPAdditiveClassifier
 LOGISTIC, TARGET = DPLogisticRegression, {"target_bounds": (-2.0, 2.0)}
 MODELS = {
     "two classes": (LOGISTIC(), TWO),
@@ -125,7 +130,10 @@ def test_a_pipeline_with_another_scaler_raises_an_error(scaler, words):
     [
         (LOGISTIC(center=True), TWO, "fit with center=False"),
         (LOGISTIC(center=False), THREE, "for two classes, or for models whose signal_ is None"),
-        (DPAdditiveClassifier(bounds=(-5, 5)), TWO, "has features that scikit-learn does not"),
+        (DPKernelClassifier(bounds=(-5, 5)), TWO, "has features that scikit-learn does not"),
+        (ADDITIVE(bounds=(-5, 5), monotonic_cst=[1, 0, 0, 0]), TWO, "without monotonic_cst"),
+        (ADDITIVE(bounds=(-5, 5), interactions=[(0, 1)]), TWO, "without a TableSchema"),
+        (ADDITIVE(bounds=(-5, 5), transformation="log"), TWO, "without a TableSchema"),
         (DPPoissonRegressor(center=False, target_bounds=(0, 9)), SCORE, "transforms"),
         (DPQuantileRegressor(center=False, quantile=[0.1, 0.9], **TARGET), SCORE, "transforms"),
     ],
@@ -133,6 +141,88 @@ def test_a_pipeline_with_another_scaler_raises_an_error(scaler, words):
 def test_what_scikit_learn_does_not_have_raises_an_error(model, y, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X, y).to_sklearn()
+
+
+TABLE = pd.DataFrame(
+    {
+        "age": RNG.uniform(-1.0, 11.0, N),
+        "b": RNG.normal(size=N),
+        "job": RNG.choice(["u", "v", "z"], N),
+        "size": RNG.choice([3, 1, 2], N),
+    }
+)
+BOUNDS, VALUES = {"age": (0, 10), "b": (-3, 3)}, {"job": ["u", "v"], "size": [3, 1, 2]}
+OF_TABLE = {"bounds": BOUNDS, "categories": VALUES}
+AGED = np.where(TABLE["age"] + RNG.normal(size=N) > 5, "yes", "no")
+PLAIN = AdditiveFeatures(bounds=(-3, 3), missing="error")
+ADDITIVE_MODELS = {
+    "default": ADDITIVE(**OF_TABLE),
+    "no missing values": ADDITIVE(**OF_TABLE, missing="error", reference=["age"], norm="blocks"),
+    "waves": ADDITIVE(**OF_TABLE, linear_share=0.0, n_terms=3),
+    "lines": ADDITIVE(**OF_TABLE, linear_share=1.0),
+    "no privacy": ADDITIVE(**OF_TABLE, epsilon=INF),
+    "a number": DPAdditiveRegressor(**OF_TABLE, target_bounds=(-5, 15)),
+    "features": LOGISTIC(features=AdditiveFeatures(**OF_TABLE), center=False),
+}
+
+
+@pytest.mark.parametrize("name", ADDITIVE_MODELS)
+def test_additive_models_are_plain_as_well(name):
+    model = ADDITIVE_MODELS[name]
+    model.fit(TABLE, TABLE["age"] if name == "a number" else AGED)
+    rows = TABLE.astype({"size": float})
+    if name != "no missing values":
+        rows = rows.where(RNG.random(rows.shape) < 0.9)
+        rows.loc[::11, "job"] = None
+    stored = pickle.dumps(model.to_sklearn())
+    assert b"skdp" not in stored
+    np.testing.assert_allclose(
+        outputs(pickle.loads(stored), rows), outputs(model, rows), atol=1e-12, rtol=0
+    )
+
+
+def test_additive_models_of_arrays_are_plain_as_well():
+    model = ADDITIVE(bounds=(-2, 2)).fit(X, TWO)
+    plain = model.to_sklearn()
+    np.testing.assert_allclose(plain.predict_proba(ROWS), model.predict_proba(ROWS), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DPAdditiveRegressor(bounds=(-3, 3), missing="error", **TARGET),
+        LOGISTIC(features=PLAIN, loss_clip=None, C=1.0, center=False),
+    ],
+)
+def test_onnx_computes_additive_models_with_a_converter_of_waves(model):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    from skl2onnx.algebra.onnx_ops import OnnxAdd, OnnxCos, OnnxMatMul, OnnxMul
+
+    def columns(operator):
+        n_rows, n_waves = (
+            operator.inputs[0].get_first_dimension(),
+            operator.raw_operator.n_components,
+        )
+        operator.outputs[0].type = type(operator.inputs[0].type)([n_rows, n_waves])
+
+    def convert(scope, operator, container):
+        sampler, given = operator.raw_operator, {"op_version": container.target_opset}
+        weights, offset = sampler.random_weights_, sampler.random_offset_
+        angle = OnnxMatMul(operator.inputs[0], weights.astype(np.float32), **given)
+        angle = OnnxAdd(angle, offset.astype(np.float32), **given)
+        factor = np.array([np.sqrt(2.0 / sampler.n_components)], dtype=np.float32)
+        waves = OnnxMul(OnnxCos(angle, **given), factor, output_names=operator.outputs, **given)
+        waves.add_to(scope, container)
+
+    skl2onnx.update_registered_converter(RBFSampler, "Waves", columns, convert)
+    rows = X.astype(np.float32)
+    model.fit(X, TWO if hasattr(model, "classes") else SCORE)
+    options = {"options": {"zipmap": False}} if hasattr(model, "classes") else {}
+    stored = skl2onnx.to_onnx(model.to_sklearn(), rows[:1], **options).SerializeToString()
+    session = runtime.InferenceSession(stored, providers=["CPUExecutionProvider"])
+    found = session.run(None, {session.get_inputs()[0].name: rows})[-1]
+    np.testing.assert_allclose(np.squeeze(found), outputs(model, rows), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", TO_ONNX)

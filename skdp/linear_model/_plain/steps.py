@@ -23,7 +23,9 @@ from sklearn.preprocessing import (
 from sklearn.svm import LinearSVC
 
 from skdp.design.memory import factors_of
+from skdp.features.additive import AdditiveMap
 from skdp.linear_model._evidence import Evidence, Link
+from skdp.linear_model._plain.additive import additive_columns
 from skdp.linear_model._probabilities import Probabilities
 from skdp.losses import (
     ClassWeightedLoss,
@@ -39,32 +41,47 @@ __all__ = ["plain_classifier", "plain_regressor", "plain_scores"]
 def plain_scores(model: BaseEstimator, coef: np.ndarray) -> list[BaseEstimator]:
     """Return steps that compute scores (n, n_scores) as the fitted model does.
 
-    Raises ValueError if the model has features or a center.
+    Raises ValueError if the model has other than additive features, or a center.
     """
-    if model._features() is not None:
+    if model.center_ is not None:
+        raise ValueError(
+            "to_sklearn is for models without a center_: fit with center=False. For additive "
+            "models, fit a linear model with center=False and features=AdditiveFeatures(...)."
+        )
+    names = getattr(model, "feature_names_in_", None)
+    shift = _minus(-np.atleast_1d(model.intercept_))
+    features = _features(model, names)
+    if features:
+        names = None
+    if math.isinf(model.data_norm_):
+        return [*features, _named(_linear(coef), names), shift]
+    return [*features, *_clipped_scores(coef, model.data_norm_, names), shift]
+
+
+def _features(model: BaseEstimator, names: np.ndarray | None) -> list[BaseEstimator]:
+    """Return steps that compute the features of a model, none for the columns themselves."""
+    if model._features() is None:
+        return []
+    if not isinstance(model.feature_map_, AdditiveMap) or getattr(model, "_signs", None):
         raise ValueError(
             f"{type(model).__name__} has features that scikit-learn does not have. to_sklearn is "
-            "for linear models of the columns themselves."
+            "for additive features and for the columns themselves, without monotonic_cst."
         )
-    if model.center_ is not None:
-        raise ValueError("to_sklearn is for models without a center_: fit with center=False.")
-    shift = _minus(-np.atleast_1d(model.intercept_))
-    if math.isinf(model.data_norm_):
-        return [_named(_linear(coef), model), shift]
-    return [*_clipped_scores(model, coef), shift]
+    columns, matrix, bias = additive_columns(model.feature_map_, names)
+    return [columns, _linear(matrix), _minus(-bias)]
 
 
-def _clipped_scores(model: BaseEstimator, coef: np.ndarray) -> list[BaseEstimator]:
+def _clipped_scores(coef: np.ndarray, norm: float, names: np.ndarray | None) -> list[BaseEstimator]:
     """Return steps that compute the scores of clipped rows.
 
     With a = |s|, b = |t|, the smaller one is b − max(b − a, 0). Positive and negative parts of s
     and t are kept apart. Nothing exceeds R·|coef|, so these parts can be clipped to it.
     """
-    norm, eye = model.data_norm_, np.eye(len(coef))
+    eye = np.eye(len(coef))
     kept = factors_of(np.zeros(1), coef.shape[1], norm)[0]  # below 1 by a margin for rounding
     most = max(1.0, norm * float(np.linalg.norm(coef, axis=1).max()))
-    inside = _named(_linear(kept * coef), model)
-    normalized = _named(Normalizer().fit(np.zeros((1, coef.shape[1]))), model)
+    inside = _named(_linear(kept * coef), names)
+    normalized = _named(Normalizer().fit(np.zeros((1, coef.shape[1]))), names)
     outside = make_pipeline(normalized, _linear(kept * norm * coef))
     return [
         FeatureUnion([("inside", inside), ("outside", outside)]),
@@ -185,8 +202,8 @@ def _fitted(estimator: BaseEstimator, **attributes: object) -> BaseEstimator:
     return estimator
 
 
-def _named(estimator: BaseEstimator, model: BaseEstimator) -> BaseEstimator:
+def _named(estimator: BaseEstimator, names: np.ndarray | None) -> BaseEstimator:
     """Return a first step that expects the columns of the model."""
-    if hasattr(model, "feature_names_in_"):
-        estimator.feature_names_in_ = model.feature_names_in_
+    if names is not None:
+        estimator.feature_names_in_ = names
     return estimator
