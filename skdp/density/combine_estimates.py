@@ -66,10 +66,10 @@ def combine_estimates(estimates: ArrayLike, variances: ArrayLike) -> CombinedEst
     report if the table were real. The rule then covers the noise and the choice of the records.
 
     **It covers no error of the model.** Intervals are good for shares of categories, and for
-    differences between categories of the target or of a pair in `edges_`. For means of numbers they
-    are approximate, because noise in empty bins moves them: use narrow bounds and few bins. Slopes
+    differences between categories of the target or of a pair in `edges_`. Intervals for means of
+    numbers may be too short, because noise in empty bins and wide bins move the means. Slopes
     between two numbers are too small, and intervals for them wrong. So are all intervals for pairs
-    of columns that are not in `edges_`. *Intervals* in the user guide has measured coverages.
+    of columns that are not in `edges_`. *Measured coverage* in the user guide has figures.
 
     Parameters
     ----------
