@@ -532,10 +532,10 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         Raises
         ------
         ValueError
-            If scikit-learn has no counterpart of a part of the model: `features` other than
-            `AdditiveFeatures` of single columns, a `center_`, `target_transform`, several
-            quantiles, a Poisson regression, or probabilities of three or more classes that follow
-            the evidence of a signal.
+            If scikit-learn has no counterpart of a part of the model. It has none of a `center_`, a
+            `target_transform`, several quantiles or a Poisson regression. It has no `features` but
+            `AdditiveFeatures` of single columns. It has no probabilities of three or more classes
+            that follow the evidence of a signal.
         """
         from skdp.linear_model._plain.steps import plain_scores
 
