@@ -24,10 +24,20 @@ from skdp.data.validation import column_names, encoded, validated_table
 from skdp.density._consistency import (
     grouped,
     groups_of,
+    known_counts,
     label_totals,
     with_sums,
 )
-from skdp.density._counts import Pair, TreeFacts, as_levels, pair_counts, table_counts
+from skdp.density._counts import (
+    MOST_LABELS,
+    Pair,
+    TreeFacts,
+    as_levels,
+    pair_counts,
+    relabeled,
+    table_counts,
+    target_counts,
+)
 from skdp.density._levels import Levels, as_matrix
 from skdp.density._model import TreeModel
 from skdp.density._noisy_tables import NoisyTables
@@ -51,8 +61,8 @@ __all__ = ["PrivateTree", "library_of"]
 
 _MOST_ROWS = 2**29  # on it rests that utilities are exact integers
 _MOST_BINS = 1024
-# Found on magic04, Adult and bank; no guarantee rests on it.
-_GROUPS = 1.4
+# Found on magic04, Adult, bank and California housing; no guarantee rests on them.
+_GROUPS, _LABELS = 1.4, 0.7
 _MOST_SHOWN = 8  # ranges or categories of a column in a notebook
 
 Table: TypeAlias = MatrixLike | tuple[MatrixLike, np.ndarray]
@@ -118,6 +128,11 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         records: Records[TreeFacts],
         rng: np.random.Generator,
     ) -> NoisyTables:
+        n_labels = records.facts.n_labels
+        target, labels, of_target = np.ones(n_labels), np.arange(n_labels), 0.0
+        if records.facts.has_number:
+            target, labels = _released_labels(plan, records, rng)
+            records, of_target = relabeled(records, labels), plan.scale("target")
         tables = _released_tables(plan, records, rng)
         scales = plan.scale("tables"), plan.scale("edges") if len(tables) > 1 else 1.0
         n_known = None if records.weights is not None else records.n_known
@@ -127,7 +142,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         pairs: dict[Pair, np.ndarray] = {}
         if len(tables) > 1:
             pairs = _released_pairs(plan, records, fitted, groups, totals, rng)
-        return NoisyTables(tables, groups, pairs, scales, n_known)
+        return NoisyTables(tables, groups, pairs, target, labels, (*scales, of_target), n_known)
 
     def _publish(
         self,
@@ -219,10 +234,10 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         most = None if max_levels is None else check_count("max_levels", max_levels)
         j, target, released = self._number_of(column, "column"), self._target(), self._released_
         if j == target:
-            shares, counts = self._model_.label, released.label_counts()
+            shares, counts = self._model_.value, released.target_counts()
         else:
             node = j - (target is not None and target < j)
-            shares = self._model_.marginal([node], by_label=False)
+            shares = self._model_.marginal([node], by_value=False)
             counts = released.level_counts(node)
         total = float(released.totals.sum())
         made = partial(one_way_table, confidence=level, max_levels=most)
@@ -309,12 +324,30 @@ def _released_tables(
     return np.split(rows, np.cumsum(sizes)[:-1])
 
 
+def _released_labels(
+    plan: TreePlan | ExactPlan, records: Records[TreeFacts], rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return noisy counts of the levels of a numeric target, and the label of each level."""
+    counts = counts_from_steps(records.total(target_counts)["target"], records.steps)
+    noisy = plan.release("target", counts, rng)
+    known = known_counts(noisy)
+    scale = plan.scale("edges" if len(records.facts.sizes) > 1 else "tables")
+    n_labels = _n_groups(_LABELS, float(known.sum()), scale, MOST_LABELS)
+    return noisy, groups_of(known[:, None], n_labels, ordered=True)
+
+
+def _n_groups(factor: float, total: float, scale: float, most: int) -> int:
+    """Return a number of groups that `groups_of` makes at most `most` of."""
+    n_groups = int(factor * (total / np.hypot(scale, 1.0)) ** (1.0 / 3.0))
+    return min(max(n_groups, 2), (most - 1) // 2)  # `groups_of` makes 2·n_groups + 1
+
+
 def _groups(
     facts: TreeFacts, tables: Sequence[np.ndarray], total: float, scale: float
 ) -> list[np.ndarray]:
     """Return the group of each level, so few that pairs of groups have more records than noise."""
-    n_groups = int(_GROUPS * (total / np.hypot(scale, 1.0)) ** (1.0 / 3.0))
-    n_groups = min(max(n_groups, 2), (MOST_GROUPS - 1) // 2)  # `groups_of` makes 2·n_groups + 1
+    factor = _GROUPS * min(2.0 / facts.n_labels, 1.0) ** 0.25
+    n_groups = _n_groups(factor, total, scale, MOST_GROUPS)
     categories = facts.levels.facts.categories
     return [
         groups_of(table, n_groups, ordered=j not in categories)

@@ -17,6 +17,7 @@ __all__ = [
     "grouped",
     "groups_of",
     "independent",
+    "known_counts",
     "label_totals",
     "level_counts",
     "margins",
@@ -28,6 +29,11 @@ _LEAST_TOTAL = 1.0  # records of a label
 _LEAST_SHARE = 0.02  # of the count of a cell, in units of the count without an interaction
 _MOST_HELD = 1.5  # of total/n_groups: records of a group of several levels
 _ROUNDS = 10  # of fitting margins in turn; more change little
+
+
+def known_counts(noisy: np.ndarray) -> np.ndarray:
+    """Return the nearest counts of the same sum, or of 1, none of which is negative."""
+    return with_sums(noisy[:, None], np.maximum(noisy[:, None].sum(axis=0), 1.0))[:, 0]
 
 
 def label_totals(tables: Sequence[np.ndarray], n_known: float | None) -> np.ndarray:
@@ -120,16 +126,35 @@ def fitted_pair(
 ) -> np.ndarray:
     """Return the counts of a pair of nodes with the margins `one` and `other`.
 
-    The released counts get the margins by the least change, are shrunk toward independence, and
-    the margins are then fitted in turn.
+    The released counts get the margins by the least change. What they have beside independence is
+    reduced to its few strong components, and the margins are then fitted in turn.
     """
     pair = pair + (one - pair.sum(axis=1))[:, None, :] / pair.shape[1]
     pair = pair + (other - pair.sum(axis=0))[None] / pair.shape[0]
-    pair = _shrunk(pair, independent(one, other, totals), scale)
+    q = independent(one, other, totals)
+    pair = np.maximum(q + _strong_part(pair - q, scale), _LEAST_SHARE * q)
     for _ in range(_ROUNDS):
         pair *= _ratio(one, pair.sum(axis=1))[:, None, :]
         pair *= _ratio(other, pair.sum(axis=0))[None]
     return pair
+
+
+def _strong_part(rest: np.ndarray, scale: float) -> np.ndarray:
+    """Return the projection of a table on the components of each axis that exceed the noise.
+
+    The singular values of an (m, n) matrix of noise are at most about σ(√m + √n). Columns that
+    depend on each other smoothly have few components above it, far fewer than a pair has cells.
+    """
+    first, second = (_projector(np.moveaxis(rest, axis, 0), scale) for axis in (0, 1))
+    return np.einsum("ij,jky,kl->ily", first, rest, second, optimize=True)
+
+
+def _projector(table: np.ndarray, scale: float) -> np.ndarray:
+    """Return the projection of the first axis on its components that exceed the noise."""
+    matrix = table.reshape(len(table), -1)
+    components, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
+    kept = components[:, sizes > scale * sum(map(math.sqrt, matrix.shape))]
+    return np.asarray(kept @ kept.T)
 
 
 def level_counts(

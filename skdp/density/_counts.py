@@ -17,9 +17,22 @@ from skdp.data.exact_sums import STEP_BITS, Sums, counted
 from skdp.data.records import Records
 from skdp.density._levels import Levels
 
-__all__ = ["Pair", "TreeFacts", "as_levels", "in_steps", "pair_counts", "table_counts"]
+__all__ = [
+    "MOST_LABELS",
+    "Pair",
+    "TreeFacts",
+    "as_levels",
+    "in_steps",
+    "pair_counts",
+    "relabeled",
+    "table_counts",
+    "target_counts",
+]
 
 Pair = tuple[int, int]
+
+MOST_LABELS = 16
+"""Largest number of groups of the levels of a numeric target."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +43,8 @@ class TreeFacts:
     ----------
     levels : Levels
     n_labels : int
-        Number of labels, 1 if there are none.
+        Number of labels, 1 if there are none. Of a numeric target, that of its levels, and after
+        `relabeled` of their groups.
     target : int or None
         The column that holds the labels; None if they are apart, or if there are none.
     library : {"pandas", "polars"} or None
@@ -51,6 +65,16 @@ class TreeFacts:
         return [j for j in range(self.levels.n_columns) if j != self.target]
 
     @property
+    def has_number(self) -> bool:
+        """Whether the target is a number, whose levels are joined to a few labels."""
+        return self.target is not None and self.target not in self.levels.facts.categories
+
+    @property
+    def most_labels(self) -> int:
+        """The largest number of labels in tables with other columns."""
+        return min(self.n_labels, MOST_LABELS) if self.has_number else self.n_labels
+
+    @property
     def sizes(self) -> list[int]:
         """The number of levels of each node."""
         return [self.levels.sizes[j] for j in self.columns]
@@ -63,6 +87,21 @@ def as_levels(records: Records[TreeFacts]) -> Records[TreeFacts]:
     if labels is None:
         labels = np.zeros(len(codes), int) if facts.target is None else codes[:, facts.target]
     return replace(records, X=np.ascontiguousarray(codes[:, facts.columns].T).T, y=labels)
+
+
+def target_counts(records: Records[TreeFacts]) -> Sums:
+    """Return the counts of the levels of a numeric target; of weighted records in steps."""
+    return {"target": counted(records.y, records.facts.n_labels, records.steps)}
+
+
+def relabeled(records: Records[TreeFacts], labels: np.ndarray) -> Records[TreeFacts]:
+    """Return records with the label of each level of the target in its place."""
+    facts = replace(records.facts, n_labels=int(labels.max()) + 1)
+    return records.mapped(partial(_relabeled, labels)).with_facts(facts)
+
+
+def _relabeled(labels: np.ndarray, records: Records[TreeFacts]) -> Records[TreeFacts]:
+    return replace(records, y=labels[records.y])
 
 
 def table_counts(records: Records[TreeFacts]) -> Sums:

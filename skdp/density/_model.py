@@ -1,4 +1,4 @@
-"""A distribution over the levels of columns: a tree given the label."""
+"""A distribution over the levels of columns and of a target: a tree given the target's label."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _LEAST = 0.01  # records of each level and each pair of groups, so that nothing 
 class TreeModel:
     """P(label)·Π P(group of node i | group of its parent, label)·P(level of i | group, label).
 
-    Every number is computed from *released* ones.
+    A label is a value of the target, or a group of values: these have P(value | label), whatever
+    the nodes are. Every number is computed from *released* ones.
 
     Parameters
     ----------
@@ -35,6 +36,10 @@ class TreeModel:
         Probabilities of the groups; of the root with one group of the parent.
     given_group : list of ndarray of shape (n_labels, n_levels)
         Probabilities of the levels, given their group.
+    labels : ndarray of shape (n_values,)
+        The label of each value of the target.
+    given_label : ndarray of shape (n_values,)
+        Probabilities of the values, given their label.
     """
 
     label: np.ndarray
@@ -43,6 +48,8 @@ class TreeModel:
     groups: Sequence[np.ndarray]
     given_parent: Sequence[np.ndarray]
     given_group: Sequence[np.ndarray]
+    labels: np.ndarray
+    given_label: np.ndarray
 
     @classmethod
     def of(
@@ -52,8 +59,13 @@ class TreeModel:
         groups: Sequence[np.ndarray],
         margins: Sequence[np.ndarray],
         pairs: Mapping[Pair, np.ndarray],
+        target: np.ndarray,
+        labels: np.ndarray,
     ) -> TreeModel:
-        """Return the distribution of consistent counts: of labels, levels, groups and pairs."""
+        """Return the distribution of consistent counts: of labels, levels, groups and pairs.
+
+        `target` has the counts of the target's values, and `labels` the label of each.
+        """
         parents, order = _rooted(len(tables), list(pairs))
         both = {**pairs, **{(j, i): pair.swapaxes(0, 1) for (i, j), pair in pairs.items()}}
         counts = [
@@ -61,7 +73,9 @@ class TreeModel:
         ]
         given_parent = [_conditional(np.moveaxis(table, 2, 0)) for table in counts]
         within = [_within(table.T, group) for table, group in zip(tables, groups, strict=True)]
-        return cls(totals / totals.sum(), parents, order, groups, given_parent, within)
+        given_label = _within(target[None], labels)[0]
+        label = totals / totals.sum()
+        return cls(label, parents, order, groups, given_parent, within, labels, given_label)
 
     @cached_property
     def _tables(self) -> list[np.ndarray]:
@@ -74,15 +88,15 @@ class TreeModel:
         ]
 
     def log_joint(self, levels: np.ndarray) -> np.ndarray:
-        """Return log P(levels, label) of rows of shape (n_rows, n_nodes), for each label."""
+        """Return log P(levels, value) of rows of shape (n_rows, n_nodes), for each value."""
         total = np.log(self.label)[:, None] + np.zeros(len(levels))
         for i, (parent, table) in enumerate(zip(self.parents, self._tables, strict=True)):
             above = 0 if parent < 0 else self.groups[parent][levels[:, parent]]
             total += table[:, above, levels[:, i]]
-        return total.T
+        return total.T[:, self.labels] + np.log(self.given_label)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return n rows of levels, and their labels."""
+        """Return n rows of levels, and values of the target."""
         labels = rng.choice(self.label.size, size=n, p=self.label)
         levels = np.empty((n, len(self.parents)), np.intp)
         for i in self.order:
@@ -90,12 +104,12 @@ class TreeModel:
             above = 0 if parent < 0 else self.groups[parent][levels[:, parent]]
             rows = labels * table.shape[1] + above
             levels[:, i] = _drawn(table.reshape(-1, table.shape[2]), rows, rng)
-        return levels, labels
+        return levels, _drawn(self._values, labels, rng)
 
     def counts(
         self, n: int, rng: np.random.Generator
-    ) -> tuple[list[np.ndarray], dict[Pair, np.ndarray]]:
-        """Return the counts of n new rows: (level, label) of each node, and pairs of groups.
+    ) -> tuple[list[np.ndarray], dict[Pair, np.ndarray], np.ndarray]:
+        """Return counts of n new rows: (level, label) of each node, pairs of groups, and values.
 
         They have the distribution of counts of `sample`, but take no time for each row: given the
         counts of the groups of a parent, those of pairs are multinomial, and levels given groups.
@@ -110,19 +124,19 @@ class TreeModel:
             tables[i] = _split(grouped[i], self.given_group[i], self.groups[i], rng)
             pairs[parent, i] = np.moveaxis(pair, 0, 2)
             pairs[i, parent] = pairs[parent, i].swapaxes(0, 1)
-        return tables, pairs
+        return tables, pairs, rng.multinomial(labels, self._values).sum(axis=0)
 
-    def marginal(self, nodes: Sequence[int], *, by_label: bool) -> np.ndarray:
-        """Return the probabilities of the levels of some nodes, and of the labels as last axis.
+    def marginal(self, nodes: Sequence[int], *, by_value: bool) -> np.ndarray:
+        """Return the probabilities of the levels of some nodes, and of the values as last axis.
 
         Sums over the other nodes are taken from the leaves to the root.
         """
         table, found = self._message(0, frozenset(nodes))
         table = table[:, 0] * self.label[:, None]
         shape = [self.groups[i].size for i in found]
-        table = (table if by_label else table.sum(axis=0, keepdims=True)).reshape(-1, *shape)
+        table = (table if by_value else table.sum(axis=0, keepdims=True)).reshape(-1, *shape)
         table = table.transpose(*(1 + found.index(i) for i in nodes), 0)
-        return table if by_label else table[..., 0]
+        return table[..., self.labels] * self.given_label if by_value else table[..., 0]
 
     def _message(self, i: int, kept: frozenset[int]) -> tuple[np.ndarray, list[int]]:
         """Return P(kept levels at and below i | group of the parent, label), and the kept nodes.
@@ -141,6 +155,17 @@ class TreeModel:
             below = np.einsum("ygl,ygr->yglr", own, below).reshape(n_labels, n_groups, -1)
             found = [i, *found]
         return np.einsum("yag,ygr->yar", self.given_parent[i], below), found
+
+    @property
+    def value(self) -> np.ndarray:
+        """P(value), of shape (n_values,)."""
+        return np.asarray(self.label[self.labels] * self.given_label)
+
+    @cached_property
+    def _values(self) -> np.ndarray:
+        """P(value | label), of shape (n_labels, n_values)."""
+        is_in = self.labels == np.arange(self.label.size)[:, None]
+        return np.where(is_in, self.given_label, 0.0)
 
     @cached_property
     def _children(self) -> list[list[int]]:

@@ -8,7 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from skdp.density._consistency import fitted_pair, label_totals, level_counts, margins
+from skdp.density._consistency import (
+    fitted_pair,
+    known_counts,
+    label_totals,
+    level_counts,
+    margins,
+)
 from skdp.density._counts import Pair
 from skdp.density._model import TreeModel
 
@@ -29,8 +35,13 @@ class NoisyTables:
         The group of each level.
     pairs : dict from pairs of nodes to ndarray of shape (n_groups, n_groups, n_labels)
         The counts of each edge.
+    target : ndarray of shape (n_values,)
+        The counts of the values of a numeric target; ones of labels that are values themselves.
+    labels : ndarray of shape (n_values,)
+        The label of each value.
     scales : tuple of float
-        *Public.* The standard deviations of the noise of tables and of pairs.
+        *Public.* The standard deviations of the noise of tables, of pairs, and of a numeric target;
+        0 without one.
     n_known : float or None
         *Public.* The number of records, None if it is private.
     """
@@ -38,7 +49,9 @@ class NoisyTables:
     tables: Sequence[np.ndarray]
     groups: Sequence[np.ndarray]
     pairs: Mapping[Pair, np.ndarray]
-    scales: tuple[float, float]
+    target: np.ndarray
+    labels: np.ndarray
+    scales: tuple[float, float, float]
     n_known: float | None
 
     @cached_property
@@ -58,7 +71,7 @@ class NoisyTables:
 
     def _model(self, scale: float) -> TreeModel:
         """Return the density for pairs with noise of this scale."""
-        sides = margins(self.tables, self.groups, self.pairs, self.totals, self.scales)
+        sides = margins(self.tables, self.groups, self.pairs, self.totals, self.scales[:2])
         levels = [
             level_counts(table, group, side, self.scales[0])
             for table, group, side in zip(self.tables, self.groups, sides, strict=True)
@@ -67,7 +80,8 @@ class NoisyTables:
             (i, j): fitted_pair(pair, sides[i], sides[j], self.totals, scale)
             for (i, j), pair in self.pairs.items()
         }
-        return TreeModel.of(self.totals, levels, self.groups, sides, pairs)
+        target = known_counts(self.target)
+        return TreeModel.of(self.totals, levels, self.groups, sides, pairs, target, self.labels)
 
     def redrawn(self, rng: np.random.Generator) -> NoisyTables:
         """Return tables of as many new records of the density, with new noise.
@@ -75,14 +89,17 @@ class NoisyTables:
         They differ from these as these differ from tables of the population: by the choice of the
         records and by the noise (a parametric bootstrap). The tree and the groups stay.
         """
-        tables, pairs = self.unshrunk.counts(round(float(self.totals.sum())), rng)
+        tables, pairs, values = self.unshrunk.counts(round(float(self.totals.sum())), rng)
+        of_tables, of_pairs, of_target = self.scales
+        target = values + rng.normal(0.0, of_target, values.shape) if of_target else self.target
         return replace(
             self,
-            tables=[table + rng.normal(0.0, self.scales[0], table.shape) for table in tables],
+            tables=[table + rng.normal(0.0, of_tables, table.shape) for table in tables],
             pairs={
-                edge: pairs[edge] + rng.normal(0.0, self.scales[1], pairs[edge].shape)
+                edge: pairs[edge] + rng.normal(0.0, of_pairs, pairs[edge].shape)
                 for edge in self.pairs
             },
+            target=target,
         )
 
     def level_counts(self, node: int) -> tuple[np.ndarray, float]:
@@ -90,8 +107,10 @@ class NoisyTables:
         table = self.tables[node]
         return table.sum(axis=1), self.scales[0] * float(np.sqrt(table.shape[1]))
 
-    def label_counts(self) -> tuple[np.ndarray, float]:
-        """Return unbiased counts of the labels, and a bound of the deviation of their noise."""
+    def target_counts(self) -> tuple[np.ndarray, float]:
+        """Return unbiased counts of the target's values, and a bound of their noise's deviation."""
+        if self.scales[2]:
+            return self.target, self.scales[2]
         weights = np.array([1.0 / len(table) for table in self.tables])
         sums = np.stack([table.sum(axis=0) for table in self.tables])
         return weights @ sums / weights.sum(), self.scales[0] / float(np.sqrt(weights.sum()))

@@ -26,6 +26,7 @@ MOST_CELLS = 2**24  # of all tables that are counted: 128 MB
 
 # Shares of μ². The guarantee is for any shares; others were not compared.
 _TABLES, _CHOICES = 0.3, 0.15
+_TARGET = 0.05  # of a numeric target, taken from the share of the tables
 _EXACT_SCALE = 1e-6  # of a record, in place of the noise of fits without privacy
 
 
@@ -33,7 +34,7 @@ class TreeReleases(Protocol):
     """The releases of a fit, in the order of the methods; each is made once."""
 
     def scale(self, name: str) -> float:
-        """Return the standard deviation of the noise of "tables" or "edges"."""
+        """Return the standard deviation of the noise of "target", "tables" or "edges"."""
 
     def release(self, name: str, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return *private* counts with noise."""
@@ -44,7 +45,7 @@ class TreeReleases(Protocol):
 
 @dataclass(frozen=True)
 class TreePlan:
-    """Two Gaussian releases, and choices between them."""
+    """Gaussian releases, and choices between pairs."""
 
     gaussian: GaussianPlan
     choice: ExponentialMechanism | None
@@ -104,13 +105,16 @@ def plan_tree(owner: str, parameters: ReleaseParameters, facts: TreeFacts) -> Tr
     check_size(owner, facts)
     if not parameters.is_private:
         return ExactPlan()
-    p, n_cells = len(sizes), sum(sizes) * facts.n_labels
+    p, n_cells = len(sizes), sum(sizes) * facts.most_labels
+    steps, share = [], _TABLES
+    if facts.has_number:
+        steps, share = [_step("target", facts.n_labels, n_changed, _TARGET)], _TABLES - _TARGET
     if p == 1:
-        steps = [_step("tables", n_cells, n_changed, 1.0)]
+        steps.append(_step("tables", n_cells, n_changed, share + 1.0 - _TABLES))
         return TreePlan(plan_steps(owner, steps, parameters.epsilon, parameters.delta), None, 0)
-    most = (p - 1) * min(MOST_GROUPS, max(sizes)) ** 2 * facts.n_labels
-    steps = [
-        _step("tables", n_cells, n_changed * p, _TABLES),
+    most = (p - 1) * min(MOST_GROUPS, max(sizes)) ** 2 * facts.most_labels
+    steps += [
+        _step("tables", n_cells, n_changed * p, share),
         _step("edges", most, n_changed * (p - 1), 1.0 - _TABLES - _CHOICES),
     ]
     gaussian = plan_steps(owner, steps, parameters.epsilon, parameters.delta, rest=_CHOICES)
@@ -136,7 +140,7 @@ def check_size(owner: str, facts: TreeFacts) -> None:
     sizes = np.array(facts.sizes)
     grouped = np.minimum(sizes, MOST_GROUPS)
     pairs = (int(grouped.sum()) ** 2 - int((grouped**2).sum())) // 2
-    n_cells = (int(sizes.sum()) + pairs) * facts.n_labels
+    n_cells = (int(sizes.sum()) + pairs) * facts.most_labels
     if n_cells > MOST_CELLS:
         raise ValueError(
             f"{owner} would count {n_cells} cells in the tables of {len(sizes)} columns, at most "

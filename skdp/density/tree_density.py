@@ -61,8 +61,9 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         *Public.* Possible values of categorical columns: a dict from names or positions of columns
         to lists, or one list for all columns.
     target : label, int or None, default None
-        *Public.* Name or position of one categorical column, which is part of each released table.
-        The samples then keep how other columns depend on it. ``None``: all columns are alike.
+        *Public.* Name or position of one column, which is part of each released table. The samples
+        then keep how other columns depend on it. A number is counted in at most 16 groups of bins,
+        which follow from its released counts. ``None``: all columns are alike.
     max_weight : float or None
         *Public.* Private fits clip `sample_weight` to [0, max_weight]; the noise is proportional to
         it. ``None``: weights raise ValueError.
@@ -103,7 +104,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
 
     Notes
     -----
-    **Guarantee.** μ-Gaussian DP for the μ of (`epsilon`, `delta`): two Gaussian releases and
+    **Guarantee.** μ-Gaussian DP for the μ of (`epsilon`, `delta`): Gaussian releases and
     exponential mechanisms of bounded range, composed adaptively. A record is in one cell of each
     table, so p tables have the l2 sensitivity √p, and √(2p) if it is replaced. The utility of a
     pair is an l1 distance from a prediction by released tables only, so its sensitivity is 1, or 2.
@@ -206,8 +207,6 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         levels, target, library = records.facts, self._target(), library_of(X)
         n_labels = 1
         if target is not None:
-            if target not in levels.facts.categories:
-                raise ValueError(f"target={self.target!r} must have categories.")
             if levels.n_columns < 2:
                 raise ValueError("X must have a column beside the target.")
             n_labels = levels.sizes[target]
@@ -310,13 +309,13 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         target = self._target()
         nodes = [j for j in range(self._levels().n_columns) if j != target]
         others = [nodes.index(j) for j in chosen if j != target]
-        table = self._model_.marginal(others, by_label=target in chosen)
+        table = self._model_.marginal(others, by_value=target in chosen)
         return np.moveaxis(table, -1, chosen.index(target)) if target in chosen else table
 
     @available_if(_has_target)
     @lazy_on_blocks
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """Return the probability of each category of the target, given the other columns.
+        """Return the probability of each category or bin of the target, given the other columns.
 
         This method is there if a `target` is given.
 
@@ -327,7 +326,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_categories)
+        ndarray of shape (n_samples, n_categories) or (n_samples, n_bins)
             In the order of `levels_`. As private as X.
         """
         codes, target = self._levels_of(X), self._target()

@@ -68,11 +68,10 @@ class Transcript:
         return len(utilities) // 2
 
 
-def answers(monkeypatch, rows, neighboring, **more):
+def answers(monkeypatch, rows, neighboring, levels=None, **more):
     transcript = Transcript(monkeypatch)
-    model = DPTreeDensity(
-        categories=[0, 1], target=0, missing="error", neighboring=neighboring, random_state=0
-    )
+    terms = {"target": 0, "missing": "error", "neighboring": neighboring, "random_state": 0}
+    model = DPTreeDensity(**terms, **(levels or {"categories": [0, 1]}))
     model.fit(np.array(rows).reshape(-1, 4), **more)
     return transcript
 
@@ -110,6 +109,22 @@ def test_the_sensitivities_hold_for_all_neighbors_and_are_attained(neighboring, 
     assert found["choice"] <= k
     allowed = {name: size * ROUNDED_ONCE for name, size in attained.items()}
     assert planned == pytest.approx(allowed | {"choice": k}, rel=1e-12)
+
+
+@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+def test_the_sensitivities_hold_for_a_numeric_target(neighboring, monkeypatch):
+    """The same rows as numbers, in two bins each: the target's bins are released first."""
+    numbers = {"levels": {"bounds": (0, 1), "n_bins": 2}}
+    neighbors = [([*FIXED, row], numbers) for row in ROWS]
+    if neighboring == "add_remove_one":
+        neighbors = [(FIXED, numbers), *neighbors]
+    found, planned = largest_moves(monkeypatch, neighbors, neighboring)
+    k = neighboring.n_changed
+    sizes = {"target": math.sqrt(k), "tables": math.sqrt(3 * k), "edges": math.sqrt(2 * k)}
+    allowed = {name: size * ROUNDED_ONCE for name, size in sizes.items()}
+    assert planned == pytest.approx(allowed | {"choice": k}, rel=1e-12)
+    assert all(found[name] <= planned[name] for name in planned)
+    assert found["target"] == pytest.approx(sizes["target"], rel=1e-12)
 
 
 @pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
@@ -184,7 +199,6 @@ def test_too_many_cells_are_rejected_before_the_spend():
         ({"n_bins": 1}, "n_bins must be from 2 to 1024"),
         ({"n_bins": 2.5}, "n_bins must be a positive integer"),
         ({"target": 7}, "Unknown column in target"),
-        ({"target": 0}, "must have categories"),
         ({"missing": "drop"}, "missing must be one of"),
         ({"delta": 0.0}, "needs delta > 0"),
         ({"epsilon": -1.0}, "epsilon must be"),
@@ -328,6 +342,36 @@ def test_fitted_pairs_have_their_margins():
 
 
 # --- Data ----------------------------------------------------------------------------------------
+
+
+def test_a_numeric_target_is_a_part_of_samples_tables_and_predictions():
+    """The noise of the mean of 2000 numbers is some .02: the false-alarm rate is below 1e-6."""
+    x = np.random.default_rng(0).uniform(-1.0, 1.0, size=(20_000, 2))
+    x[:, 1] = 0.5 * x[:, 0] + 0.5 * x[:, 1]
+    model = DPTreeDensity(
+        bounds=(-1, 1), target=1, missing="error", n_bins=16, epsilon=8.0, random_state=0
+    ).fit(x)
+    rows = model.sample(2000, random_state=0)
+    assert rows.shape == (2000, 2)
+    assert abs(np.corrcoef(rows.T)[0, 1] - np.corrcoef(x.T)[0, 1]) < 0.1
+    middles = 0.5 * (model.levels_[1][:-1] + model.levels_[1][1:])
+    places = np.column_stack([[-0.9, 0.9], [0.0, 0.0]])
+    proba = model.predict_proba(places)
+    assert proba.sum(axis=1) == pytest.approx(1.0)
+    assert proba @ middles == pytest.approx([-0.45, 0.45], abs=0.15)
+    grid = np.stack(np.meshgrid(middles, middles, indexing="ij"), axis=-1).reshape(-1, 2)
+    density = np.exp(model.score_samples(grid)).reshape(16, 16) / 64.0
+    assert density == pytest.approx(model.marginal([0, 1]), rel=1e-9)
+    assert model.marginal([1, 0]).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("n_columns", [2, 4])
+def test_a_numeric_target_may_have_missing_values(n_columns):
+    x = np.random.default_rng(0).uniform(size=(400, n_columns))
+    x[::2, 0] = np.nan
+    model = DPTreeDensity(bounds=(0, 1), target=0, epsilon=8.0, random_state=0).fit(x)
+    share = np.isnan(model.sample(1000, random_state=0)[:, 0]).mean()
+    assert share == pytest.approx(0.5, abs=0.2)
 
 
 def test_missing_and_unknown_values_are_one_level():
