@@ -37,6 +37,9 @@ class Skdp:
         for name in ("Tabular", "Additive", "Kernel"):
             model = getattr(skdp, f"DP{name}{kind}")
             yield f"skdp {name.lower()}", self._of_columns(table, model, given)
+        crossed = given | {"interactions": "auto"}
+        additive = getattr(skdp, f"DPAdditive{kind}")
+        yield "skdp additive, interactions", self._of_columns(table, additive, crossed)
         yield (
             "skdp linear",
             lambda e, s: encoded(table, line(epsilon=e, random_state=s, **given)),

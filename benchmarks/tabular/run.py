@@ -1,7 +1,8 @@
 """Benchmark of private learning on tables: same splits, same rows, same δ, same ε.
 
 Usage: python benchmarks/tabular/run.py [--data FOLDER] [--seeds 3] [--only NAME ...]
-       [--libraries NAME ...] [--out results.jsonl] [--peers] [--smallest]
+       [--libraries NAME ...] [--models NAME ...] [--epsilons 0.1 ...] [--out results.jsonl]
+       [--peers] [--smallest]
 
 FOLDER contains the files that `FILES` in `tables.py` names. docs/tabular.md lists their sources.
 Without FOLDER the simulated tables and those of scikit-learn are used. Each fit appends a line of
@@ -41,6 +42,8 @@ def arguments():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=None)
     parser.add_argument("--libraries", nargs="*", default=["skdp", "scikit-learn"])
+    parser.add_argument("--models", nargs="*", default=None)
+    parser.add_argument("--epsilons", nargs="*", type=float, default=EPSILONS)
     parser.add_argument("--out", default=None)
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--smallest", action="store_true")
@@ -62,12 +65,14 @@ def one_fit(table, make, epsilon, seed):
     }
 
 
-def cells(chosen, libraries, epsilons, seeds, done):
+def cells(chosen, libraries, models, epsilons, seeds, done):
     """Yield a table, its (name, model, relation, ε), the settings and the seeds not done."""
     for table in chosen:
         for library in (LIBRARIES[name]() for name in libraries):
             for relation in library.relations:
                 for model, *settings in library.models(table, relation):
+                    if models is not None and model not in models:
+                        continue
                     for epsilon in epsilons if relation != "none" else (math.inf,):
                         cell = (table.name, model, relation, epsilon)
                         if missing := [s for s in range(seeds) if (*cell, s) not in done]:
@@ -113,10 +118,11 @@ def run(args):
     chosen = [*(tables(args.data))] if not args.smallest else [*own_tables()][1:4:2]
     if args.only:
         chosen = [table for table in chosen if table.name in args.only]
-    epsilons, seeds = ((1.0,), 1) if args.smallest else (EPSILONS, args.seeds)
+    epsilons, seeds = ((1.0,), 1) if args.smallest else (args.epsilons, args.seeds)
     quiet()
     done = known(args.out)
-    for table, cell, settings, missing in cells(chosen, args.libraries, epsilons, seeds, done):
+    found = cells(chosen, args.libraries, args.models, epsilons, seeds, done)
+    for table, cell, settings, missing in found:
         for seed, row in zip(missing, rows_of(table, cell, settings, missing), strict=True):
             key = dict(zip(KEYS, (*cell[:3], str(cell[3]), seed), strict=True))
             write(json.dumps(key | row), args.out)
