@@ -1,6 +1,10 @@
 """Write the tables of the documentation from the lines that `run.py` left.
 
 Usage: python benchmarks/tabular/report.py results.jsonl > docs/tabular_tables.md
+       python benchmarks/tabular/report.py results.jsonl MODEL OTHER
+
+With two models, it prints the means of both and of their difference on the same splits, with its
+standard error, wherever they differ.
 """
 
 import sys
@@ -64,6 +68,20 @@ def main(path):
             print(f"### {title}, ε = {epsilon:g}\n")
             for relation in RELATIONS:
                 write(rows, metric, epsilon, relation)
+
+
+def compare(path, model, other):
+    """Print the area under the ROC curve or R² of two models, and their difference."""
+    rows = pd.read_json(path, lines=True, dtype={"epsilon": str})
+    rows["score"] = rows["AUC"].fillna(rows["R2"])
+    head("data", ["relation", "ε", model, other, "change", "standard error"])
+    for names, group in rows.groupby(["table", "relation", "epsilon"]):
+        splits = group.pivot(index="seed", columns="model", values="score").dropna()
+        change = splits[other] - splits[model]
+        if change.any():
+            means = (splits[model].mean(), splits[other].mean(), change.mean(), change.sem())
+            shown = [f"{mean:.4f}".replace("0.", ".").replace("-", "−") for mean in means]
+            line(HEADS[names[0]], [f"`{names[1]}`", f"{float(names[2]):g}", *shown])
 
 
 def under(rows, relation):
@@ -162,4 +180,4 @@ def interval(found):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1]) if len(sys.argv) == 2 else compare(*sys.argv[1:])
