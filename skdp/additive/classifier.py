@@ -109,8 +109,9 @@ class DPAdditiveClassifier(DPLogisticRegression):
         guide.
     monotonic_cst : array-like of int, dict or None, default None
         *Public.* Knowledge that the score rises (1) or falls (-1) with a numeric column; 0 for no
-        constraint. One number for each column, or a dict by column name. A
-        classifier needs two classes.
+        constraint. One number for each column, or a dict by column name. A classifier needs two
+        classes. With a Gaussian DP solver it spends 2 % of μ² on a histogram of each such column,
+        unless ``bounds="auto"``.
     norm : {"rows", "blocks"}, default "rows"
         *Public.* ``"rows"``: the features of each column have at most norm 1, and the model clips
         the row. ``"blocks"``: no row is longer than 1, so none is clipped; the model is then
@@ -137,8 +138,8 @@ class DPAdditiveClassifier(DPLogisticRegression):
         solver takes steps. 0 without privacy; None if no bound is known. If the solver has released
         a metric, bands of effects are narrower and hold for fits in that metric.
     feature_map_ : object
-        *Public*; *released* with ``bounds="auto"``. The map of rows to features. Its method
-        `get_feature_names_out` names the coefficients.
+        *Public*; *released* with ``bounds="auto"`` or `monotonic_cst`. The map of rows to features.
+        Its method `get_feature_names_out` names the coefficients.
     interactions_ : list of tuple
         *Public; released* if a private search or count has decided. Pairs of columns whose features
         are multiplied, by name or position.
@@ -259,5 +260,4 @@ class DPAdditiveClassifier(DPLogisticRegression):
         noise = noise_of(released.fitted, unit, facts.feature_map)
         self.coef_noise_bound_, self._noise_roots_ = noise
         self._signs = signs_of(self.monotonic_cst, facts.feature_map)
-        fitted = projected(released.fitted, facts.feature_map, self._signs)
-        return super()._publish(plan, records, released._replace(fitted=fitted), guarantee)
+        return super()._publish(plan, records, projected(released, self._signs), guarantee)

@@ -1,14 +1,13 @@
 """Monotone curves for additive models, by a projection after the release.
 
-The fit and its noise are those of an unconstrained model. The projection moves the released
-coefficients to the nearest ones with monotone curves. It reads no data and costs no privacy. No
-guarantee depends on a constant of this file.
+The projection moves the released coefficients to the nearest ones with monotone curves. It reads no
+data and costs no privacy. No guarantee depends on a constant of this file.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -18,12 +17,13 @@ import numpy as np
 from scipy.optimize import nnls
 from sklearn.base import BaseEstimator, is_classifier
 
+from skdp.additive.effects import typical_factor
 from skdp.data.column_facts import ColumnBounds, by_column
 from skdp.data.columns import column_name
 from skdp.design import Center
-from skdp.features.additive import AdditiveMap
+from skdp.features.additive import AdditiveMap, as_additive
 from skdp.features.table import TableFacts
-from skdp.linear_model._base import Fitted
+from skdp.linear_model._base import Learned
 from skdp.linear_model._records import AnyMap, LinearRecords
 from skdp.solvers import Solution
 from skdp.support.types import Label, VectorLike
@@ -31,7 +31,7 @@ from skdp.support.types import Label, VectorLike
 __all__ = ["Curve", "SteadyClip", "check_constraints", "projected", "signs_of"]
 
 _SLOPES_PER_WAVE, _FINE_SLOPES_PER_WAVE = 32, 512
-_POINTS = 1000  # for means over uniform u
+_POINTS = 1024  # for means over u
 # Chosen by experiment: precision of the curve in L2, against a precision 1 of each coefficient.
 _CURVE_PRECISION = 30.0
 _ROUNDING = 1e-9  # relative; features are right to 1e-13, divided by steps above 1e-4
@@ -97,15 +97,36 @@ class Curve:
     def _n_waves(self) -> int:
         return self.feature_map.n_terms if self.feature_map.linear_share < 1.0 else 0
 
+    @cached_property
+    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Features at places in [0, 1], and weights of the places: uniform without densities."""
+        shares = self.feature_map.densities.get(self.column, np.ones(1))
+        weights = np.repeat(shares, _POINTS // shares.size) / shares.sum()
+        features = self.features((np.arange(_POINTS) + 0.5) / _POINTS)
+        return features, weights * shares.size / _POINTS
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """Mean features of rows."""
+        features, weights = self._rows
+        return weights @ features
+
+    @cached_property
+    def mean_square(self) -> float:
+        """Mean squared length of the features of rows."""
+        features, weights = self._rows
+        return float(weights @ (features * features).sum(axis=1))
+
     @property
     def root(self) -> np.ndarray:
         """A root of the covariance that is assumed of the coefficients, if none is known.
 
         Noise is alike in all coefficients at first. Where there are rows, they keep the curve near
-        the best one. Rows are taken to be uniform.
+        the best one.
         """
-        features = self.features((np.arange(_POINTS) + 0.5) / _POINTS)
-        spread = np.cov(features.T, bias=True) / max(1.0, self.feature_map.typical_square)
+        features, weights = self._rows
+        apart = features - self.mean
+        spread = (apart.T * weights) @ apart / max(1.0, self.feature_map.typical_square)
         precision = np.eye(len(spread)) + _CURVE_PRECISION * spread
         return np.linalg.cholesky(np.linalg.inv(precision))
 
@@ -114,8 +135,8 @@ def signs_of(
     monotonic_cst: VectorLike | Mapping[Label, int], feature_map: AnyMap
 ) -> dict[int, int]:
     """Return 1 or −1 for each constrained column, after checks."""
-    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
-    n_columns, names = feature_map.facts.n_columns, feature_map.facts.names
+    facts = as_additive(feature_map).facts
+    n_columns, names = facts.n_columns, facts.names
     if monotonic_cst is None:
         return {}
     if isinstance(monotonic_cst, Mapping):
@@ -141,8 +162,7 @@ def signs_of(
 
 def check_constraints(model: BaseEstimator, records: LinearRecords[Any]) -> None:
     """Raise ValueError if a model cannot satisfy its constraints. Reads no private value."""
-    feature_map = records.facts.feature_map
-    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
+    feature_map = as_additive(records.facts.feature_map)
     facts, names = feature_map.facts, feature_map.facts.names
     signs = signs_of(model.monotonic_cst, feature_map)
     if not signs:
@@ -164,15 +184,17 @@ def check_constraints(model: BaseEstimator, records: LinearRecords[Any]) -> None
         raise ValueError("monotonic_cst is not available for more than two classes.")
 
 
-def projected(fitted: Fitted, feature_map: AnyMap, signs: Mapping[int, int]) -> Fitted:
+def projected(learned: Learned, signs: Mapping[int, int]) -> Learned:
     """Return a *released* fit with monotone curves, the nearest in the metric of its noise.
 
     If the solver has released a metric, other coefficients move with those of the curves, as their
-    noise does.
+    noise does. Otherwise the intercept moves so that the mean score of rows stays. A center has
+    the same effect.
     """
+    fitted = learned.fitted
     if not signs or not isinstance(fitted, Solution):
-        return fitted
-    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
+        return learned
+    feature_map = as_additive(learned.facts.feature_map)
     curves = {Curve(feature_map, j): sign for j, sign in signs.items()}
     theta = fitted.theta.copy()
     flat = theta.reshape(-1)
@@ -187,7 +209,17 @@ def projected(fitted: Fitted, feature_map: AnyMap, signs: Mapping[int, int]) -> 
     flat[: len(root)] += root @ _least_move(rows @ root[where], rows @ flat[where])
     for curve, sign in curves.items():
         flat[curve.span] = curve.lifted(flat[curve.span], sign)
-    return replace(fitted, theta=theta, noise=None)
+    if fitted.noise_root is None and learned.facts.center is None:
+        flat[-1] -= _mean_score(learned, curves, flat - fitted.theta.reshape(-1))
+    return learned._replace(fitted=replace(fitted, theta=theta, noise=None))
+
+
+def _mean_score(learned: Learned, curves: Iterable[Curve], theta: np.ndarray) -> float:
+    """Return the intercept's coefficient with the mean score of rows of typical length."""
+    problem = learned.plan.problem  # type: ignore[union-attr]
+    factor = typical_factor(as_additive(learned.facts.feature_map), problem.data_norm)
+    mean = sum(float(curve.mean @ theta[curve.span]) for curve in curves)
+    return factor * mean / float(problem.intercept_scaling)
 
 
 def _least_move(G: np.ndarray, slopes: np.ndarray) -> np.ndarray:
@@ -224,8 +256,8 @@ class SteadyClip:
     """Rows clipped by factors that do not depend on the numbers in constrained columns.
 
     A row's own factor 1/max(1, |Φ|) depends on all of its columns, so scores of monotone curves
-    need not be monotone. Here each constrained column has its mean square over uniform u instead of
-    its own. The fit clips rows to their true length: its guarantee does not rest on this.
+    need not be monotone. Here each constrained column has the mean square of rows instead of its
+    own. The fit clips rows to their true length: its guarantee does not rest on this.
 
     Parameters
     ----------
@@ -274,14 +306,7 @@ class SteadyClip:
             return np.ones(len(rows))
         squares = np.einsum("ij,ij->i", rows, rows)
         for curve, unknown in zip(self.curves, missing, strict=True):
-            own, m, (mean, square) = rows[:, curve.span], point[curve.span], self._means[curve]
-            typical = factors**2 * square - 2.0 * factors * (mean @ m) + m @ m
+            own, m = rows[:, curve.span], point[curve.span]
+            typical = factors**2 * curve.mean_square - 2.0 * factors * (curve.mean @ m) + m @ m
             squares += np.where(unknown, 0.0, typical - np.einsum("ij,ij->i", own, own))
         return np.asarray(norm / np.sqrt(np.maximum(squares, norm**2)))
-
-    @cached_property
-    def _means(self) -> dict[Curve, tuple[np.ndarray, float]]:
-        """Mean and mean square of each curve's features over uniform u."""
-        u = (np.arange(_POINTS) + 0.5) / _POINTS
-        found = ((curve, curve.features(u)) for curve in self.curves)
-        return {curve: (f.mean(axis=0), float((f * f).sum(axis=1).mean())) for curve, f in found}

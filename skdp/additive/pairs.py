@@ -15,6 +15,7 @@ from scipy.special import log_ndtr
 from skdp._private_fit import ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.additive.interactions import SENSITIVITY, PairCells, Residuals, pair_scores
+from skdp.additive.ranks import PlanFit, map_of
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features.additive import AdditiveMap
 from skdp.linear_model._base import Learned
@@ -41,7 +42,6 @@ _LARGEST = 2.0**20  # ε of a choice without privacy
 _LEAST = 2.0**-20
 _TYPICAL_DELTA = 1e-5  # for the number of records where δ = 0
 
-PlanFit = Callable[[ReleaseParameters, LinearRecords[Any]], Any]
 Learn = Callable[[LinearPlan, LinearRecords[Any], np.random.Generator], Learned]
 Pairs = tuple[tuple[int, int], ...]
 
@@ -75,7 +75,7 @@ class PairSearch:
         return min(_MOST_PAIRS, len(self.candidates))
 
     def pairs(self, records: LinearRecords[Any], rng: np.random.Generator) -> Pairs:
-        learned, feature_map = self.learn(self.plan, records, rng), _additive_map(records)
+        learned, feature_map = self.learn(self.plan, records, rng), map_of(records)
         cells = PairCells(feature_map.facts, self.candidates)
         scores = pair_scores(learned, self.residuals, cells, records)
         return _fitting(self.chosen(scores, rng), feature_map)
@@ -138,7 +138,7 @@ class PairsOf:
 
     def plan(self, parameters: ReleaseParameters, records: LinearRecords[Any]) -> LinearPlan:
         """Return the plan of a count or a search, if there is one, and of the fit after it."""
-        feature_map, n_known = _additive_map(records), records.facts.n_known
+        feature_map, n_known = map_of(records), records.facts.n_known
         every, candidates = _all_pairs(feature_map), _candidates(feature_map)
         is_known = n_known is not None or not parameters.is_private
         if not candidates or (every and is_known):
@@ -153,7 +153,7 @@ class PairsOf:
 
     def _fits(self, records: LinearRecords[Any], parameters: ReleaseParameters) -> Fits:
         """Return the plans among which a count decides."""
-        feature_map, plain = _additive_map(records), self.plan_fit(parameters, records)
+        feature_map, plain = map_of(records), self.plan_fit(parameters, records)
         if every := _all_pairs(feature_map):
             paired = self.plan_fit(parameters, _with_pairs(records, every))
             return (0.0, plain), (_least_for_all(feature_map), paired)
@@ -163,7 +163,7 @@ class PairsOf:
         return (0.0, plain), (least, self._searched(parameters, records))
 
     def _searched(self, parameters: ReleaseParameters, records: LinearRecords[Any]) -> LinearPlan:
-        candidates, relation = _candidates(_additive_map(records)), parameters.neighboring
+        candidates, relation = _candidates(map_of(records)), parameters.neighboring
         mechanism, first, rest = _choice(parameters, len(candidates)), parameters, parameters
         bound: Event = NonPrivateEvent()
         if parameters.is_private:
@@ -174,7 +174,7 @@ class PairsOf:
             rest = rest_of(parameters, search.mu)
             bound = GDPEvent(most_rest(parameters, search.mu))
         replan = partial(self._plan_paired, rest, records)
-        replan(_widest(candidates, _additive_map(records)))  # what it rejects, nothing is spent on
+        replan(_widest(candidates, map_of(records)))  # what it rejects, nothing is spent on
         return PairsPlan(search, replan(()), replan, bound, relation)
 
     def _plan_paired(
@@ -195,7 +195,7 @@ def with_known_pairs(
 
 def _counted(records: LinearRecords[TaskT], signal: float) -> LinearRecords[TaskT]:
     """Return records with all pairs for a large signal; found pairs come later."""
-    feature_map = _additive_map(records)
+    feature_map = map_of(records)
     is_enough = signal >= _least_for_all(feature_map)
     return _with_pairs(records, _all_pairs(feature_map)) if is_enough else records
 
@@ -280,15 +280,9 @@ def _fitting(pairs: Pairs, feature_map: AdditiveMap) -> Pairs:
 
 
 def _with_pairs(records: LinearRecords[TaskT], pairs: Pairs) -> LinearRecords[TaskT]:
-    wider = replace(_additive_map(records), pairs=pairs)
+    wider = replace(map_of(records), pairs=pairs)
     facts = replace(records.facts, feature_map=wider, n_columns=wider.n_features_out)
     return records.with_facts(facts)
-
-
-def _additive_map(records: LinearRecords[Any]) -> AdditiveMap:
-    feature_map = records.facts.feature_map
-    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
-    return feature_map
 
 
 def _check_is_gaussian(parameters: ReleaseParameters, records: LinearRecords[Any]) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,22 +15,31 @@ from skdp._private_fit import NonPrivatePlan, ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures
-from skdp.features.additive import AdditiveMap
+from skdp.features.additive import AdditiveMap, as_additive
 from skdp.features.table import TableFacts
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._records import LinearRecords, TaskT
 from skdp.linear_model._sample import LinearPlan
-from skdp.linear_model._stages.staged import StagedPlan, rest_of
+from skdp.linear_model._stages.staged import FirstT, StagedPlan, rest_of
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 
 __all__ = [
+    "NO_NOISE",
+    "N_BINS",
+    "PlanFit",
     "RankRelease",
     "counts_of",
     "features_of",
+    "histogram_noise",
+    "histograms",
+    "map_of",
     "plan_ranked",
     "ranks_of",
+    "staged",
 ]
+
+PlanFit = Callable[[ReleaseParameters, LinearRecords[Any]], Any]
 
 N_BINS = 128
 _SHARE = 0.1  # of μ²; no guarantee rests on it
@@ -38,7 +47,7 @@ _CERTAIN = 2.0  # standard deviations of noise below which a bin is empty; likew
 # Of the sensitivity, for persons: counts in steps of 2⁻³¹ are rounded as floats, by n·2⁻⁵³ each.
 # That is 2·√D·n·2⁻⁵³ for D counts of two neighbors, less than 2⁻²⁰ for n·√D < 2³².
 _ROUNDED_COUNTS = 2.0**-20
-_NO_NOISE = 1e-9  # of a count, at epsilon=inf
+NO_NOISE = 1e-9  # of a count, at epsilon=inf
 _ROWS = 4096
 _WIDEST = 1e9  # bound of numbers without bounds
 _FEATURES = (
@@ -65,8 +74,7 @@ class RankRelease:
     def plan(cls, n_numbers: int, mu: float, neighboring: Neighboring) -> RankRelease:
         """Return a release with a tenth of μ²."""
         share = math.sqrt(_SHARE) * mu
-        sensitivity = math.sqrt(n_numbers * neighboring.n_changed) * (1.0 + _ROUNDED_COUNTS)
-        return cls(mu=share, noise=GridGaussian.at(share, sensitivity, n_numbers * N_BINS))
+        return cls(mu=share, noise=histogram_noise(n_numbers, N_BINS, share, neighboring))
 
     @property
     def scale(self) -> float:
@@ -77,10 +85,8 @@ class RankRelease:
         self, records: LinearRecords[TaskT], rng: np.random.Generator
     ) -> LinearRecords[TaskT]:
         """Release ranks; return the records with a map that uses them."""
-        feature_map = _additive_map(records)
-        unweighted = replace(records, weights=None)
-        counts = unweighted.counts(partial(_counts, feature_map.facts))["counts"]
-        ranks = self.release(counts, rng)
+        feature_map = map_of(records)
+        ranks = self.release(histograms(records), rng)
         ranked = replace(feature_map, facts=replace(feature_map.facts, ranks=ranks))
         return records.with_facts(replace(records.facts, feature_map=ranked))
 
@@ -88,6 +94,26 @@ class RankRelease:
         """Release ranks from *private* counts."""
         noisy = self.noise.release(counts, rng)
         return ranks_of(np.where(noisy < _CERTAIN * self.scale, 0.0, noisy))
+
+
+def map_of(records: LinearRecords[Any]) -> AdditiveMap:
+    """Return the map of the records of an additive model."""
+    return as_additive(records.facts.feature_map)
+
+
+def histogram_noise(
+    n_columns: int, n_bins: int, mu: float, neighboring: Neighboring
+) -> GridGaussian:
+    """Return the noise that makes histograms of columns μ-Gaussian DP; see `RankRelease`."""
+    sensitivity = math.sqrt(n_columns * neighboring.n_changed) * (1.0 + _ROUNDED_COUNTS)
+    return GridGaussian.at(mu, sensitivity, n_columns * n_bins)
+
+
+def histograms(records: LinearRecords[TaskT]) -> np.ndarray:
+    """Return *private* counts of records in 128 bins of each number, (n_numbers, 128)."""
+    unweighted = replace(records, weights=None)
+    facts = map_of(records).facts
+    return unweighted.counts(partial(_counts, facts))["counts"]
 
 
 def counts_of(facts: TableFacts, X: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
@@ -126,32 +152,27 @@ def features_of(model: BaseEstimator) -> AdditiveFeatures:
 def plan_ranked(
     parameters: ReleaseParameters,
     records: LinearRecords[TaskT],
-    plan_fit: Callable[[ReleaseParameters, LinearRecords[TaskT]], NonPrivatePlan | LinearPlan],
+    plan_fit: PlanFit,
 ) -> StagedPlan[RankRelease]:
     """Return a plan of histograms, and of a fit with the rest of the cost."""
     if not parameters.is_private:
-        ranks = RankRelease(mu=math.inf, noise=GridGaussian.of_scale(_NO_NOISE))
-        return _staged(ranks, plan_fit(parameters, records))
+        ranks = RankRelease(mu=math.inf, noise=GridGaussian.of_scale(NO_NOISE))
+        return staged(ranks, plan_fit(parameters, records))
     if not (records.facts.solver.is_gaussian and parameters.delta > 0.0):
         raise IncompatibleSolverError(
             "bounds='auto' needs delta > 0 and a Gaussian DP solver, such as 'auto' or 'noisy_gd', "
             f"not {type(records.facts.solver).__name__}. Otherwise pass bounds."
         )
-    mu, feature_map = gdp_mu(parameters.epsilon, parameters.delta), _additive_map(records)
-    n_numbers = max(1, feature_map.facts.numbers.size)
+    mu = gdp_mu(parameters.epsilon, parameters.delta)
+    n_numbers = max(1, map_of(records).facts.numbers.size)
     ranks = RankRelease.plan(n_numbers, mu, parameters.neighboring)
-    return _staged(ranks, plan_fit(rest_of(parameters, ranks.mu), records))
+    return staged(ranks, plan_fit(rest_of(parameters, ranks.mu), records))
 
 
-def _staged(ranks: RankRelease, fit: NonPrivatePlan | LinearPlan) -> StagedPlan[RankRelease]:
+def staged(first: FirstT, fit: NonPrivatePlan | LinearPlan) -> StagedPlan[FirstT]:
+    """Return the plan of a release and a fit."""
     assert not isinstance(fit, NonPrivatePlan), "models with features have plans of their own"
-    return StagedPlan(ranks, fit)
-
-
-def _additive_map(records: LinearRecords[TaskT]) -> AdditiveMap:
-    feature_map = records.facts.feature_map
-    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
-    return feature_map
+    return StagedPlan(first, fit)
 
 
 def _counts(facts: TableFacts, records: LinearRecords[TaskT]) -> dict[str, np.ndarray]:

@@ -1,13 +1,15 @@
-"""The stages of a fit of an additive model: ranks, pairs, and the fit itself."""
+"""The stages of a fit of an additive model: ranks or densities, pairs, and the fit itself."""
 
 from __future__ import annotations
 
 from sklearn.base import BaseEstimator
 
 from skdp._private_fit import ReleaseParameters
+from skdp.additive.densities import plan_with_densities
 from skdp.additive.interactions import Residuals
-from skdp.additive.pairs import PairsOf, PlanFit
-from skdp.additive.ranks import plan_ranked
+from skdp.additive.monotone import signs_of
+from skdp.additive.pairs import PairsOf
+from skdp.additive.ranks import PlanFit, plan_ranked
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._records import LinearRecords
 from skdp.linear_model._sample import LinearPlan
@@ -22,9 +24,11 @@ def plan_stages(
     parameters: ReleaseParameters,
     records: LinearRecords,
 ) -> LinearPlan:
-    """Return the plan of a fit, after a choice of pairs and of ranks if they are asked for."""
+    """Return the plan of a fit, after the releases that its parameters ask for."""
     if is_auto(model.interactions):
         plan_fit = PairsOf(plan_fit, model._read_fit, residuals).plan
     if is_auto(model.bounds):
         return plan_ranked(parameters, records, plan_fit)
+    if signs := signs_of(model.monotonic_cst, records.facts.feature_map):
+        return plan_with_densities(parameters, records, tuple(signs), plan_fit)
     return plan_fit(parameters, records)

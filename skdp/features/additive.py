@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from skdp.features.tabulated import TabulatedMap
 from skdp.support.types import Bounds, Categories, MatrixLike, Transformation, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real
 
-__all__ = ["AdditiveFeatures", "AdditiveMap", "amplitudes"]
+__all__ = ["AdditiveFeatures", "AdditiveMap", "amplitudes", "as_additive"]
 
 _PAIR_TERMS = 3
 # Of all pairs: with more, a fit to 50 000 rows takes minutes. Named pairs have no limit.
@@ -42,7 +42,8 @@ class AdditiveMap(FeatureMap):
 
     The parameters are those of `AdditiveFeatures`, checked: `from_low` says which numeric columns
     have features that are zero at the low bound, `pairs` are the columns whose features are
-    multiplied, and `shortened` divides all features so that no row is longer than 1.
+    multiplied, and `shortened` divides all features so that no row is longer than 1. `densities`
+    are *released* shares of rows in equal parts of u, by column, of columns with constraints.
     """
 
     facts: TableFacts
@@ -52,6 +53,7 @@ class AdditiveMap(FeatureMap):
     pairs: tuple[tuple[int, int], ...] = ()
     shortened: bool = False
     is_sparse: bool = False  # type: ignore[misc]
+    densities: Mapping[int, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -397,6 +399,12 @@ class AdditiveFeatures(PublicFeatures):
             interactions=self.interactions,
             norm=self.norm,
         )
+
+
+def as_additive(feature_map: object) -> AdditiveMap:
+    """Return the map of `AdditiveFeatures`, which additive models have."""
+    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
+    return feature_map
 
 
 def _product(factors: Sequence[_Part]) -> _Part:

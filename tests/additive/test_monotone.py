@@ -1,5 +1,6 @@
-"""Monotone constraints hold everywhere, cost nothing, and make curves more accurate."""
+"""Monotone constraints hold everywhere, at the same ε, and make curves more accurate."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -10,8 +11,14 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget
+from skdp.accounting import gdp_mu
+from skdp.additive.densities import DensityRelease
+from skdp.additive.ranks import counts_of
 from skdp.exceptions import FewRowsWarning
+from skdp.features.table import TableFacts
 from skdp.inspection import AdditiveEffectsDisplay
+from skdp.mechanisms.grid_gaussian import GridGaussian
+from skdp.privacy import Neighboring
 
 INF = float("inf")
 FACTS = {"bounds": {"age": (0, 100), "dose": (0, 10), "wait": (0, 5)}, "categories": {"job": JOBS}}
@@ -95,10 +102,12 @@ def test_noise_violates_constraints_that_are_not_asked_for():
 
 
 @every_model
-def test_constraints_cost_nothing_and_local_parts_add_up(name):
+def test_constraints_cost_no_more_and_local_parts_add_up(name):
     missing = 0.0 if MODELS[name].missing == "error" else 0.1
     plain, model = (fitted(MODELS[name], 0, missing, monotonic_cst=c) for c in (None, SIGNS))
-    assert repr(model.privacy_) == repr(plain.privacy_)
+    if MODELS[name].epsilon < INF:
+        spent, claimed = (m.privacy_.epsilon(1e-5) for m in (model, plain))
+        assert spent <= claimed * (1.0 + 1e-9)
     X = table(20, 3, missing)
     parts = model.explain_local(X).sum(axis=1) + model.intercept_
     np.testing.assert_allclose(parts, model._scores(X).ravel(), atol=1e-9)
@@ -119,7 +128,9 @@ def test_curves_that_are_monotone_stay():
     rng = np.random.default_rng(0)
     X = rng.random((20_000, 1))
     y = (rng.logistic(size=20_000) < 8 * X[:, 0] - 4).astype(int)
-    plain = DPAdditiveClassifier(bounds=(0, 1), epsilon=10.0, n_terms=2, random_state=0).fit(X, y)
+    plain = DPAdditiveClassifier(
+        bounds=(0, 1), epsilon=10.0, n_terms=2, random_state=0, solver="objective_perturbation"
+    ).fit(X, y)  # which releases no histograms
     model = clone(plain).set_params(monotonic_cst=[1]).fit(X, y)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
 
@@ -150,6 +161,72 @@ def test_constraints_that_are_true_make_predictions_more_accurate():
         plain, constrained = (r2_score(truth(test) - 1.5, fit.predict(test)) for fit in fits)
         gains.append(constrained - plain)
     assert np.mean(gains) > 0.0
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+def test_histograms_and_fit_spend_what_was_asked_for(epsilon, neighboring):
+    X = table()
+    budget = PrivacyBudget(epsilon=epsilon, delta=1e-5, neighboring=neighboring)
+    model = DPAdditiveRegressor(
+        **FACTS, **TARGET, epsilon=epsilon, neighboring=neighboring, monotonic_cst=SIGNS
+    )
+    price = budget.price(model.set_params(budget=budget), X, truth(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewRowsWarning)
+        claimed = gdp_mu(epsilon, 1e-5)
+        found = model.fit(X, truth(X)).privacy_.gdp_mu
+    assert claimed * (1.0 - 1e-6) <= found <= claimed * (1.0 + 1e-12)
+    assert price.epsilon == pytest.approx(budget.spent.epsilon, rel=1e-6)
+    assert budget.spent.epsilon <= epsilon
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_noise_of_histograms_covers_all_neighbors(neighboring):
+    """By brute force over rows at ends, between, missing and out of bounds."""
+    columns, mu = (0, 2), 0.5
+    release = DensityRelease.plan(columns, mu, Neighboring(neighboring))
+    facts = TableFacts.of(3, (), bounds=(0.0, 1.0))
+    rows = [*itertools.product([-1.0, 0.0, 0.49, 0.5, 2.0, np.nan], repeat=3)]
+    counts = [
+        counts_of(facts, np.array([row]))[[0, 2]].reshape(2, 16, 8).sum(axis=2) for row in rows
+    ]
+    apart = max(np.linalg.norm(count - counts[0]) for count in counts)
+    alone = max(np.linalg.norm(count) for count in counts)
+    most = apart if neighboring == "replace_one" else alone
+    assert most / release.noise.scale <= release.mu
+    assert release.mu == pytest.approx(np.sqrt(0.02) * mu)
+
+
+def test_densities_are_shares_of_rows_and_noise_alone_is_uniform():
+    X = table(20_000)
+    model = DPAdditiveRegressor(**FACTS, **TARGET, epsilon=3.0, monotonic_cst=SIGNS)
+    densities = model.fit(X, truth(X)).feature_map_.densities
+    assert sorted(densities) == [0, 1]
+    exact = np.histogram(X["dose"].clip(0, 10), bins=16, range=(0, 10))[0] / len(X)
+    np.testing.assert_allclose(densities[1], exact, atol=0.02)  # 7 standard deviations or more
+    release = DensityRelease(columns=(0,), mu=np.inf, noise=GridGaussian.of_scale(1e-9))
+    empty = release.release(-np.ones((1, 16)), np.random.default_rng(0))
+    np.testing.assert_array_equal(empty, np.full((1, 16), 1 / 16))
+
+
+def test_wide_bounds_do_not_make_true_constraints_harmful():
+    """Values in a quarter of the bounds, of which the fit knows nothing elsewhere.
+
+    The mean change of R² is −.001 with a standard error of .007. It was −.07 without histograms.
+    """
+    rng, changes = np.random.default_rng(0), []
+    for seed in range(10):
+        X = rng.normal([0.3, 0.3, 0.5], [0.06, 0.06, 0.15], size=(3000, 3))
+        mean = np.tanh(8 * (X[:, 0] - 0.3)) - np.tanh(8 * (X[:, 1] - 0.3)) + np.sin(6 * X[:, 2])
+        y = mean + rng.normal(size=len(X))
+        model = DPAdditiveRegressor(
+            bounds=(0, 1), target_bounds=(-6, 6), epsilon=1.0, random_state=seed
+        )
+        fits = model.fit(X, y), clone(model).set_params(monotonic_cst=[1, -1, 0]).fit(X, y)
+        plain, constrained = (r2_score(mean, fit.predict(X)) for fit in fits)
+        changes.append(constrained - plain)
+    assert np.mean(changes) > -0.035
 
 
 def test_bands_of_monotone_curves_are_narrower():

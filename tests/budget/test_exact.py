@@ -12,6 +12,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget, statistics
 from skdp._several_fits import together
 from skdp.additive import DPAdditiveClassifier
+from skdp.additive.densities import DensityRelease
 from skdp.additive.ranks import RankRelease
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.kernel_approximation import DPKernelClassifier
@@ -146,11 +147,12 @@ def test_releases_before_a_fit_are_exact(monkeypatch):
         (DPLogisticRegression(center=True, **facts), Y),
         (DPLinearRegression(target_bounds=(-1e3, 1e3), center=False, **facts), X[:, 0]),
         (histograms, Y),
+        (DPAdditiveClassifier(bounds=(-3, 3), monotonic_cst=[1, 0], **facts), Y),
     ]
     for model, target in models:
         assert model.fit(X, target).privacy_.exact
     kinds = {type(plan.first) for plan in planned}
-    assert kinds == {CenterRelease, TargetSearch, RankRelease}
+    assert kinds == {CenterRelease, TargetSearch, RankRelease, DensityRelease}
 
 
 def test_plans_of_events_ask_for_room_only():
