@@ -28,6 +28,7 @@ __all__ = [
 _LEAST_TOTAL = 1.0  # records of a label
 _LEAST_SHARE = 0.02  # of the count of a cell, in units of the count without an interaction
 _MOST_HELD = 1.5  # of total/n_groups: records of a group of several levels
+_DIGITS = 6  # of shares that count as equal: weighted records are rounded
 _ROUNDS = 10  # of fitting margins in turn; more change little
 
 
@@ -74,8 +75,10 @@ def groups_of(table: np.ndarray, n_groups: int, *, ordered: bool) -> np.ndarray:
     counts = table.sum(axis=1)
     order = np.arange(len(table))
     if not ordered and table.shape[1] > 1:
-        order = np.argsort(table[:, -1] / np.maximum(counts, _LEAST_TOTAL), kind="stable")
-    least, groups, current, held = counts.sum() / n_groups, np.empty(len(table), int), -1, math.inf
+        shares = table[:, -1] / np.maximum(counts, _LEAST_TOTAL)
+        order = np.argsort(shares.round(_DIGITS), kind="stable")
+    least = counts.sum() / n_groups * (1.0 - 10.0**-_DIGITS)
+    groups, current, held = np.empty(len(table), int), -1, math.inf
     for level in order:
         count = counts[level]
         if max(count, held) >= least or held + count > _MOST_HELD * least:

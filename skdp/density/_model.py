@@ -107,24 +107,24 @@ class TreeModel:
         return levels, _drawn(self._values, labels, rng)
 
     def counts(
-        self, n: int, rng: np.random.Generator
+        self, n: int, simulation: np.random.Generator
     ) -> tuple[list[np.ndarray], dict[Pair, np.ndarray], np.ndarray]:
         """Return counts of n new rows: (level, label) of each node, pairs of groups, and values.
 
         They have the distribution of counts of `sample`, but take no time for each row: given the
         counts of the groups of a parent, those of pairs are multinomial, and levels given groups.
         """
-        labels = rng.multinomial(n, self.label)
+        labels = simulation.multinomial(n, self.label)
         grouped: dict[int, np.ndarray] = {-1: labels[:, None]}
         tables, pairs = [np.empty(0)] * len(self.parents), {}
         for i in self.order:
             parent = self.parents[i]
-            pair = rng.multinomial(grouped[parent], self.given_parent[i])
+            pair = simulation.multinomial(grouped[parent], self.given_parent[i])
             grouped[i] = pair.sum(axis=1)
-            tables[i] = _split(grouped[i], self.given_group[i], self.groups[i], rng)
+            tables[i] = _split(grouped[i], self.given_group[i], self.groups[i], simulation)
             pairs[parent, i] = np.moveaxis(pair, 0, 2)
             pairs[i, parent] = pairs[parent, i].swapaxes(0, 1)
-        return tables, pairs, rng.multinomial(labels, self._values).sum(axis=0)
+        return tables, pairs, simulation.multinomial(labels, self._values).sum(axis=0)
 
     def marginal(self, nodes: Sequence[int], *, by_value: bool) -> np.ndarray:
         """Return the probabilities of the levels of some nodes, and of the values as last axis.
@@ -199,14 +199,17 @@ def _within(table: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def _split(
-    counts: np.ndarray, shares: np.ndarray, groups: np.ndarray, rng: np.random.Generator
+    counts: np.ndarray,
+    shares: np.ndarray,
+    groups: np.ndarray,
+    simulation: np.random.Generator,
 ) -> np.ndarray:
     """Return random counts (level, label) of levels, from the counts (label, group) of groups."""
     table = np.empty(shares.shape[::-1], np.int64)
     for group in range(counts.shape[1]):
         levels = np.flatnonzero(groups == group)
         within = shares[:, levels] / shares[:, levels].sum(axis=1, keepdims=True)
-        table[levels] = rng.multinomial(counts[:, group], within).T
+        table[levels] = simulation.multinomial(counts[:, group], within).T
     return table
 
 

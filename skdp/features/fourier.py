@@ -13,10 +13,11 @@ from skdp.features.base import FeatureMap
 from skdp.features.public_features import PublicFeatures
 from skdp.features.table import TableFacts
 from skdp.support.types import Bounds, Categories, Transformation
-from skdp.support.validation import check_count, check_size
+from skdp.support.validation import check_count, check_real, check_size
 
 __all__ = ["FourierMap", "RandomFourierFeatures"]
 
+_MOST_SCALE = 1e6  # angles of single precision stay finite
 _BITS = 26  # of z, and of the largest sum of |W|·|z|: their products are whole numbers below 2^53
 
 
@@ -48,7 +49,7 @@ class FourierMap(FeatureMap):
         return cls(
             facts=facts,
             n_components=check_count("n_components", n_components),
-            scale=check_size("scale", scale),
+            scale=check_real("scale", check_size("scale", scale), low=0.0, high=_MOST_SCALE),
             feature_seed=check_count("feature_seed", feature_seed, low=0),
         )
 
@@ -74,8 +75,9 @@ class FourierMap(FeatureMap):
         """W in whole steps, of shape (D // 2, entries of z), and the unit of its products with z.
 
         Steps are a power of two, so that |W|·|z| adds up to 2²⁶ steps of W at most. z has steps of
-        2⁻²⁶. In these units all partial sums are whole numbers up to 2⁵², plus at most 2⁻²⁶ of that
-        for the rounding of an entry, and a float64 holds them.
+        2⁻²⁶. In these units all partial sums are whole numbers up to 2⁵², plus half a step of W for
+        each entry of z. That is less for up to 10⁶ entries, because no text is longer than 100. So
+        a float64 holds them.
         """
         facts = self.facts
         size = len(facts.numbers) * (1 + facts.has_missing)
@@ -154,7 +156,7 @@ class RandomFourierFeatures(PublicFeatures):
         *Public.* D, the number of features. If it is odd, one feature is constant.
     scale : float, default 2.0
         *Public.* τ, the standard deviation of the angles W·z of a row that is uniform in its
-        bounds. Larger values fit rougher functions.
+        bounds, at most 1e6. Larger values fit rougher functions.
     feature_seed : int, default 0
         *Public.* Seed of the random features; not secret, unlike `random_state`.
 

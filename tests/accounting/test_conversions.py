@@ -51,7 +51,8 @@ def test_the_tight_conversion_is_the_least_over_the_orders(rho, delta):
 
     near = min(range(-1000, 1500, 40), key=at)
     best = min(at(x) for x in range(near - 40, near + 41))
-    assert best == pytest.approx(math.log(delta), abs=2e-3)
+    assert best <= math.log(delta) + 2e-3
+    assert epsilon == 0.0 or best == pytest.approx(math.log(delta), abs=2e-3)
 
 
 @given(rho=st.floats(-4.0, 1.0).map(lambda x: 10.0**x), epsilon=st.floats(0.01, 20.0))

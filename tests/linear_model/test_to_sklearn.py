@@ -131,7 +131,11 @@ def test_a_pipeline_with_another_scaler_raises_an_error(scaler, words):
         (LOGISTIC(center=True), TWO, "fit with center=False"),
         (LOGISTIC(center=False), THREE, "for two classes, or for models whose signal_ is None"),
         (DPKernelClassifier(bounds=(-5, 5)), TWO, "has features that scikit-learn does not"),
-        (ADDITIVE(bounds=(-5, 5), monotonic_cst=[1, 0, 0, 0]), TWO, "without monotonic_cst"),
+        (
+            ADDITIVE(bounds=(-5, 5), monotonic_cst=[1, 0, 0, 0]),
+            TWO,
+            "without monotonic_cst",
+        ),
         (ADDITIVE(bounds=(-5, 5), interactions=[(0, 1)]), TWO, "without a TableSchema"),
         (ADDITIVE(bounds=(-5, 5), transformation="log"), TWO, "without a TableSchema"),
         (DPPoissonRegressor(center=False, target_bounds=(0, 9)), SCORE, "transforms"),

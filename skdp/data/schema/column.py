@@ -14,7 +14,13 @@ import numpy as np
 from skdp.data.column import is_missing
 from skdp.data.schema.values import moment_of, text_of, words_in
 from skdp.support.types import Label
-from skdp.support.validation import check_choice, check_count, check_size, set_checked
+from skdp.support.validation import (
+    check_choice,
+    check_count,
+    check_real,
+    check_size,
+    set_checked,
+)
 
 __all__ = ["KINDS", "ColumnSchema"]
 
@@ -38,6 +44,7 @@ _OF_KIND = {
     "date_format": ("date",),
 }
 _N_BUCKETS = 64
+_LONGEST_TEXT = 100.0  # Fourier features are exact for up to 10⁶ columns of such texts
 _EPOCH = datetime(1970, 1, 1)
 _UNSTATED = {
     "bounds": "state its bounds",
@@ -67,7 +74,7 @@ class ColumnSchema:
     buckets : int or None, default None
         *Public.* Number of buckets into which codes or words are hashed, 64 by default.
     norm : float or None, default None
-        *Public.* Length of the vector of words of a text, 1 by default.
+        *Public.* Length of the vector of words of a text, at most 100; 1 by default.
     parts : sequence of {"weekday", "month"}, default ()
         *Public.* Parts of a date that become categories of their own.
     date_format : str or None, default None
@@ -135,7 +142,8 @@ class ColumnSchema:
         if self.kind == "text":
             if odd := [word for word in self.categories or () if words_in(str(word)) != [word]]:
                 raise ValueError(f"words that count must be single and in lower case, got {odd}.")
-            found["norm"] = check_size("norm", 1.0 if self.norm is None else self.norm)
+            norm = check_size("norm", 1.0 if self.norm is None else self.norm)
+            found["norm"] = check_real("norm", norm, low=0.0, high=_LONGEST_TEXT, closed="]")
         if self.is_date:
             found["parts"] = tuple(check_choice("parts", part, PARTS) for part in self.parts)
         return found

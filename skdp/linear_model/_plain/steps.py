@@ -43,14 +43,14 @@ def plain_scores(model: BaseEstimator, coef: np.ndarray) -> list[BaseEstimator]:
 
     Raises ValueError if the model has other than additive features, or a center.
     """
+    names = getattr(model, "feature_names_in_", None)
+    features = _features(model, names)
     if model.center_ is not None:
         raise ValueError(
             "to_sklearn is for models without a center_: fit with center=False. For additive "
             "models, fit a linear model with center=False and features=AdditiveFeatures(...)."
         )
-    names = getattr(model, "feature_names_in_", None)
     shift = _minus(-np.atleast_1d(model.intercept_))
-    features = _features(model, names)
     if features:
         names = None
     if math.isinf(model.data_norm_):
