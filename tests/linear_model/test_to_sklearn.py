@@ -128,7 +128,7 @@ def test_a_pipeline_with_another_scaler_raises_an_error(scaler, words):
 @pytest.mark.parametrize(
     ("model", "y", "words"),
     [
-        (LOGISTIC(center=True), TWO, "fit with center=False"),
+        (LOGISTIC(center=True, random_state=0), TWO, "fit with center=False"),
         (LOGISTIC(center=False), THREE, "for two classes, or for models whose signal_ is None"),
         (DPKernelClassifier(bounds=(-5, 5)), TWO, "has features that scikit-learn does not"),
         (
