@@ -63,7 +63,7 @@ fig, panels = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrai
 for panel, (title, rows) in zip(panels, tables.items(), strict=True):
     decade = (rows["age"] // 10 * 10).clip(20, 80)
     is_rich = (rows["income"] == ">50K").groupby([decade, rows["marital-status"]], observed=True)
-    shares = is_rich.mean().unstack()[schema["marital-status"].categories]
+    shares = is_rich.mean().unstack()[[*schema.columns["marital-status"].categories]]
     shares.plot(ax=panel, marker="o", title=title, legend=panel is panels[0])
     panel.set_ylabel("share above 50K")
 plt.show()
