@@ -11,7 +11,6 @@ import numpy as np
 from skdp._private_fit import ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.additive.ranks import (
-    N_BINS,
     NO_NOISE,
     PlanFit,
     histogram_noise,
@@ -41,7 +40,7 @@ class DensityRelease:
 
     name: ClassVar[str] = "histograms of columns with constraints"
     exact: ClassVar[bool] = True
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # in increasing order
     mu: float  # Gaussian-DP parameter
     noise: GridGaussian  # in each count
 
@@ -58,8 +57,8 @@ class DensityRelease:
         """Release densities; return the records with a map that has them."""
         feature_map = map_of(records)
         own = np.isin(feature_map.facts.numbers, self.columns)
-        counts = histograms(records)[own].reshape(len(self.columns), _PARTS, N_BINS // _PARTS)
-        densities = dict(zip(self.columns, self.release(counts.sum(axis=2), rng), strict=True))
+        released = self.release(histograms(records, _PARTS)[own], rng)
+        densities = dict(zip(self.columns, released, strict=True))
         known = replace(feature_map, densities=densities)
         return records.with_facts(replace(records.facts, feature_map=known))
 

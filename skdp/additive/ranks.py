@@ -86,7 +86,7 @@ class RankRelease:
     ) -> LinearRecords[TaskT]:
         """Release ranks; return the records with a map that uses them."""
         feature_map = map_of(records)
-        ranks = self.release(histograms(records), rng)
+        ranks = self.release(histograms(records, N_BINS), rng)
         ranked = replace(feature_map, facts=replace(feature_map.facts, ranks=ranks))
         return records.with_facts(replace(records.facts, feature_map=ranked))
 
@@ -109,24 +109,26 @@ def histogram_noise(
     return GridGaussian.at(mu, sensitivity, n_columns * n_bins)
 
 
-def histograms(records: LinearRecords[TaskT]) -> np.ndarray:
-    """Return *private* counts of records in 128 bins of each number, (n_numbers, 128)."""
+def histograms(records: LinearRecords[TaskT], n_bins: int) -> np.ndarray:
+    """Return *private* counts of records in bins of each number, (n_numbers, n_bins)."""
     unweighted = replace(records, weights=None)
     facts = map_of(records).facts
-    return unweighted.counts(partial(_counts, facts))["counts"]
+    return unweighted.counts(partial(_counts, facts, n_bins))["counts"]
 
 
-def counts_of(facts: TableFacts, X: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
-    """Return *private* counts of shape (n_numbers, 128); a row counts `shares`, integers, or 1."""
-    counts = np.zeros((facts.numbers.size, N_BINS), dtype=np.int64)
+def counts_of(
+    facts: TableFacts, X: np.ndarray, n_bins: int, shares: np.ndarray | None = None
+) -> np.ndarray:
+    """Return *private* counts (n_numbers, n_bins); a row counts `shares`, integers, or 1."""
+    counts = np.zeros((facts.numbers.size, n_bins), dtype=np.int64)
     for start in range(0, len(X), _ROWS):
         places = facts.place(X[start : start + _ROWS])
         of_rows = None if shares is None else shares[start : start + _ROWS]
         for k, place in enumerate(places):
             known = ~np.isnan(place)
-            bins = np.minimum(place[known] * N_BINS, N_BINS - 1).astype(np.intp)
+            bins = np.minimum(place[known] * n_bins, n_bins - 1).astype(np.intp)
             weights = None if of_rows is None else of_rows[known]
-            counts[k] += np.bincount(bins, weights, minlength=N_BINS).astype(np.int64)
+            counts[k] += np.bincount(bins, weights, minlength=n_bins).astype(np.int64)
     return counts
 
 
@@ -175,6 +177,6 @@ def staged(first: FirstT, fit: NonPrivatePlan | LinearPlan) -> StagedPlan[FirstT
     return StagedPlan(first, fit)
 
 
-def _counts(facts: TableFacts, records: LinearRecords[TaskT]) -> dict[str, np.ndarray]:
+def _counts(facts: TableFacts, n_bins: int, records: LinearRecords[TaskT]) -> dict[str, np.ndarray]:
     shares = replace(records, weights=None).steps  # of persons, whose rows share one count
-    return {"counts": counts_of(facts, records.X, shares)}
+    return {"counts": counts_of(facts, records.X, n_bins, shares)}

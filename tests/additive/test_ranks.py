@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget
 from skdp.accounting import gdp_mu
-from skdp.additive.ranks import counts_of, ranks_of
+from skdp.additive.ranks import N_BINS, counts_of, ranks_of
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features.table import TableFacts
 from skdp.inspection import AdditiveEffectsDisplay
@@ -25,7 +25,7 @@ def test_counts_of_neighbors_are_no_farther_apart_than_the_noise_allows():
     values = [-np.inf, -1e9, -3.0, 0.0, 0.5, 7e8, np.inf, np.nan]
     rng = np.random.default_rng(0)
     rows = rng.choice(values, size=(60, 3))
-    counts = [counts_of(facts, row[None]) for row in rows]
+    counts = [counts_of(facts, row[None], N_BINS) for row in rows]
     assert max(np.linalg.norm(one) for one in counts) == pytest.approx(np.sqrt(3.0))
     apart = [np.linalg.norm(one - other) for one, other in itertools.combinations(counts, 2)]
     assert max(apart) == pytest.approx(np.sqrt(6.0))
@@ -60,7 +60,7 @@ def test_curves_are_learned_without_bounds_and_predictions_go_with_the_release()
 def test_ranks_are_shares_below():
     facts = TableFacts.of(1, (), bounds=(-1e9, 1e9), transformation="log")
     x = np.random.default_rng(0).lognormal(5, 2, size=(20_000, 1))
-    ranks = ranks_of(counts_of(facts, x))
+    ranks = ranks_of(counts_of(facts, x, N_BINS))
     assert ranks.shape == (1, 129)
     found = TableFacts(**{**vars(facts), "ranks": ranks}).unit_interval(x)[0]
     exact = np.argsort(np.argsort(x[:, 0])) / 20_000
