@@ -75,7 +75,7 @@ class Persons:
         sums = [np.bincount(self.codes, column, self.n_persons) for column in rows.T]
         return np.stack(sums, axis=1) / self.counts[:, None]
 
-    def kept(self, max_rows: int, rng: np.random.Generator) -> np.ndarray:
+    def kept(self, max_rows: float, rng: np.random.Generator) -> np.ndarray:
         """Return the rows that stay if each person keeps at most `max_rows`, in their order.
 
         A person keeps the rows with the smallest keys. Keys are uniform and independent, so this is

@@ -376,7 +376,7 @@ class Records(Generic[Facts]):
         """Return the records of these increasing numbers, with all of their rows, in memory."""
         return self.take(records if self.persons is None else self.persons.rows_of(records))
 
-    def kept(self, max_rows: int, rng: np.random.Generator) -> Records[Facts]:
+    def kept(self, max_rows: float, rng: np.random.Generator) -> Records[Facts]:
         """Return the records with at most `max_rows` rows of each person."""
         if self.persons is None or self.persons.counts.max(initial=0) <= max_rows:
             return self

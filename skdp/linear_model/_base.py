@@ -255,7 +255,9 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     ) -> Learned:
         if plan.rate < 1.0:
             records = records.sampled(plan.rate, rng)
-        most = ROWS_SUMMED if self.max_rows is None else min(self.max_rows, ROWS_SUMMED)
+        most = math.inf if self.max_rows is None else self.max_rows
+        if not math.isinf(self.epsilon):  # so that rounding errors are bounded
+            most = min(most, ROWS_SUMMED)
         return self._read_fit(plan.fit, records.kept(most, rng), rng)
 
     def _read_fit(
