@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.linalg import block_diag
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.kernel_approximation import RBFSampler
@@ -99,31 +100,39 @@ def _examples(facts: TableFacts) -> np.ndarray:
 
 def _affine(feature_map: AdditiveMap) -> tuple[np.ndarray, np.ndarray]:
     """Return A and b."""
-    facts, g = feature_map.facts, feature_map.linear_share
-    p, n_terms, has_line = facts.numbers.size, feature_map.n_terms, int(g > 0.0)
-    n_waves = n_terms if g < 1.0 else 0
-    factors = math.sqrt(1.0 - g) * amplitudes(feature_map.from_low, n_terms)
-    first = p * (1 + n_waves)  # of the indicators
-    sizes = [_known(facts, j).size for j in facts.categories]
-    A = np.zeros((feature_map.n_features_out, first + p * facts.has_missing + sum(sizes)))
-    b = np.zeros(feature_map.n_features_out)
-    for i, low in enumerate(feature_map.from_low.tolist()):
-        start, stop = feature_map.spans[i][1].start, feature_map.spans[i][1].stop
-        if has_line:
-            A[start, i], b[start] = math.sqrt(g) * (1.0 if low else 2.0), -math.sqrt(g) * (not low)
-        waves = start + has_line + np.arange(n_waves)
-        A[waves, p + i * n_waves + np.arange(n_waves)] = (
-            math.sqrt(0.5 * p * n_terms) * factors[i, :n_waves]
-        )
-        if facts.has_missing:
-            A[start:stop, first + i] = -b[start:stop]
-            A[waves, first + i] = -(not low) * factors[i, :n_waves]
-            A[stop - 1, first + i] = 1.0
-    place = first + p * facts.has_missing
-    for (j, values), (_, span) in zip(facts.categories.items(), feature_map.spans[p:], strict=True):
-        known = _known(facts, j).tolist()
-        codes = {value: code for code, value in enumerate(values.tolist())}
-        for k, value in enumerate(known):
-            A[span.start + codes.get(value, values.size), place + k] = 1.0
-        place += len(known)
-    return feature_map.scale * A, feature_map.scale * b
+    facts = feature_map.facts
+    of_numbers, b = _of_numbers(feature_map)
+    indicators = [_of_category(facts, j) for j in facts.categories]
+    return feature_map.scale * block_diag(of_numbers, *indicators), feature_map.scale * b
+
+
+def _of_numbers(feature_map: AdditiveMap) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of A for lines, waves and indicators of missing numbers, and b."""
+    g, p, n_terms = feature_map.linear_share, feature_map.facts.numbers.size, feature_map.n_terms
+    n_waves, has_line = n_terms if g < 1.0 else 0, int(g > 0.0)
+    has_missing = int(feature_map.facts.has_missing)
+    size = has_line + n_waves + has_missing  # features of a number
+    A, b = np.zeros((p, size, p * (1 + n_waves + has_missing))), np.zeros((p, size))
+    i, low = np.arange(p)[:, None], feature_map.from_low
+    if has_line:
+        A[i[:, 0], 0, i[:, 0]] = math.sqrt(g) * np.where(low, 1.0, 2.0)
+        b[:, 0] = -math.sqrt(g) * ~low
+    k = np.arange(n_waves)
+    factors = (math.sqrt(1.0 - g) * amplitudes(low, n_terms))[:, :n_waves]
+    A[i, has_line + k, p + i * n_waves + k] = math.sqrt(0.5 * p * n_terms) * factors
+    if has_missing:  # takes away what a missing number has at u = 0
+        first = p * (1 + n_waves)
+        A[i, np.arange(size), first + i] = -b
+        A[i, has_line + k, first + i] = -factors * ~low[:, None]
+        A[i[:, 0], size - 1, first + i[:, 0]] = 1.0
+    rest = feature_map.n_features_out - p * size
+    return A.reshape(p * size, -1), np.concatenate([b.ravel(), np.zeros(rest)])
+
+
+def _of_category(facts: TableFacts, j: int) -> np.ndarray:
+    """Return the columns of A for a category: the place of each value of `_known`."""
+    known = _known(facts, j).tolist()
+    codes = {value: code for code, value in enumerate(facts.categories[j].tolist())}
+    A = np.zeros((facts.size(j), len(known)))
+    A[[codes.get(value, len(codes)) for value in known], np.arange(len(known))] = 1.0
+    return A
