@@ -344,7 +344,7 @@ def read(path):
 
 
 def options():
-    """Return what the user has given."""
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data")
     parser.add_argument("--only", nargs="*", default=NAMES)

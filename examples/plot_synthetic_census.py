@@ -54,10 +54,10 @@ display = MarginalsDisplay.from_estimator(density)
 plt.show()
 
 # %%
-# Relations to the target are kept for most rows, but not for rare combinations. In the private rows
-# nobody below 30 is divorced or widowed, and nobody from 30 on never married. The synthetic rows
-# have a few such people, made up by the noise, and their shares mean nothing. Only a simulation can
-# show both tables side by side.
+# The synthetic rows keep relations to the target for most rows, but not for rare combinations. In
+# the private rows, all people below 30 are married or never married, and all others were married at
+# some time. The noise adds a few synthetic people of other kinds, and their incomes mean nothing.
+# You can compare both tables here only because this census is simulated.
 tables = {"private rows": census, "synthetic rows": synthetic}
 fig, panels = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
 for panel, (title, rows) in zip(panels, tables.items(), strict=True):

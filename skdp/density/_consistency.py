@@ -33,7 +33,7 @@ _ROUNDS = 10  # of fitting margins in turn; more change little
 
 
 def known_counts(noisy: np.ndarray) -> np.ndarray:
-    """Return the nearest counts of the same sum, or of 1, none of which is negative."""
+    """Return the nearest counts without negative ones, whose sum is the same, but at least 1."""
     return with_sums(noisy[:, None], np.maximum(noisy[:, None].sum(axis=0), 1.0))[:, 0]
 
 

@@ -99,7 +99,7 @@ def test_a_notebook_shows_every_column_of_a_fitted_density(density):
 
 @pytest.mark.parametrize(
     ("column", "settings"),
-    [("nobody", {}), ("age", {"level": 1.0}), ("age", {"max_levels": 0}), (True, {})],
+    [("no such column", {}), ("age", {"level": 1.0}), ("age", {"max_levels": 0}), (True, {})],
 )
 def test_wrong_columns_and_settings_are_rejected(density, column, settings):
     with pytest.raises(ValueError, match=r"column|level|max_levels"):

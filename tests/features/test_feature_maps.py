@@ -245,6 +245,12 @@ def test_depths_of_a_pair_are_spread_over_the_trees():
             RandomTreeFeatures(bounds=(0, 1), depth=depth).fit(X)
 
 
+@pytest.mark.parametrize("scale", [0.0, -1.0, 1e6, np.inf])
+def test_the_scale_of_waves_has_public_limits(scale):
+    with pytest.raises(ValueError, match="scale must be"):
+        RandomFourierFeatures(bounds=(0, 1), scale=scale).fit([[0.5]])
+
+
 @every_map
 def test_features_do_not_depend_on_the_order_in_which_categories_are_named(Map):
     X = [["a", "x", 0.5], ["b", "y", 0.1]]

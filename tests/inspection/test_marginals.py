@@ -49,7 +49,7 @@ def test_columns_and_axes_can_be_chosen(density):
     with pytest.raises(ValueError, match="2 axes, one per column"):
         MarginalsDisplay.from_estimator(density, ax=axes[0])
     with pytest.raises(ValueError, match="Unknown column"):
-        MarginalsDisplay.from_estimator(density, columns=["nobody"])
+        MarginalsDisplay.from_estimator(density, columns=["no such column"])
 
 
 def test_the_classifier_has_one_too():

@@ -127,6 +127,8 @@ def test_texts_have_a_public_norm():
     assert np.linalg.norm(rows, axis=1)[:3] == pytest.approx([0.5, 0.5, 0.0])
     assert np.isnan(rows[3]).all()
     assert set(rows[1].nonzero()[0]) < set(rows[0].nonzero()[0])
+    with pytest.raises(ValueError, match="norm must be"):
+        encoded(["pain"], {"kind": "text", "norm": 101.0})
 
 
 def test_texts_may_count_known_words_only():
