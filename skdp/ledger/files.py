@@ -9,11 +9,13 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.connections import clear_errors
+from skdp.ledger.fork_lock import gate
 from skdp.ledger.locks import creating
 from skdp.ledger.server.address import is_address
 from skdp.ledger.tables import FORMAT, check_format
@@ -87,9 +89,9 @@ def is_ledger(path: str) -> bool:
         if not os.path.getsize(path):
             _refuse_leftovers(path)
             return False
-        found = _header(path, "mode=ro&immutable=1")
+        found = gate.run(partial(_header, path, "mode=ro&immutable=1"))
         if found[0] == APPLICATION and os.path.exists(f"{path}-wal"):
-            found = _header(path, "mode=ro")
+            found = gate.run(partial(_header, path, "mode=ro"))
     if found[0] != APPLICATION:
         raise BudgetClosedError(
             f"{path} is a database of another program, not a ledger. It was left as it is; choose "

@@ -1,4 +1,8 @@
-"""Uses of connections are shared; forking and closing connections are exclusive."""
+"""Uses of connections are shared; forking and closing connections are exclusive.
+
+Everything that calls SQLite passes the gate, also connections that are closed at once: SQLite has
+locks within a process, and a fork while a thread holds one would leave it locked in the child.
+"""
 
 from __future__ import annotations
 
@@ -109,9 +113,14 @@ class Gate:
         return _SHUT if self._is_shut() else action()
 
     def _is_shut(self) -> bool:
-        if not self._alone or threading.get_ident() in self._alone or self.is_nested():
-            return False
-        return bool(self._living())
+        """Return whether another thread is alone. A thread that waits for it stays outside, too.
+
+        Others that are alone do not look at its stack, and a finalizer may run while it waits.
+        """
+        me, living = threading.get_ident(), self._living() if self._alone else []
+        if me in living:
+            return living[0] != me
+        return bool(living) and not self.is_nested()
 
     def _living(self) -> list[int]:
         """Return the threads that are alone or wait for it, in order, and forget the others."""

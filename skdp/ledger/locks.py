@@ -10,10 +10,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.connections import clear_errors, uri_of
+from skdp.ledger.fork_lock import gate
 
 try:
     import fcntl
@@ -87,7 +89,7 @@ def check_locks(path: str) -> None:
         else:
             raise _unlockable(path, "a held lock was granted again")
     with tempfile.TemporaryDirectory(prefix=".skdp-lock-", dir=Path(path).resolve().parent) as own:
-        if not _sqlite_excludes(str(Path(own) / "probe.db"), path):
+        if not gate.run(partial(_sqlite_excludes, str(Path(own) / "probe.db"), path)):
             raise _unlockable(path, "a lock that SQLite holds has no effect")
 
 

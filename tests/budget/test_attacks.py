@@ -227,6 +227,53 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
     subprocess.run([sys.executable, "-c", code, tmp_path], check=True, timeout=120)
 
 
+def test_sqlite_is_called_inside_of_the_gate_only(monkeypatch, tmp_path):
+    """A fork elsewhere could copy a lock that SQLite holds, and the child would wait for ever."""
+    connect, outside = sqlite3.connect, []
+
+    def watched(*args, **more):
+        frame, codes = sys._getframe(), []
+        while frame := frame.f_back:
+            codes.append(frame.f_code)
+        outside.extend([] if Gate._inside.__code__ in codes else [args])
+        return connect(*args, **more)
+
+    monkeypatch.setattr(sqlite3, "connect", watched)
+    budget = PrivacyBudget(**TERMS, path=tmp_path / "study.db")
+    spend(budget)
+    PrivacyBudget.open(tmp_path / "study.db").verify()
+    spend(PrivacyBudget(**TERMS))
+    assert outside == []
+
+
+def test_a_thread_that_waits_to_be_alone_closes_nothing_until_it_is(monkeypatch):
+    """A finalizer may run while it waits, and a fork then would copy a lock of SQLite."""
+    gate, closed, waited = Gate(), [], threading.Event()
+
+    class Unused:
+        def close(self):
+            closed.append(threading.current_thread().name)
+
+    def sleep(seconds):
+        if threading.current_thread().name == "waits" and not waited.is_set():
+            gate.drop(Unused(), os.getpid())
+            waited.set()
+
+    monkeypatch.setattr("skdp.ledger.fork_lock.time.sleep", sleep)
+    other = threading.Thread(target=lambda: gate.alone(list), name="waits")
+
+    def first():
+        other.start()
+        assert waited.wait(10.0)
+        assert closed == []
+
+    gate.alone(first)
+    other.join(10.0)
+    assert not other.is_alive()
+    gate.run(list)
+    assert len(closed) == 1
+
+
 def test_a_gate_lets_one_alone_and_then_all():
     gate, entered = Gate(), []
 
