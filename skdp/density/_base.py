@@ -18,31 +18,14 @@ from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp.data.blocks import empty_rows
 from skdp.data.column import is_collection
 from skdp.data.columns import Columns, column_name, is_frame
-from skdp.data.exact_sums import STEP_BITS, counts_from_steps
 from skdp.data.records import Records, Sums
 from skdp.data.validation import column_names, encoded, validated_table
-from skdp.density._consistency import (
-    grouped,
-    groups_of,
-    known_counts,
-    label_totals,
-    with_sums,
-)
-from skdp.density._counts import (
-    MOST_LABELS,
-    Pair,
-    TreeFacts,
-    as_levels,
-    pair_counts,
-    relabeled,
-    table_counts,
-    target_counts,
-)
+from skdp.density._counts import TreeFacts, as_levels
 from skdp.density._levels import Levels, as_matrix
-from skdp.density._model import TreeModel
+from skdp.density._model import CliqueModel
 from skdp.density._noisy_tables import NoisyTables
-from skdp.density._plan import MOST_GROUPS, ExactPlan, TreePlan, check_size, plan_tree
-from skdp.density._tree import choose_edges
+from skdp.density._plan import ExactPlan, TreePlan, check_size, plan_tree
+from skdp.density._release import is_counted, released_tables
 from skdp.density.one_way import OneWayTable, one_way_table
 from skdp.features.table import TableFacts
 from skdp.privacy import PrivacyGuarantee
@@ -61,8 +44,6 @@ __all__ = ["PrivateTree", "library_of"]
 
 _MOST_ROWS = 2**29  # on it rests that utilities are exact integers
 _MOST_BINS = 1024
-# Found on magic04, Adult, bank and California housing; no guarantee rests on them.
-_GROUPS, _LABELS = 1.4, 0.7
 _MOST_SHOWN = 8  # ranges or categories of a column in a notebook
 
 Table: TypeAlias = MatrixLike | tuple[MatrixLike, np.ndarray]
@@ -80,7 +61,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
     max_weight: float | None
     n_bins: int
     n_features_in_: int
-    _model_: TreeModel
+    _model_: CliqueModel
     _released_: NoisyTables
 
     def _is_gaussian(self) -> bool:
@@ -104,7 +85,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
                 "missing='error' is not available for a schema with categories, because an error "
                 "for a category that is not listed would reveal it. Use missing='indicator'."
             )
-        return Levels(replace(facts, encoding=None), n_bins)  # `encoded` has encoded the rows
+        return Levels.of(replace(facts, encoding=None), n_bins)  # `encoded` has encoded the rows
 
     def _coded(self, records: Records[TreeFacts]) -> Records[TreeFacts]:
         """Return records of levels and labels, after all checks of the rows."""
@@ -120,7 +101,8 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
     def _plan(
         self, parameters: ReleaseParameters, records: Records[TreeFacts]
     ) -> TreePlan | ExactPlan:
-        return plan_tree(type(self).__name__, parameters, records.facts)
+        counted = is_counted(records)
+        return plan_tree(type(self).__name__, parameters, records.facts, is_counted=counted)
 
     def _read(
         self,
@@ -128,21 +110,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         records: Records[TreeFacts],
         rng: np.random.Generator,
     ) -> NoisyTables:
-        n_labels = records.facts.n_labels
-        target, labels, of_target = np.ones(n_labels), np.arange(n_labels), 0.0
-        if records.facts.has_number:
-            target, labels = _released_labels(plan, records, rng)
-            records, of_target = relabeled(records, labels), plan.scale("target")
-        tables = _released_tables(plan, records, rng)
-        scales = plan.scale("tables"), plan.scale("edges") if len(tables) > 1 else 1.0
-        n_known = None if records.weights is not None else records.n_known
-        totals = label_totals(tables, n_known)
-        fitted = [with_sums(table, totals) for table in tables]
-        groups = _groups(records.facts, fitted, float(totals.sum()), scales[1])
-        pairs: dict[Pair, np.ndarray] = {}
-        if len(tables) > 1:
-            pairs = _released_pairs(plan, records, fitted, groups, totals, rng)
-        return NoisyTables(tables, groups, pairs, target, labels, (*scales, of_target), n_known)
+        return released_tables(plan, records, rng)
 
     def _publish(
         self,
@@ -151,30 +119,32 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         released: NoisyTables,
         guarantee: PrivacyGuarantee,
     ) -> Self:
-        facts, model = records.facts, released.model
+        model, levels = released.model, released.levels
         self.privacy_, self._released_, self._model_ = guarantee, released, model
-        self._library_, levels = facts.library, facts.levels
+        self._library_ = records.facts.library
         categories = levels.facts.categories
         self.levels_ = [
             categories[j] if j in categories else levels.edges[j] for j in range(levels.n_columns)
         ]
-        names = [column_name(levels.facts.names, j) for j in facts.columns]
-        self.edges_ = [
-            (names[model.parents[i]], names[i]) for i in model.order if i != model.order[0]
-        ]
+        names = [column_name(levels.facts.names, j) for j in records.facts.columns]
+        place = model.cliques.order.index
+        pairs = [sorted(pair, key=place) for pair in released.pairs]
+        self.edges_ = [(names[i], names[j]) for i, j in pairs]
         return self
 
     def _levels_of(self, X: MatrixLike) -> np.ndarray:
         """Return the levels of all columns, of rows to predict."""
         check_is_fitted(self, "privacy_")
-        return self._levels().codes(encoded(self, validated_table(self, X, reset=False)))
+        return self._released_.levels.codes(encoded(self, validated_table(self, X, reset=False)))
 
     def _target(self) -> int | None:
         """Return the column that holds the labels."""
         return None
 
     @abstractmethod
-    def _sampled(self, model: TreeModel, n: int, rng: np.random.Generator) -> Table:
+    def _sampled(
+        self, model: CliqueModel, n: int, rng: np.random.Generator, *, evenly: bool
+    ) -> Table:
         """Return n rows of a model in the form of `sample`."""
 
     def sample_several(
@@ -207,7 +177,10 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         check_is_fitted(self, "privacy_")
         n, m = check_count("n_samples", n_samples), check_count("n_tables", n_tables)
         rng = simulation_generator(random_state)
-        return [self._sampled(self._released_.redrawn(rng).unshrunk, n, rng) for _ in range(m)]
+        return [
+            self._sampled(self._released_.redrawn(rng).unshrunk, n, rng, evenly=False)
+            for _ in range(m)
+        ]
 
     def one_way(
         self, column: Label, *, level: float = 0.95, max_levels: int | None = None
@@ -241,7 +214,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
             counts = released.level_counts(node)
         total = float(released.totals.sum())
         made = partial(one_way_table, confidence=level, max_levels=most)
-        return made(self._levels(), j, shares, total, counts)
+        return made(released.levels, j, shares, total, counts)
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._one_way_html()
@@ -264,7 +237,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
 
     def _as_table(self, columns: Sequence[np.ndarray]) -> MatrixLike:
         """Return columns as a table of the kind that was fitted."""
-        names = self._levels().facts.names
+        names = self._released_.levels.facts.names
         if self._library_ is None:
             return as_matrix(columns)
         if self._library_ == "polars":
@@ -311,63 +284,3 @@ def _weights(records: Records[TreeFacts]) -> Sums:
 
 def _nothing(records: Records[TreeFacts]) -> None:
     """Check nothing more than what the conversion to levels checks."""
-
-
-def _released_tables(
-    plan: TreePlan | ExactPlan, records: Records[TreeFacts], rng: np.random.Generator
-) -> list[np.ndarray]:
-    """Return a noisy table of (level, label) for each node."""
-    sizes, counts = records.facts.sizes, records.total(table_counts)
-    exact = np.concatenate([counts[str(i)] for i in range(len(sizes))])
-    noisy = plan.release("tables", counts_from_steps(exact, records.steps), rng)
-    rows = noisy.reshape(-1, records.facts.n_labels)
-    return np.split(rows, np.cumsum(sizes)[:-1])
-
-
-def _released_labels(
-    plan: TreePlan | ExactPlan, records: Records[TreeFacts], rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return noisy counts of the levels of a numeric target, and the label of each level."""
-    counts = counts_from_steps(records.total(target_counts)["target"], records.steps)
-    noisy = plan.release("target", counts, rng)
-    known = known_counts(noisy)
-    scale = plan.scale("edges" if len(records.facts.sizes) > 1 else "tables")
-    n_labels = _n_groups(_LABELS, float(known.sum()), scale, MOST_LABELS)
-    return noisy, groups_of(known[:, None], n_labels, ordered=True)
-
-
-def _n_groups(factor: float, total: float, scale: float, most: int) -> int:
-    """Return a number of groups that `groups_of` makes at most `most` of."""
-    n_groups = int(factor * (total / np.hypot(scale, 1.0)) ** (1.0 / 3.0))
-    return min(max(n_groups, 2), (most - 1) // 2)  # `groups_of` makes 2·n_groups + 1
-
-
-def _groups(
-    facts: TreeFacts, tables: Sequence[np.ndarray], total: float, scale: float
-) -> list[np.ndarray]:
-    """Return the group of each level, so few that pairs of groups have more records than noise."""
-    factor = _GROUPS * min(2.0 / facts.n_labels, 1.0) ** 0.25
-    n_groups = _n_groups(factor, total, scale, MOST_GROUPS)
-    categories = facts.levels.facts.categories
-    return [
-        groups_of(table, n_groups, ordered=j not in categories)
-        for j, table in zip(facts.columns, tables, strict=True)
-    ]
-
-
-def _released_pairs(
-    plan: TreePlan | ExactPlan,
-    records: Records[TreeFacts],
-    tables: Sequence[np.ndarray],
-    groups: Sequence[np.ndarray],
-    totals: np.ndarray,
-    rng: np.random.Generator,
-) -> dict[Pair, np.ndarray]:
-    """Choose the edges of a tree, and return a noisy table of each."""
-    counts = pair_counts(records, groups)
-    known = [grouped(table, group) for table, group in zip(tables, groups, strict=True)]
-    edges = choose_edges(plan, counts, known, totals, rng)
-    exact = np.concatenate([counts[edge].ravel() for edge in edges])
-    noisy = plan.release("edges", np.ldexp(exact.astype(float), -STEP_BITS), rng)
-    parts = np.split(noisy, np.cumsum([counts[edge].size for edge in edges])[:-1])
-    return {edge: part.reshape(counts[edge].shape) for edge, part in zip(edges, parts, strict=True)}

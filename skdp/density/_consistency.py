@@ -14,13 +14,14 @@ from skdp.density._counts import Pair
 
 __all__ = [
     "fitted_pair",
-    "grouped",
     "groups_of",
     "independent",
     "known_counts",
     "label_totals",
     "level_counts",
     "margins",
+    "ratio",
+    "summed",
     "with_sums",
 ]
 
@@ -46,9 +47,10 @@ def label_totals(tables: Sequence[np.ndarray], n_known: float | None) -> np.ndar
     weights = np.array([1.0 / len(table) for table in tables])
     sums = np.stack([table.sum(axis=0) for table in tables])
     totals = weights @ sums / weights.sum()
-    if n_known is not None:
-        totals -= (totals.sum() - n_known) / totals.size
-    return np.asarray(np.maximum(totals, _LEAST_TOTAL))
+    if n_known is None:
+        return np.asarray(np.maximum(totals, _LEAST_TOTAL))
+    totals = np.maximum(totals - (totals.sum() - n_known) / totals.size, _LEAST_TOTAL)
+    return np.asarray(totals * (n_known / totals.sum()))
 
 
 def with_sums(table: np.ndarray, totals: np.ndarray) -> np.ndarray:
@@ -87,10 +89,10 @@ def groups_of(table: np.ndarray, n_groups: int, *, ordered: bool) -> np.ndarray:
     return groups
 
 
-def grouped(table: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the sums of a table's rows by group."""
-    sums = np.zeros((int(groups.max()) + 1, table.shape[1]))
-    np.add.at(sums, groups, table)
+def summed(counts: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the sums of rows by group; of integers exactly."""
+    sums = np.zeros((int(groups.max()) + 1, *counts.shape[1:]), counts.dtype)
+    np.add.at(sums, groups, counts)
     return sums
 
 
@@ -114,7 +116,7 @@ def margins(
     found = []
     for i, (table, group) in enumerate(zip(tables, groups, strict=True)):
         weight = 1.0 / (scales[0] ** 2 * np.bincount(group).astype(float)[:, None])
-        total, sum_of_weights = weight * grouped(table, group), weight
+        total, sum_of_weights = weight * summed(table, group), weight
         for (first, second), pair in pairs.items():
             if i in (first, second):
                 axis = 1 if i == first else 0
@@ -137,8 +139,8 @@ def fitted_pair(
     q = independent(one, other, totals)
     pair = np.maximum(q + _strong_part(pair - q, scale), _LEAST_SHARE * q)
     for _ in range(_ROUNDS):
-        pair *= _ratio(one, pair.sum(axis=1))[:, None, :]
-        pair *= _ratio(other, pair.sum(axis=0))[None]
+        pair *= ratio(one, pair.sum(axis=1))[:, None, :]
+        pair *= ratio(other, pair.sum(axis=0))[None]
     return pair
 
 
@@ -168,7 +170,7 @@ def level_counts(
     So levels of one group differ for a prediction only as far as the counts exceed the noise.
     """
     every = with_sums(table.sum(axis=1, keepdims=True), margin.sum(keepdims=True)[0])
-    share = _ratio(every, grouped(every, group)[group])
+    share = ratio(every, summed(every, group)[group])
     return _shrunk(table, margin[group] * share, scale)
 
 
@@ -182,5 +184,6 @@ def _shrunk(table: np.ndarray, q: np.ndarray, scale: float) -> np.ndarray:
     return np.maximum(q + tau * q / (tau * q + variance) * rest, _LEAST_SHARE * q)
 
 
-def _ratio(wanted: np.ndarray, found: np.ndarray) -> np.ndarray:
+def ratio(wanted: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Return wanted/found, 0 where found is 0."""
     return np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0.0)

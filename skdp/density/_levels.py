@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,13 +19,24 @@ __all__ = ["Levels", "as_matrix"]
 class Levels:
     """*Public* levels of each column, the same for every table.
 
-    A number is in one of `n_bins` equal bins between its bounds, on its scale. With
-    ``missing="indicator"`` each column has one more level, for missing values and for categories
-    that are not listed. Otherwise both raise ValueError.
+    A number is in one of equal bins between its bounds, on its scale. With ``missing="indicator"``
+    each column has one more level, for missing values and for categories that are not listed.
+    Otherwise both raise ValueError.
+
+    Parameters
+    ----------
+    facts : TableFacts
+    n_bins : dict from int to int
+        The number of bins of each column of numbers.
     """
 
     facts: TableFacts
-    n_bins: int
+    n_bins: Mapping[int, int]
+
+    @classmethod
+    def of(cls, facts: TableFacts, n_bins: int) -> Levels:
+        """Return levels with the same number of bins for all numbers."""
+        return cls(facts, dict.fromkeys(facts.numbers.tolist(), n_bins))
 
     @property
     def has_missing(self) -> bool:
@@ -42,21 +53,31 @@ class Levels:
 
     def n_known(self, j: int) -> int:
         """Return the number of levels of a column without the one for missing values."""
-        return self.facts.categories[j].size if j in self.facts.categories else self.n_bins
+        return self.facts.categories[j].size if j in self.facts.categories else self.n_bins[j]
 
     @cached_property
     def edges(self) -> dict[int, np.ndarray]:
         """The edges of the bins of each number, in its units."""
-        places = np.linspace(0.0, 1.0, self.n_bins + 1)
-        return {j: self.facts.values_at(j, places) for j in self.facts.numbers.tolist()}
+        return {
+            j: self.facts.values_at(j, np.linspace(0.0, 1.0, n_bins + 1))
+            for j, n_bins in self.n_bins.items()
+        }
+
+    def merged(self, least: Mapping[int, float]) -> Levels:
+        """Return levels in which bins are merged by two while at least so many are left."""
+        return Levels(self.facts, {j: _halved(n, least[j]) for j, n in self.n_bins.items()})
+
+    def merge(self, merged: Levels, j: int) -> np.ndarray:
+        """Return the merged level of each level of a column."""
+        return np.arange(self.sizes[j]) // (self.n_known(j) // merged.n_known(j))
 
     def codes(self, X: MatrixLike) -> np.ndarray:
         """Return the level of each value, of shape (n_samples, n_columns)."""
         coded = self.facts.coded(X, self.facts.names)
         codes = np.empty(coded.shape, np.int32)
-        units = np.floor(self.facts.place(coded) * self.n_bins)
-        for j, unit in zip(self.facts.numbers.tolist(), units, strict=True):
-            codes[:, j] = np.where(np.isnan(unit), self.n_bins, np.minimum(unit, self.n_bins - 1))
+        for (j, n_bins), place in zip(self.n_bins.items(), self.facts.place(coded), strict=True):
+            unit = np.floor(place * n_bins)
+            codes[:, j] = np.where(np.isnan(unit), n_bins, np.minimum(unit, n_bins - 1))
         for j in self.facts.categories:
             codes[:, j] = np.where(coded[:, j] >= 0.0, coded[:, j], self.n_known(j))
         if not self.has_missing:
@@ -90,6 +111,12 @@ class Levels:
             return _with_missing(self.facts.categories[j][known], is_missing)
         low, high = self.edges[j][known], self.edges[j][known + 1]
         return np.where(is_missing, np.nan, low + rng.random(len(codes)) * (high - low))
+
+
+def _halved(n_bins: int, least: float) -> int:
+    while n_bins % 2 == 0 and n_bins // 2 >= least:
+        n_bins //= 2
+    return n_bins
 
 
 def _with_missing(values: np.ndarray, is_missing: np.ndarray) -> np.ndarray:

@@ -1,39 +1,44 @@
-"""A distribution over the levels of columns and of a target: a tree given the target's label."""
+"""A distribution over the levels of columns and of a target: cliques given the target's label."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from skdp.density._cliques import Cliques
 from skdp.density._counts import Pair
+from skdp.density._fitted_cliques import fitted_cliques
 
-__all__ = ["TreeModel"]
+__all__ = ["CliqueModel"]
 
-_LEAST = 0.01  # records of each level and each pair of groups, so that nothing is impossible
+_Factor = tuple[tuple[int, ...], np.ndarray]
+"""Nodes, and a table with an axis for each; −1 is the label."""
+
+_MOST_CELLS = 2**27  # of a table on the way to a marginal: 1 GB
+_LEAST = 0.01  # records of each level and of each row of a clique, so that nothing is impossible
 
 
 @dataclass(frozen=True, eq=False)
-class TreeModel:
-    """P(label)·Π P(group of node i | group of its parent, label)·P(level of i | group, label).
+class CliqueModel:
+    """P(label)·Π P(group of node i | groups of its parents, label)·P(level of i | group, label).
 
     A label is a value of the target, or a group of values: these have P(value | label), whatever
     the nodes are. Every number is computed from *released* ones.
 
     Parameters
     ----------
+    cliques : Cliques
+        The nodes in an order, and the parents of each.
     label : ndarray of shape (n_labels,)
         Probabilities of the labels.
-    parents : list of int
-        The parent of each node, −1 for the first, which is the root.
-    order : list of int
-        The nodes, each after its parent.
     groups : list of ndarray of shape (n_levels,)
         The group of each level.
-    given_parent : list of ndarray of shape (n_labels, n_groups of the parent, n_groups)
-        Probabilities of the groups; of the root with one group of the parent.
+    given_parents : list of ndarray of shape (n_labels, *n_groups of the parents, n_groups)
+        Probabilities of the groups.
     given_group : list of ndarray of shape (n_labels, n_levels)
         Probabilities of the levels, given their group.
     labels : ndarray of shape (n_values,)
@@ -42,11 +47,10 @@ class TreeModel:
         Probabilities of the values, given their label.
     """
 
+    cliques: Cliques
     label: np.ndarray
-    parents: Sequence[int]
-    order: Sequence[int]
     groups: Sequence[np.ndarray]
-    given_parent: Sequence[np.ndarray]
+    given_parents: Sequence[np.ndarray]
     given_group: Sequence[np.ndarray]
     labels: np.ndarray
     given_label: np.ndarray
@@ -54,6 +58,7 @@ class TreeModel:
     @classmethod
     def of(
         cls,
+        cliques: Cliques,
         totals: np.ndarray,
         tables: Sequence[np.ndarray],
         groups: Sequence[np.ndarray],
@@ -61,105 +66,131 @@ class TreeModel:
         pairs: Mapping[Pair, np.ndarray],
         target: np.ndarray,
         labels: np.ndarray,
-    ) -> TreeModel:
-        """Return the distribution of consistent counts: of labels, levels, groups and pairs.
+    ) -> CliqueModel:
+        """Return the distribution of counts: of labels, levels, groups and pairs.
 
         `target` has the counts of the target's values, and `labels` the label of each.
         """
-        parents, order = _rooted(len(tables), list(pairs))
-        both = {**pairs, **{(j, i): pair.swapaxes(0, 1) for (i, j), pair in pairs.items()}}
-        counts = [
-            both[parent, i] if parent >= 0 else margins[i][None] for i, parent in enumerate(parents)
-        ]
-        given_parent = [_conditional(np.moveaxis(table, 2, 0)) for table in counts]
+        counts = fitted_cliques(cliques, margins, pairs, totals)
         within = [_within(table.T, group) for table, group in zip(tables, groups, strict=True)]
         given_label = _within(target[None], labels)[0]
+        given_parents = [_conditional(table) for table in counts]
         label = totals / totals.sum()
-        return cls(label, parents, order, groups, given_parent, within, labels, given_label)
-
-    @cached_property
-    def _tables(self) -> list[np.ndarray]:
-        """log P(level, group | group of the parent, label), of (n_labels, n_parent, n_levels)."""
-        return [
-            np.log(groups[:, :, group]) + np.log(levels)[:, None, :]
-            for groups, levels, group in zip(
-                self.given_parent, self.given_group, self.groups, strict=True
-            )
-        ]
+        return cls(cliques, label, groups, given_parents, within, labels, given_label)
 
     def log_joint(self, levels: np.ndarray) -> np.ndarray:
         """Return log P(levels, value) of rows of shape (n_rows, n_nodes), for each value."""
         total = np.log(self.label)[:, None] + np.zeros(len(levels))
-        for i, (parent, table) in enumerate(zip(self.parents, self._tables, strict=True)):
-            above = 0 if parent < 0 else self.groups[parent][levels[:, parent]]
-            total += table[:, above, levels[:, i]]
+        grouped = [group[levels[:, i]] for i, group in enumerate(self.groups)]
+        for i, (table, within) in enumerate(zip(self.given_parents, self.given_group, strict=True)):
+            places = tuple(grouped[k] for k in self.cliques.scope(i))
+            total += np.log(table)[:, *places] + np.log(within)[:, levels[:, i]]
         return total.T[:, self.labels] + np.log(self.given_label)
 
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return n rows of levels, and values of the target."""
-        labels = rng.choice(self.label.size, size=n, p=self.label)
-        levels = np.empty((n, len(self.parents)), np.intp)
-        for i in self.order:
-            parent, table = self.parents[i], np.exp(self._tables[i])
-            above = 0 if parent < 0 else self.groups[parent][levels[:, parent]]
-            rows = labels * table.shape[1] + above
-            levels[:, i] = _drawn(table.reshape(-1, table.shape[2]), rows, rng)
-        return levels, _drawn(self._values, labels, rng)
+    def sample(
+        self, n: int, rng: np.random.Generator, *, evenly: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return n rows of levels, and values of the target; see `_drawn` for `evenly`."""
+        labels = _drawn(self.label[None], np.zeros(n, np.intp), rng, evenly)
+        groups, levels = np.empty((2, n, len(self.groups)), np.intp)
+        for i in self.cliques.order:
+            rows, table = labels, self.given_parents[i]
+            for k in self.cliques.parents[i]:
+                rows = rows * self.given_group_size(k) + groups[:, k]
+            groups[:, i] = _drawn(table.reshape(-1, table.shape[-1]), rows, rng, evenly)
+            rows = labels * table.shape[-1] + groups[:, i]
+            levels[:, i] = _drawn(
+                self._levels(i).reshape(-1, self.groups[i].size), rows, rng, evenly
+            )
+        return levels, _drawn(self._values, labels, rng, evenly)
+
+    def given_group_size(self, i: int) -> int:
+        """Return the number of groups of a node."""
+        return int(self.given_parents[i].shape[-1])
 
     def counts(
         self, n: int, simulation: np.random.Generator
     ) -> tuple[list[np.ndarray], dict[Pair, np.ndarray], np.ndarray]:
         """Return counts of n new rows: (level, label) of each node, pairs of groups, and values.
 
-        They have the distribution of counts of `sample`, but take no time for each row: given the
-        counts of the groups of a parent, those of pairs are multinomial, and levels given groups.
+        They have the distribution of counts of rows drawn independently, but take no time for each
+        row: counts of a clique given those of its parents are multinomial, and levels given groups.
         """
         labels = simulation.multinomial(n, self.label)
-        grouped: dict[int, np.ndarray] = {-1: labels[:, None]}
-        tables, pairs = [np.empty(0)] * len(self.parents), {}
-        for i in self.order:
-            parent = self.parents[i]
-            pair = simulation.multinomial(grouped[parent], self.given_parent[i])
-            grouped[i] = pair.sum(axis=1)
-            tables[i] = _split(grouped[i], self.given_group[i], self.groups[i], simulation)
-            pairs[parent, i] = np.moveaxis(pair, 0, 2)
-            pairs[i, parent] = pairs[parent, i].swapaxes(0, 1)
-        return tables, pairs, simulation.multinomial(labels, self._values).sum(axis=0)
+        cliques: dict[int, np.ndarray] = {}
+        tables = [np.empty(0)] * len(self.groups)
+        for i in self.cliques.order:
+            parents = self.cliques.parents[i]
+            above = self._margin(cliques, parents) if parents else labels
+            cliques[i] = simulation.multinomial(above, self.given_parents[i])
+            grouped = self._margin(cliques, (i,))
+            tables[i] = _split(grouped, self.given_group[i], self.groups[i], simulation)
+        pairs = {(i, j): self._margin(cliques, (i, j)) for i, j in self.cliques.edges}
+        values = simulation.multinomial(labels, self._values).sum(axis=0)
+        return tables, {edge: np.moveaxis(pair, 0, 2) for edge, pair in pairs.items()}, values
+
+    def _margin(self, cliques: Mapping[int, np.ndarray], nodes: Sequence[int]) -> np.ndarray:
+        """Return the counts of labels and some nodes of one clique, in the order given."""
+        home = max(nodes, key=self.cliques.order.index)
+        scope = self.cliques.scope(home)
+        axes = [0, *(1 + scope.index(k) for k in nodes)]
+        return np.einsum(cliques[home], [*range(len(scope) + 1)], axes)
 
     def marginal(self, nodes: Sequence[int], *, by_value: bool) -> np.ndarray:
-        """Return the probabilities of the levels of some nodes, and of the values as last axis.
+        """Return the probabilities of the levels of some nodes, and of the values as last axis."""
+        factors = list(self._factors(nodes))
+        others = {k for axes, _ in factors for k in axes} - {-1, *nodes}
+        while others:
+            i = min(others, key=lambda i: self._n_cells(_with_node(factors, i)))
+            factors = self._without(factors, i)
+            others.remove(i)
+        table = _product(factors, [-1, *nodes])
+        for place, i in enumerate(nodes):
+            table = np.moveaxis(self._with_levels(table, place + 1, i), -1, place + 1)
+        if by_value:
+            return np.moveaxis(table, 0, -1)[..., self.labels] * self.given_label
+        return np.asarray(table.sum(axis=0))
 
-        Sums over the other nodes are taken from the leaves to the root.
-        """
-        table, found = self._message(0, frozenset(nodes))
-        table = table[:, 0] * self.label[:, None]
-        shape = [self.groups[i].size for i in found]
-        table = (table if by_value else table.sum(axis=0, keepdims=True)).reshape(-1, *shape)
-        table = table.transpose(*(1 + found.index(i) for i in nodes), 0)
-        return table[..., self.labels] * self.given_label if by_value else table[..., 0]
+    def _with_levels(self, table: np.ndarray, axis: int, i: int) -> np.ndarray:
+        """Return a table (label, ...) with the levels of a node, as last axis, for its groups."""
+        by_level = np.moveaxis(table, axis, -1)[..., self.groups[i]]
+        shape = (len(self.label), *[1] * (by_level.ndim - 2), -1)
+        return by_level * self.given_group[i].reshape(shape)
 
-    def _message(self, i: int, kept: frozenset[int]) -> tuple[np.ndarray, list[int]]:
-        """Return P(kept levels at and below i | group of the parent, label), and the kept nodes.
+    def _factors(self, nodes: Sequence[int]) -> Iterator[_Factor]:
+        """Yield P(label), and the probabilities of the nodes and of all that they follow from."""
+        needed = {*nodes}
+        yield (-1,), self.label
+        for i in reversed(self.cliques.order):
+            if i in needed:
+                needed |= {*self.cliques.parents[i]}
+                yield (-1, *self.cliques.scope(i)), self.given_parents[i]
 
-        The table has the shape (n_labels, n_groups of the parent, product of the kept levels).
-        """
-        n_labels, _, n_groups = self.given_parent[i].shape
-        below, found = np.ones((n_labels, n_groups, 1)), []
-        for child in self._children[i]:
-            other, more = self._message(child, kept)
-            below = np.einsum("ygr,ygs->ygrs", below, other).reshape(n_labels, n_groups, -1)
-            found += more
-        if i in kept:
-            is_in = self.groups[i] == np.arange(n_groups)[:, None]
-            own = np.where(is_in, self.given_group[i][:, None, :], 0.0)
-            below = np.einsum("ygl,ygr->yglr", own, below).reshape(n_labels, n_groups, -1)
-            found = [i, *found]
-        return np.einsum("yag,ygr->yar", self.given_parent[i], below), found
+    def _without(self, factors: Sequence[_Factor], i: int) -> list[_Factor]:
+        """Return factors in which a node is summed out."""
+        nodes = sorted(_with_node(factors, i))
+        if self._n_cells(nodes) > _MOST_CELLS:
+            raise ValueError(
+                "The table of these columns would take too much memory on the way. Ask for fewer "
+                "columns, or count rows of `sample`."
+            )
+        nodes.remove(i)
+        table = _product([factor for factor in factors if i in factor[0]], nodes)
+        return [*(factor for factor in factors if i not in factor[0]), (tuple(nodes), table)]
+
+    def _n_cells(self, nodes: Collection[int]) -> int:
+        sizes = (self.label.size if k < 0 else self.given_group_size(k) for k in nodes)
+        return math.prod(sizes)
 
     @property
     def value(self) -> np.ndarray:
         """P(value), of shape (n_values,)."""
         return np.asarray(self.label[self.labels] * self.given_label)
+
+    def _levels(self, i: int) -> np.ndarray:
+        """P(level | label, group) of a node, of shape (n_labels, n_groups, n_levels)."""
+        is_in = self.groups[i] == np.arange(self.given_group_size(i))[:, None]
+        return np.where(is_in, self.given_group[i][:, None, :], 0.0)
 
     @cached_property
     def _values(self) -> np.ndarray:
@@ -167,21 +198,20 @@ class TreeModel:
         is_in = self.labels == np.arange(self.label.size)[:, None]
         return np.where(is_in, self.given_label, 0.0)
 
-    @cached_property
-    def _children(self) -> list[list[int]]:
-        nodes = range(len(self.parents))
-        return [[k for k in nodes if self.parents[k] == i] for i in nodes]
+
+def _product(factors: Sequence[_Factor], wanted: Sequence[int]) -> np.ndarray:
+    """Return the sum over all other axes of the product of tables."""
+    found = sorted({node for nodes, _ in factors for node in nodes})
+    given = [[found.index(node) for node in nodes] for nodes, _ in factors]
+    operands = [
+        part for (_, table), axes in zip(factors, given, strict=True) for part in (table, axes)
+    ]
+    return np.einsum(*operands, [found.index(node) for node in wanted], optimize=len(factors) > 2)
 
 
-def _rooted(n_nodes: int, edges: Sequence[Pair]) -> tuple[list[int], list[int]]:
-    """Return the parents of the nodes of a tree with root 0, and an order from the root."""
-    parents, order = [-1] * n_nodes, [0]
-    for i in order:
-        for edge in edges:
-            if i in edge and (other := sum(edge) - i) != parents[i]:
-                parents[other] = i
-                order.append(other)
-    return parents, order
+def _with_node(factors: Sequence[_Factor], i: int) -> set[int]:
+    """Return the nodes of all factors of a node."""
+    return {k for nodes, _ in factors if i in nodes for k in nodes}
 
 
 def _conditional(counts: np.ndarray) -> np.ndarray:
@@ -213,9 +243,28 @@ def _split(
     return table
 
 
-def _drawn(shares: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a place in each of some rows of a table of probabilities."""
+def _drawn(
+    shares: np.ndarray, rows: np.ndarray, rng: np.random.Generator, evenly: bool
+) -> np.ndarray:
+    """Return a place in each of some rows of a table of probabilities.
+
+    Draws are independent. If they are drawn evenly, each has the same distribution, but draws from
+    one row together have nearly its shares: they are those at equally spaced points of the
+    cumulative shares, from a random first point on and in random order (systematic sampling).
+    """
+    points = _even_points(rows, len(shares), rng) if evenly else rng.random(rows.size)
     sums = shares.cumsum(axis=1)
     ends = (sums / sums[:, -1:] + np.arange(len(shares))[:, None]).ravel()
-    found = np.searchsorted(ends, rows + rng.random(rows.size), side="right")
+    found = np.searchsorted(ends, rows + points, side="right")
     return np.clip(found - rows * shares.shape[1], 0, shares.shape[1] - 1)
+
+
+def _even_points(rows: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Return numbers in [0, 1) that are equally spaced within each of the rows."""
+    order = rng.permutation(rows.size)
+    order = order[np.argsort(rows[order], kind="stable")]
+    counts = np.bincount(rows, minlength=n_rows)
+    place = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    points = np.empty(rows.size)
+    points[order] = (place + np.repeat(rng.random(n_rows), counts)) / np.repeat(counts, counts)
+    return points

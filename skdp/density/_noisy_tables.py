@@ -1,13 +1,14 @@
-"""What a fit released: noisy tables along a tree, the density that follows, and draws like it."""
+"""What a fit released: noisy tables, the density that follows from them, and draws like it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from skdp.density._cliques import Cliques
 from skdp.density._consistency import (
     fitted_pair,
     known_counts,
@@ -16,7 +17,8 @@ from skdp.density._consistency import (
     margins,
 )
 from skdp.density._counts import Pair
-from skdp.density._model import TreeModel
+from skdp.density._levels import Levels
+from skdp.density._model import CliqueModel
 
 __all__ = ["NoisyTables"]
 
@@ -25,34 +27,40 @@ _NO_NOISE = 1e-6  # records; without noise nothing is shrunk
 
 @dataclass(frozen=True, eq=False)
 class NoisyTables:
-    """*Released* tables with noise, and the tree whose edges have a table.
+    """*Released* tables with noise. Pairs of nodes that have a table connect all nodes.
 
     Parameters
     ----------
+    levels : Levels
+        The levels of all columns.
     tables : list of ndarray of shape (n_levels, n_labels)
         The counts of each node.
     groups : list of ndarray of shape (n_levels,)
         The group of each level.
-    pairs : dict from pairs of nodes to ndarray of shape (n_groups, n_groups, n_labels)
-        The counts of each edge.
     target : ndarray of shape (n_values,)
         The counts of the values of a numeric target; ones of labels that are values themselves.
     labels : ndarray of shape (n_values,)
         The label of each value.
-    scales : tuple of float
-        *Public.* The standard deviations of the noise of tables, of pairs, and of a numeric target;
-        0 without one.
     n_known : float or None
         *Public.* The number of records, None if it is private.
+    scales : tuple of float
+        *Public.* The standard deviations of the noise of tables, and of a numeric target; 0 without
+        one.
+    pairs : dict from pairs of nodes to ndarray of shape (n_groups, n_groups, n_labels)
+        The counts of pairs.
+    scale_of_pairs : float
+        The standard deviation of their noise.
     """
 
+    levels: Levels
     tables: Sequence[np.ndarray]
     groups: Sequence[np.ndarray]
-    pairs: Mapping[Pair, np.ndarray]
     target: np.ndarray
     labels: np.ndarray
-    scales: tuple[float, float, float]
     n_known: float | None
+    scales: tuple[float, float]
+    pairs: Mapping[Pair, np.ndarray] = field(default_factory=dict)
+    scale_of_pairs: float = 1.0
 
     @cached_property
     def totals(self) -> np.ndarray:
@@ -60,18 +68,25 @@ class NoisyTables:
         return label_totals(self.tables, self.n_known)
 
     @cached_property
-    def model(self) -> TreeModel:
-        """The density, whose pairs are shrunk toward independence: the best for predictions."""
-        return self._model(self.scales[1])
+    def cliques(self) -> Cliques:
+        """Cliques of nodes that contain all pairs."""
+        sizes = [int(group.max()) + 1 for group in self.groups]
+        return Cliques.of(sizes, self.totals.size, [*self.pairs])
 
     @cached_property
-    def unshrunk(self) -> TreeModel:
+    def model(self) -> CliqueModel:
+        """The density, whose pairs are shrunk toward independence: the best for predictions."""
+        return self._model(self.scale_of_pairs)
+
+    @cached_property
+    def unshrunk(self) -> CliqueModel:
         """The density for intervals, which shrinkage toward independence would bias."""
         return self._model(_NO_NOISE)
 
-    def _model(self, scale: float) -> TreeModel:
+    def _model(self, scale: float) -> CliqueModel:
         """Return the density for pairs with noise of this scale."""
-        sides = margins(self.tables, self.groups, self.pairs, self.totals, self.scales[:2])
+        scales = self.scales[0], self.scale_of_pairs
+        sides = margins(self.tables, self.groups, self.pairs, self.totals, scales)
         levels = [
             level_counts(table, group, side, self.scales[0])
             for table, group, side in zip(self.tables, self.groups, sides, strict=True)
@@ -81,16 +96,17 @@ class NoisyTables:
             for (i, j), pair in self.pairs.items()
         }
         target = known_counts(self.target)
-        return TreeModel.of(self.totals, levels, self.groups, sides, pairs, target, self.labels)
+        given = self.totals, levels, self.groups, sides, pairs, target, self.labels
+        return CliqueModel.of(self.cliques, *given)
 
     def redrawn(self, rng: np.random.Generator) -> NoisyTables:
         """Return tables of as many new records of the density, with new noise.
 
         They differ from these as these differ from tables of the population: by the choice of the
-        records and by the noise (a parametric bootstrap). The tree and the groups stay.
+        records and by the noise (a parametric bootstrap). The pairs and the groups stay.
         """
         tables, pairs, values = self.unshrunk.counts(round(float(self.totals.sum())), rng)
-        of_tables, of_pairs, of_target = self.scales
+        (of_tables, of_target), of_pairs = self.scales, self.scale_of_pairs
         target = values + rng.normal(0.0, of_target, values.shape) if of_target else self.target
         return replace(
             self,
@@ -109,8 +125,8 @@ class NoisyTables:
 
     def target_counts(self) -> tuple[np.ndarray, float]:
         """Return unbiased counts of the target's values, and a bound of their noise's deviation."""
-        if self.scales[2]:
-            return self.target, self.scales[2]
+        if self.scales[1]:
+            return self.target, self.scales[1]
         weights = np.array([1.0 / len(table) for table in self.tables])
         sums = np.stack([table.sum(axis=0) for table in self.tables])
         return weights @ sums / weights.sum(), self.scales[0] / float(np.sqrt(weights.sum()))

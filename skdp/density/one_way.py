@@ -71,8 +71,8 @@ def one_way_table(
     width = float(ndtri(0.5 + 0.5 * confidence)) * released[1] * np.sqrt(sizes)
     edges = levels.edges.get(j)
     if edges is not None:
-        firsts = [part[0] for part in parts if part[0] < levels.n_bins]
-        edges = edges[[*firsts, levels.n_bins]]
+        firsts = [part[0] for part in parts if part[0] < levels.n_known(j)]
+        edges = edges[[*firsts, levels.n_known(j)]]
     return OneWayTable(
         name=str(column_name(levels.facts.names, j)),
         levels=[*names],

@@ -17,7 +17,7 @@ from skdp.data.lazy import lazy_on_blocks, summed_over_blocks
 from skdp.data.records import Records
 from skdp.density._base import PrivateTree, library_of
 from skdp.density._counts import TreeFacts
-from skdp.density._model import TreeModel
+from skdp.density._model import CliqueModel
 from skdp.support.random import noise_generator
 from skdp.support.types import (
     Bounds,
@@ -235,13 +235,15 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         """
         check_is_fitted(self, "privacy_")
         n = check_count("n_samples", n_samples)
-        return self._sampled(self._model_, n, noise_generator(random_state))
+        return self._sampled(self._model_, n, noise_generator(random_state), evenly=True)
 
-    def _sampled(self, model: TreeModel, n: int, rng: np.random.Generator) -> MatrixLike:
-        nodes, labels = model.sample(n, rng)
+    def _sampled(
+        self, model: CliqueModel, n: int, rng: np.random.Generator, *, evenly: bool
+    ) -> MatrixLike:
+        nodes, labels = model.sample(n, rng, evenly=evenly)
         target = self._target()
         codes = nodes if target is None else np.insert(nodes, target, labels, axis=1)
-        return self._as_table(self._levels().values(codes, rng))
+        return self._as_table(self._released_.levels.values(codes, rng))
 
     @lazy_on_blocks
     def score_samples(self, X: MatrixLike) -> np.ndarray:
@@ -262,7 +264,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         codes, target = self._levels_of(X), self._target()
         joint = self._model_.log_joint(np.delete(codes, [] if target is None else target, axis=1))
         labels = 0 if target is None else codes[:, target]
-        return joint[np.arange(len(codes)), labels] - self._levels().log_widths(codes)
+        return joint[np.arange(len(codes)), labels] - self._released_.levels.log_widths(codes)
 
     @summed_over_blocks
     def score(self, X: MatrixLike, y: None = None) -> float:
@@ -300,7 +302,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         chosen = [self._number_of(one, "columns") for one in _listed(columns)]
         if not chosen or len({*chosen}) < len(chosen):
             raise ValueError(f"columns must be different, at least one, got {columns!r}.")
-        n_cells = float(np.prod([float(self._levels().sizes[j]) for j in chosen]))
+        n_cells = float(np.prod([float(self._released_.levels.sizes[j]) for j in chosen]))
         if n_cells > _MOST_CELLS:
             raise ValueError(
                 f"The table of {columns!r} has {n_cells:.0f} cells, at most {_MOST_CELLS} are "
@@ -332,7 +334,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         codes, target = self._levels_of(X), self._target()
         assert target is not None, "the method is there with a target only"
         nodes = np.delete(codes, target, axis=1)
-        known = self._model_.log_joint(nodes)[:, : self._levels().n_known(target)]
+        known = self._model_.log_joint(nodes)[:, : self._released_.levels.n_known(target)]
         return np.exp(log_proba(known))
 
 

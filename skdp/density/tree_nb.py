@@ -16,7 +16,7 @@ from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records, labels_of
 from skdp.density._base import PrivateTree, library_of
 from skdp.density._counts import TreeFacts
-from skdp.density._model import TreeModel
+from skdp.density._model import CliqueModel
 from skdp.density._noisy_tables import NoisyTables
 from skdp.density._plan import ExactPlan, TreePlan
 from skdp.privacy import PrivacyGuarantee
@@ -226,13 +226,13 @@ class DPTreeNB(JointClassifier, PrivateTree):
         """
         check_is_fitted(self, "privacy_")
         n = check_count("n_samples", n_samples)
-        return self._sampled(self._model_, n, noise_generator(random_state))
+        return self._sampled(self._model_, n, noise_generator(random_state), evenly=True)
 
     def _sampled(
-        self, model: TreeModel, n: int, rng: np.random.Generator
+        self, model: CliqueModel, n: int, rng: np.random.Generator, *, evenly: bool
     ) -> tuple[MatrixLike, np.ndarray]:
-        nodes, labels = model.sample(n, rng)
-        return self._as_table(self._levels().values(nodes, rng)), self.classes_[labels]
+        nodes, labels = model.sample(n, rng, evenly=evenly)
+        return self._as_table(self._released_.levels.values(nodes, rng)), self.classes_[labels]
 
     @lazy_on_blocks
     def predict_joint_log_proba(self, X: MatrixLike) -> np.ndarray:

@@ -1,42 +1,55 @@
-"""The private choice of a spanning tree over the columns of a table."""
+"""The private choice of pairs of columns: a spanning tree, and more pairs that close circles."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 
 from skdp.data.exact_sums import STEP_BITS
+from skdp.density._cliques import Cliques
 from skdp.density._consistency import independent
 from skdp.density._counts import Pair
-from skdp.density._plan import TreeReleases
+from skdp.density._plan import PairReleases
 
-__all__ = ["choose_edges", "utilities"]
+__all__ = ["choose_pairs", "utilities"]
 
 _GRID_BITS = 20  # of utilities, which have 2^31 as a bound: floats hold them exactly
 _LARGEST = 2.0**30
 
 
-def choose_edges(
-    plan: TreeReleases,
+def choose_pairs(
+    plan: PairReleases,
     counts: Mapping[Pair, np.ndarray],
     margins: Sequence[np.ndarray],
     totals: np.ndarray,
     rng: np.random.Generator,
-) -> list[Pair]:
-    """Return the edges of a spanning tree, one choice of the plan for each (Kruskal's algorithm).
+) -> tuple[Pair, ...]:
+    """Return pairs of nodes, one choice of the plan for each.
 
-    The candidates of a choice connect what earlier choices have not connected yet.
+    The first pairs are a spanning tree (Kruskal's algorithm): candidates connect what earlier
+    choices have not connected yet. Later candidates leave all cliques small.
     """
-    pairs, values = list(counts), utilities(plan.scale("edges"), counts, margins, totals)
+    values = utilities(plan.scale("pairs"), counts, margins, totals)
+    utility = dict(zip(counts, values.tolist(), strict=True))
+
+    def chosen(candidates: list[Pair]) -> Pair:
+        return candidates[plan.choose(np.array([utility[pair] for pair in candidates]), rng)]
+
     part, edges = np.arange(len(margins)), []
     for _ in range(len(margins) - 1):
-        open_pairs = [k for k, (i, j) in enumerate(pairs) if part[i] != part[j]]
-        i, j = pairs[open_pairs[plan.choose(values[open_pairs], rng)]]
+        i, j = chosen([(i, j) for i, j in counts if part[i] != part[j]])
         edges.append((i, j))
         part[part == part[j]] = part[i]
-    return edges
+    cliques = Cliques.of([len(margin) for margin in margins], totals.size, edges)
+    for _ in range(plan.n_pairs - len(edges)):
+        others = [pair for pair in counts if pair not in cliques.edges]
+        if not (candidates := list(compress(others, cliques.admits(others)))):
+            break
+        cliques = cliques.with_edge(chosen(candidates))
+    return cliques.edges
 
 
 def utilities(
