@@ -10,6 +10,7 @@ from scipy.stats import chi2
 from sklearn.base import clone
 
 from skdp import DPTreeDensity, DPTreeNB, PrivacyBudget, TableSchema
+from skdp.density import _cliques
 from skdp.density._consistency import fitted_pair, with_sums
 from skdp.exceptions import BudgetExceededError, FewRowsWarning, OutOfRangeError
 from skdp.mechanisms import ExponentialMechanism
@@ -140,6 +141,25 @@ def test_the_sensitivities_hold_for_persons_with_several_rows(neighboring, monke
     found, planned = largest_moves(monkeypatch, neighbors, neighboring)
     assert all(found[name] <= planned[name] * (1.0 + 1e-12) for name in planned)
     assert found["choice"] <= planned["choice"]
+
+
+@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+def test_fewer_pairs_have_less_noise_for_the_same_sensitivity(neighboring, monkeypatch):
+    """A limit of the cells leaves a tree: two pairs, of three that are planned."""
+    monkeypatch.setattr(_cliques, "_MOST_CELLS", 8)
+    neighbors = [([*FIXED, row], {}) for row in ROWS]
+    if neighboring == "add_remove_one":
+        neighbors = [(FIXED, {}), *neighbors]
+    found, planned = largest_moves(monkeypatch, neighbors, neighboring)
+    assert found["pairs"] == pytest.approx(planned["pairs"] / ROUNDED_ONCE, rel=1e-12)
+    monkeypatch.undo()
+    with pytest.MonkeyPatch.context() as limit:
+        limit.setattr(_cliques, "_MOST_CELLS", 4)
+        tree = density_of(neighboring=neighboring)
+    all_pairs = density_of(neighboring=neighboring)
+    assert (len(tree.edges_), len(all_pairs.edges_)) == (3, 6)
+    scales = [model._released_.scale_of_pairs for model in (tree, all_pairs)]
+    assert scales[0] == pytest.approx(scales[1] / math.sqrt(2.0))
 
 
 def test_utilities_are_exact_integers_of_a_grid(monkeypatch):
