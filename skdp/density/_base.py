@@ -155,7 +155,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         Rows of `sample` all come from one density, so they do not show how far it may be from the
         population. Here each table has a density of its own: as many records as there are in the
         data are drawn from the fitted density, counted, and the counts get new noise of the public
-        scale. The tree is kept, and pairs are not shrunk toward independence. So these tables are
+        scale. The same pairs are kept, and they are not shrunk toward independence. So these tables are
         noisier than those of `sample`: use them for intervals only. `combine_estimates` turns
         estimates from each table into intervals, and says which are valid.
 

@@ -40,17 +40,18 @@ def _has_target(density: DPTreeDensity) -> bool:
 
 
 class DPTreeDensity(DensityMixin, PrivateTree):
-    r"""The density of a table: a private tree over its columns, for synthetic rows.
+    r"""The density of a table: private counts of columns and of pairs, for synthetic rows.
 
     One fit releases the counts of each column beside the target. Pairs of columns whose counts
-    are predicted badly are chosen privately, until they are a tree. Then the counts of these pairs
-    are released. Samples, tables, scores and predictions follow from these numbers, and none of
-    them spends anything.
+    are predicted badly are chosen privately: first a tree that connects all columns, then more.
+    Then the counts of these pairs are released. The density is that of the largest entropy that
+    agrees with all counts. Samples, tables, scores and predictions follow from these numbers, and
+    none of them spends anything.
 
-    Numbers are counted in `n_bins` bins, and in tables of pairs in at most 64 groups of bins: the
-    more records and the less noise, the more groups. Relations of three columns beside the target,
-    and rare combinations, are lost. *Synthetic tables* in the user guide says what the samples are
-    good for.
+    Numbers are counted in at most `n_bins` bins, and in tables of pairs in at most 64 groups of
+    bins: the more records and the less noise, the more bins and groups. Relations of three columns
+    beside the target, and rare combinations, are lost. *Synthetic tables* in the user guide says
+    what the samples are good for.
 
     Parameters
     ----------
@@ -84,7 +85,8 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
         columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
     n_bins : int, default 64
-        *Public.* Number of bins of each numeric column, from 2 to 1024.
+        *Public.* Number of bins of each numeric column, from 2 to 1024. An even number is halved,
+        once or more, if records are too few for so many bins.
     random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
@@ -92,9 +94,10 @@ class DPTreeDensity(DensityMixin, PrivateTree):
     Attributes
     ----------
     edges_ : list of (label, label)
-        *Released.* The pairs of columns of the tree, each with the column nearer to the root first.
+        *Released.* The pairs of columns that have a table, in the order they were chosen. The
+        second column of a pair is sampled after the first.
     levels_ : list of ndarray
-        *Public.* For each column its categories, or the `n_bins` + 1 edges of its bins.
+        *Released.* For each column its categories, or the edges of its bins.
     privacy_ : PrivacyGuarantee
         *Public.* The release and its guarantee.
     n_features_in_ : int
@@ -108,12 +111,16 @@ class DPTreeDensity(DensityMixin, PrivateTree):
     exponential mechanisms of bounded range, composed adaptively. A record is in one cell of each
     table, so p tables have the l2 sensitivity √p, and √(2p) if it is replaced. The utility of a
     pair is an l1 distance from a prediction by released tables only, so its sensitivity is 1, or 2.
-    *Synthetic tables* in the documentation has the proofs, also for persons and weights.
+    If the number of records is private, it is released first, with sensitivity 1. *Synthetic
+    tables* in the documentation has the proofs, also for persons and weights.
 
     References
     ----------
     R. McKenna, G. Miklau and D. Sheldon, *Winning the NIST contest: a scalable and general approach
     to differentially private synthetic data*, Journal of Privacy and Confidentiality 11(3), 2021.
+
+    R. McKenna, B. Mullins, D. Sheldon and G. Miklau, *AIM: an adaptive and iterative mechanism for
+    differentially private synthetic data*, VLDB 2022.
 
     Examples
     --------
@@ -218,7 +225,9 @@ class DPTreeDensity(DensityMixin, PrivateTree):
     def sample(self, n_samples: int = 1, random_state: RandomState = None) -> MatrixLike:
         """Return synthetic rows, at no cost.
 
-        Numbers are uniform in their bins. A missing number is NaN, a missing category ``None``.
+        Numbers are uniform in their bins. A missing number is NaN, a missing category ``None``. The
+        rows are drawn evenly: each has the distribution of the density, and counts of all rows are
+        closer to their expectations than those of independent rows.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Tree-augmented naive Bayes: a private density of a table, as a classifier."""
+"""Augmented naive Bayes: a private density of a table, as a classifier."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ __all__ = ["DPTreeNB"]
 
 
 class DPTreeNB(JointClassifier, PrivateTree):
-    r"""Tree-augmented naive Bayes with (ε, δ)-differential privacy.
+    r"""Augmented naive Bayes with (ε, δ)-differential privacy.
 
-    Naive Bayes assumes that columns are independent given the class. Here each column depends on
-    the class and on one other column, in a tree that is chosen privately. The model is a
-    `DPTreeDensity` whose target is y. So synthetic labeled rows cost nothing more: see `sample`.
+    Naive Bayes assumes that columns are independent given the class. Here pairs of columns may
+    depend on each other: a tree that connects all columns, and more pairs, chosen privately. The
+    model is a `DPTreeDensity` whose target is y. So synthetic labeled rows cost nothing more: see
+    `sample`.
 
     Parameters
     ----------
@@ -72,7 +73,8 @@ class DPTreeNB(JointClassifier, PrivateTree):
         *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
         columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
     n_bins : int, default 64
-        *Public.* Number of bins of each numeric column, from 2 to 1024.
+        *Public.* Number of bins of each numeric column, from 2 to 1024. An even number is halved,
+        once or more, if records are too few for so many bins.
     random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
@@ -84,9 +86,10 @@ class DPTreeNB(JointClassifier, PrivateTree):
     class_prior_ : ndarray of shape (n_classes,)
         *Released.* Probability of each class.
     edges_ : list of (label, label)
-        *Released.* The pairs of columns of the tree, each with the column nearer to the root first.
+        *Released.* The pairs of columns that have a table, in the order they were chosen. The
+        second column of a pair is sampled after the first.
     levels_ : list of ndarray
-        *Public.* For each column its categories, or the `n_bins` + 1 edges of its bins.
+        *Released.* For each column its categories, or the edges of its bins.
     privacy_ : PrivacyGuarantee
         *Public.* The release and its guarantee.
     n_features_in_ : int
@@ -207,7 +210,8 @@ class DPTreeNB(JointClassifier, PrivateTree):
     ) -> tuple[MatrixLike, np.ndarray]:
         """Return synthetic rows with labels, at no cost.
 
-        Numbers are uniform in their bins. A missing number is NaN, a missing category ``None``.
+        Numbers are uniform in their bins. A missing number is NaN, a missing category ``None``. The
+        rows are drawn evenly, see `DPTreeDensity.sample`.
 
         Parameters
         ----------
