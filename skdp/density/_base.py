@@ -29,7 +29,7 @@ from skdp.density._release import is_counted, released_tables
 from skdp.density.one_way import OneWayTable, one_way_table
 from skdp.features.table import TableFacts
 from skdp.privacy import PrivacyGuarantee
-from skdp.support.random import simulation_generator
+from skdp.support.random import child_generator, simulation_generator
 from skdp.support.types import (
     Bounds,
     Categories,
@@ -40,7 +40,7 @@ from skdp.support.types import (
 )
 from skdp.support.validation import check_count, check_real
 
-__all__ = ["PrivateTree", "library_of"]
+__all__ = ["PrivateTree", "library_of", "sample_generator"]
 
 _MOST_ROWS = 2**29  # on it rests that utilities are exact integers
 _MOST_BINS = 1024
@@ -61,7 +61,6 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
     max_weight: float | None
     n_bins: int
     n_features_in_: int
-    _model_: CliqueModel
     _released_: NoisyTables
 
     def _is_gaussian(self) -> bool:
@@ -120,7 +119,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         guarantee: PrivacyGuarantee,
     ) -> Self:
         model, levels = released.model, released.levels
-        self.privacy_, self._released_, self._model_ = guarantee, released, model
+        self.privacy_, self._released_ = guarantee, released
         self._library_ = records.facts.library
         categories = levels.facts.categories
         self.levels_ = [
@@ -155,8 +154,8 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         Rows of `sample` all come from one density, so they do not show how far it may be from the
         population. Here each table has a density of its own: as many records as there are in the
         data are drawn from the fitted density, counted, and the counts get new noise of the public
-        scale. The same pairs are kept, and they are not shrunk toward independence. So these tables are
-        noisier than those of `sample`: use them for intervals only. `combine_estimates` turns
+        scale. The same pairs are kept, and they are not shrunk toward independence. So these tables
+        are noisier than those of `sample`: use them for intervals only. `combine_estimates` turns
         estimates from each table into intervals, and says which are valid.
 
         Parameters
@@ -176,7 +175,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         """
         check_is_fitted(self, "privacy_")
         n, m = check_count("n_samples", n_samples), check_count("n_tables", n_tables)
-        rng = simulation_generator(random_state)
+        rng = sample_generator(random_state)
         return [
             self._sampled(self._released_.redrawn(rng).unshrunk, n, rng, evenly=False)
             for _ in range(m)
@@ -207,10 +206,10 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         most = None if max_levels is None else check_count("max_levels", max_levels)
         j, target, released = self._number_of(column, "column"), self._target(), self._released_
         if j == target:
-            shares, counts = self._model_.value, released.target_counts()
+            shares, counts = self._released_.model.value, released.target_counts()
         else:
             node = j - (target is not None and target < j)
-            shares = self._model_.marginal([node], by_value=False)
+            shares = self._released_.model.marginal([node], by_value=False)
             counts = released.level_counts(node)
         total = float(released.totals.sum())
         made = partial(one_way_table, confidence=level, max_levels=most)
@@ -262,6 +261,11 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         tags.non_deterministic = self.random_state is None
         tags.input_tags.allow_nan = self.missing == "indicator"
         return tags
+
+
+def sample_generator(random_state: RandomState) -> np.random.Generator:
+    """Return a generator of rows, apart from the stream that a fit with the same seed draws from."""
+    return child_generator(simulation_generator(random_state))
 
 
 def library_of(X: MatrixLike) -> str | None:

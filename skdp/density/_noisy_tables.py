@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -61,6 +61,10 @@ class NoisyTables:
     scales: tuple[float, float]
     pairs: Mapping[Pair, np.ndarray] = field(default_factory=dict)
     scale_of_pairs: float = 1.0
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what follows from the rest: models may be a hundred times as large."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
     def totals(self) -> np.ndarray:

@@ -32,7 +32,7 @@ from skdp.density._plan import MOST_GROUPS, ExactPlan, TreePlan
 __all__ = ["is_counted", "released_tables"]
 
 # Found on magic04, Adult, bank, California housing and wine quality; no guarantee rests on them.
-_GROUPS, _LABELS = 1.1, 0.7
+_GROUPS, _LABELS, _POWER = 0.7, 0.5, 0.4
 _BINS, _LEAST_BINS = 0.15, 4
 _MOST_RECORDS = 2.0**29
 
@@ -122,7 +122,7 @@ def _n_labels(plan: TreePlan | ExactPlan, n_records: float) -> int:
 
 def _n_groups(factor: float, total: float, scale: float, most: int) -> int:
     """Return a number of groups that `groups_of` makes at most `most` of."""
-    n_groups = int(factor * (total / np.hypot(scale, 1.0)) ** (1.0 / 3.0))
+    n_groups = int(factor * (total / np.hypot(scale, 1.0)) ** _POWER)
     return min(max(n_groups, 2), (most - 1) // 2)  # `groups_of` makes 2·n_groups + 1
 
 

@@ -15,10 +15,9 @@ from skdp.budget import PrivacyBudget
 from skdp.data.joint import log_proba
 from skdp.data.lazy import lazy_on_blocks, summed_over_blocks
 from skdp.data.records import Records
-from skdp.density._base import PrivateTree, library_of
+from skdp.density._base import PrivateTree, library_of, sample_generator
 from skdp.density._counts import TreeFacts
 from skdp.density._model import CliqueModel
-from skdp.support.random import noise_generator
 from skdp.support.types import (
     Bounds,
     Categories,
@@ -244,7 +243,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         """
         check_is_fitted(self, "privacy_")
         n = check_count("n_samples", n_samples)
-        return self._sampled(self._model_, n, noise_generator(random_state), evenly=True)
+        return self._sampled(self._released_.model, n, sample_generator(random_state), evenly=True)
 
     def _sampled(
         self, model: CliqueModel, n: int, rng: np.random.Generator, *, evenly: bool
@@ -271,7 +270,9 @@ class DPTreeDensity(DensityMixin, PrivateTree):
             Per unit of each number that is not missing. As private as X.
         """
         codes, target = self._levels_of(X), self._target()
-        joint = self._model_.log_joint(np.delete(codes, [] if target is None else target, axis=1))
+        joint = self._released_.model.log_joint(
+            np.delete(codes, [] if target is None else target, axis=1)
+        )
         labels = 0 if target is None else codes[:, target]
         return joint[np.arange(len(codes)), labels] - self._released_.levels.log_widths(codes)
 
@@ -320,7 +321,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         target = self._target()
         nodes = [j for j in range(self._levels().n_columns) if j != target]
         others = [nodes.index(j) for j in chosen if j != target]
-        table = self._model_.marginal(others, by_value=target in chosen)
+        table = self._released_.model.marginal(others, by_value=target in chosen)
         return np.moveaxis(table, -1, chosen.index(target)) if target in chosen else table
 
     @available_if(_has_target)
@@ -343,7 +344,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         codes, target = self._levels_of(X), self._target()
         assert target is not None, "the method is there with a target only"
         nodes = np.delete(codes, target, axis=1)
-        known = self._model_.log_joint(nodes)[:, : self._released_.levels.n_known(target)]
+        known = self._released_.model.log_joint(nodes)[:, : self._released_.levels.n_known(target)]
         return np.exp(log_proba(known))
 
 

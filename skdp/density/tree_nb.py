@@ -14,13 +14,12 @@ from skdp.budget import PrivacyBudget
 from skdp.data.joint import JointClassifier
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records, labels_of
-from skdp.density._base import PrivateTree, library_of
+from skdp.density._base import PrivateTree, library_of, sample_generator
 from skdp.density._counts import TreeFacts
 from skdp.density._model import CliqueModel
 from skdp.density._noisy_tables import NoisyTables
 from skdp.density._plan import ExactPlan, TreePlan
 from skdp.privacy import PrivacyGuarantee
-from skdp.support.random import noise_generator
 from skdp.support.types import (
     Bounds,
     Categories,
@@ -202,7 +201,7 @@ class DPTreeNB(JointClassifier, PrivateTree):
     ) -> Self:
         super()._publish(plan, records, released, guarantee)
         assert records.facts.classes is not None, "those of `_check_data`"
-        self.classes_, self.class_prior_ = records.facts.classes, self._model_.label
+        self.classes_, self.class_prior_ = records.facts.classes, self._released_.model.label
         return self
 
     def sample(
@@ -230,7 +229,7 @@ class DPTreeNB(JointClassifier, PrivateTree):
         """
         check_is_fitted(self, "privacy_")
         n = check_count("n_samples", n_samples)
-        return self._sampled(self._model_, n, noise_generator(random_state), evenly=True)
+        return self._sampled(self._released_.model, n, sample_generator(random_state), evenly=True)
 
     def _sampled(
         self, model: CliqueModel, n: int, rng: np.random.Generator, *, evenly: bool
@@ -253,7 +252,7 @@ class DPTreeNB(JointClassifier, PrivateTree):
             In the order of `classes_`. As private as X.
         """
         codes = self._levels_of(X)  # first: it raises NotFittedError
-        return self._model_.log_joint(codes)
+        return self._released_.model.log_joint(codes)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

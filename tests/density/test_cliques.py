@@ -98,7 +98,7 @@ def test_counts_of_new_rows_have_the_distribution_of_samples():
     """Means of 400 counts, each within five standard deviations: the false alarm is below 1e-4."""
     x = circle(2000)
     model = DPTreeDensity(categories=[0, 1, 2], missing="error", epsilon=8.0, random_state=0)
-    found = model.fit(x)._model_
+    found = model.fit(x)._released_.model
     rng, n, m = np.random.default_rng(3), 300, 400
     draws = [found.counts(n, rng) for _ in range(m)]
     for i, j in found.cliques.edges:
