@@ -264,7 +264,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
 
 
 def sample_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a generator of rows, apart from the stream that a fit with the same seed draws from."""
+    """Return a generator of rows, whose stream is not that of a fit with the same seed."""
     return child_generator(simulation_generator(random_state))
 
 
