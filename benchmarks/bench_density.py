@@ -274,7 +274,8 @@ def ebm(table, epsilon, seed):
     """Return DP-EBM of interpret-core with its defaults."""
     from models import Interpret
 
-    return dict(Interpret().models(table, None))["DP-EBM"](epsilon, seed)
+    _, model = next(Interpret().models(table, None))
+    return model(epsilon, seed)
 
 
 DIRECT = {"DP tabular": tabular, "DP-EBM": ebm}
