@@ -55,7 +55,7 @@ NAMES = [
     *("wine quality, red", "wine quality, white"),
 ]
 CELL = ("table", "epsilon", "method", "seed")
-METHODS = ("no privacy", "tree", "DP tabular")
+METHODS = ("no privacy", "density", "DP tabular")
 DISTANCES = ("two-way", "three-way")
 FIGURES = ("score", *DISTANCES, "seconds", "MB")
 
@@ -188,23 +188,23 @@ def terms(table, epsilon, seed):
     return public | privacy | {"transformation": logs or None, "random_state": seed}
 
 
-def tree(table, X, y, epsilon, seed):
-    """Return synthetic rows of the tree."""
+def density(table, X, y, epsilon, seed):
+    """Return synthetic rows of this library's density."""
     given, target = terms(table, epsilon, seed), "the target"
     if not table.is_regression:
         model = skdp.DPTreeNB(**given, classes=table.classes).fit(X, y)
         return model.sample(len(X), random_state=seed)
     given["bounds"] = table.bounds | {target: table.target_bounds}
-    density = skdp.DPTreeDensity(**given, target=target).fit(X.assign(**{target: y}))
-    rows = density.sample(len(X), random_state=seed).dropna(subset=target)
+    model = skdp.DPTreeDensity(**given, target=target).fit(X.assign(**{target: y}))
+    rows = model.sample(len(X), random_state=seed).dropna(subset=target)
     return rows, rows.pop(target).to_numpy()
 
 
 def synthesized(others, name, table, X, y, epsilon, seed):
     """Return synthetic rows of a method, and its seconds and megabytes."""
     start = process_time()
-    if name == "tree":
-        rows = tree(table, X, y, epsilon, seed)
+    if name == "density":
+        rows = density(table, X, y, epsilon, seed)
     else:
         name, bins = name.rsplit(maxsplit=2)[:2]
         coder, learn = Coder(table, int(bins)), mechanisms(others)[name]
@@ -326,15 +326,16 @@ def run(table, given, done, methods):
 
 
 def report(lines):
-    """Print the means over seeds."""
+    """Print the means over seeds, a table for each figure, with a column for each method."""
     lines = pd.DataFrame(lines)
-    keys, figures = [*CELL[:3]], [name for name in FIGURES if name in lines]
-    means = lines.groupby(keys, sort=False)[figures].mean()
-    means.insert(0, "seeds", lines.groupby(keys, sort=False).size())
-    formats = dict.fromkeys(("score", *DISTANCES), "{:.3f}".format)
-    formats |= dict.fromkeys(("seconds", "MB"), "{:.0f}".format)
-    formats = {name: formats[name] for name in figures}
-    print(means.sort_index(level=0, sort_remaining=False).to_string(formatters=formats))
+    lines["table"] = pd.Categorical(lines["table"], lines["table"].unique())  # in this order
+    rows = lines.groupby([*CELL[:3]], observed=True)
+    for figure in [name for name in FIGURES if name in lines]:
+        means = rows[figure].mean().unstack("method").dropna(axis=1, how="all")
+        digits = "{:.3f}" if figure in ("score", *DISTANCES) else "{:.0f}"
+        print(f"\n{figure}\n{means.to_string(float_format=digits.format, na_rep='')}")
+    seeds = rows.size().unstack("method").agg(["min", "max"])
+    print(f"\nseeds\n{seeds.to_string(float_format='{:.0f}'.format)}")
 
 
 def read(path):

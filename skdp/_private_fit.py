@@ -305,7 +305,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             plan = self._plan(parameters, records)
             guarantee = self._published_guarantee(parameters, plan, records)
             if not parameters.is_rehearsal:
-                self._warn(parameters, records)
+                self._warn(parameters, plan, records)
             parameters.spend(plan, entry.commit, _note_of(self))
             if parameters.is_rehearsal:
                 return self
@@ -365,7 +365,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             raise ValueError(f"epsilon must be finite for {name}, got {self.epsilon!r}.")
         return parameters
 
-    def _warn(self, parameters: ReleaseParameters, records: RecordsT) -> None:
+    def _warn(self, parameters: ReleaseParameters, plan: PlanT, records: RecordsT) -> None:
         """Warn of weak privacy, and of few rows for a model, before the spend."""
         parameters.warn_of_epsilon()
         parameters.warn_of_delta(records.n_records)

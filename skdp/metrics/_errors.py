@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from skdp._private_fit import ReleaseParameters
 from skdp.data.records import Records
+from skdp.exceptions import FewRowsWarning
 from skdp.metrics._pairs import numbers_of
 from skdp.metrics._row_sums import ResultT, RowSums
+from skdp.support.callers import caller_outside
 from skdp.support.validation import check_real
 
 __all__ = ["ErrorScale", "ErrorSums", "possible_sums"]
+
+# Targets that spread evenly within their bounds have a standard deviation of .29 of the width.
+_LARGEST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,12 @@ class ErrorScale:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ErrorSums(RowSums[ResultT]):
-    """Sums over rows of functions of errors and targets within public bounds."""
+    """Sums over rows of functions of errors and targets within public bounds.
+
+    The first sum is that of a power of the errors.
+    """
+
+    power: ClassVar[int] = 2
 
     target_bounds: tuple[float, float]
     error_bound: float | None
@@ -67,6 +78,24 @@ class ErrorSums(RowSums[ResultT]):
         ErrorScale.of(self.target_bounds, self.error_bound)
         pairs.check(_check_numbers)
         return pairs.with_facts(self)
+
+    def warn(self, n_records: int, variance: float) -> None:
+        """Say which errors cannot be told from 0, if they are large.
+
+        The noise in a sum is within ±1.96 standard deviations in 95 % of releases.
+        """
+        scale = self.scale
+        mean = 1.96 * math.sqrt(variance) / n_records  # of e or e², in units of `error_bound`
+        hidden = scale.error_bound * mean ** (1.0 / self.power)
+        share = hidden / (scale.bounds[1] - scale.bounds[0])
+        if share > _LARGEST_SHARE:
+            warnings.warn(
+                f"{n_records} records are few for this epsilon: the noise hides errors below about "
+                f"{hidden:.2g}, {share:.0%} of the width of target_bounds. Use a smaller "
+                "error_bound, a larger epsilon, or more rows.",
+                FewRowsWarning,
+                stacklevel=caller_outside(),
+            )
 
 
 def _check_numbers(pairs: Records[None]) -> None:

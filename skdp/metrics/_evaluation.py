@@ -47,6 +47,9 @@ class Question(ABC, Generic[ResultT]):
     def query(self, neighboring: Neighboring) -> Query:
         """Return the query to release."""
 
+    def warn(self, n_records: int, variance: float) -> None:
+        """Warn before the spend if a public number of records is small for this noise."""
+
     @abstractmethod
     def answer(self, pairs: Records[Self], size: int) -> np.ndarray:
         """Return the *private* answer to the query."""
@@ -94,6 +97,11 @@ class Evaluation(PrivateFit[Pairs[ResultT], QueryPlan, np.ndarray]):
         query = pairs.facts.query(parameters.neighboring)
         return parameters.plan_queries([query], self.noise)
 
+    def _warn(self, parameters: ReleaseParameters, plan: QueryPlan, pairs: Pairs[ResultT]) -> None:
+        super()._warn(parameters, plan, pairs)
+        if pairs.n_known is not None:
+            pairs.facts.warn(pairs.n_known, _noise(plan))
+
     def _read(self, plan: QueryPlan, pairs: Pairs[ResultT], rng: np.random.Generator) -> np.ndarray:
         (query,) = plan.queries
         answer = pairs.facts.answer(pairs, query.size)
@@ -112,8 +120,13 @@ class Evaluation(PrivateFit[Pairs[ResultT], QueryPlan, np.ndarray]):
             released,
             n_samples=pairs.n_known,
             privacy=guarantee,
-            _variance=plan.mechanism(plan.queries[0].name).expected_loss("l2"),
+            _variance=_noise(plan),
         )
+
+
+def _noise(plan: QueryPlan) -> float:
+    """Return the variance of the noise in each number."""
+    return plan.mechanism(plan.queries[0].name).expected_loss("l2")
 
 
 class Terms(NamedTuple):

@@ -222,6 +222,7 @@ def dp_r2_score(
 
 class _AbsoluteError(ErrorSums[Score], RowMean):
     name = "dp_mean_absolute_error"
+    power = 1
 
     @property
     def unit(self) -> float:

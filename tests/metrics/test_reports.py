@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 from sklearn import metrics as exact
 
 from skdp import PrivacyBudget
-from skdp.exceptions import BudgetExceededError
+from skdp.exceptions import BudgetExceededError, FewRowsWarning
 from skdp.metrics import (
     confusion_report,
     dp_log_loss,
@@ -466,3 +466,22 @@ def test_scores_beyond_probabilities_have_areas_and_no_calibration():
 def test_no_classes_at_all_are_refused(judge):
     with pytest.raises(ValueError, match="two labels or more"):
         judge([0, 1], [0.2, 0.8], epsilon=1.0, classes=())
+
+
+def test_a_report_says_before_the_spend_which_errors_the_noise_hides():
+    y = np.linspace(0.0, 100.0, 1200)
+    terms = {"target_bounds": (0, 100), "random_state": 0}
+    with pytest.warns(FewRowsWarning, match=r"hides errors below about 12, 12% of the width"):
+        report = regression_report(y, y, epsilon=0.7, **terms)
+    assert report.interval("root_mean_squared_error", sampling=False)[1] > 10.0
+    regression_report(y, y, epsilon=0.7, error_bound=30, **terms)
+    regression_report(y, y, epsilon=0.7, neighboring="add_remove_one", **terms)  # n is private
+    with pytest.warns(FewRowsWarning, match="hides errors"):
+        dp_mean_absolute_error(y, y, epsilon=0.01, **terms)
+
+
+def test_the_warning_of_few_rows_comes_before_the_spend():
+    y, budget = np.linspace(0.0, 100.0, 1200), PrivacyBudget(epsilon=1.0, delta=1e-5)
+    with pytest.raises(FewRowsWarning, match="hides errors"):  # warnings are errors in tests
+        regression_report(y, y, epsilon=0.7, target_bounds=(0, 100), budget=budget)
+    assert not budget.history()
