@@ -15,11 +15,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from skdp.accounting import AccountedCurve, PLDAccountant, gdp_mu, rows_needed
-from skdp.accounting.rows_needed import LEAST_SIGNAL
-from skdp.budget import BudgetHandle
-from skdp.budget.budget import LARGE_DELTA
-from skdp.budget.unbudgeted import DEFAULT_DELTA, Unbudgeted
+from skdp import accounting, workloads
+from skdp import budget as budgets
+from skdp.accounting import gdp_mu, rows_needed
+from skdp.accounting.row_count import LEAST_SIGNAL
+from skdp.budget.deltas import DEFAULT_DELTA, LARGE_DELTA
 from skdp.data.column import check_plain, received
 from skdp.data.schema import TableSchema
 from skdp.exceptions import FewRowsWarning, WeakPrivacyWarning
@@ -40,7 +40,6 @@ from skdp.support.public_words import public_words
 from skdp.support.random import hidden, noise_generator
 from skdp.support.types import Countable, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice, check_delta, check_epsilon, explain_keywords
-from skdp.workloads import Query, QueryPlan, plan_queries
 
 __all__ = [
     "DEFAULT_DELTA",
@@ -99,7 +98,7 @@ class ReleaseParameters:
     epsilon: float
     delta: float
     neighboring: Neighboring
-    budget: BudgetHandle | None
+    budget: budgets.BudgetHandle | None
     name: str
     rng: np.random.Generator
     seeded: bool
@@ -112,13 +111,13 @@ class ReleaseParameters:
         epsilon: float,
         delta: float | None,
         neighboring: str,
-        budget: BudgetHandle | None,
+        budget: budgets.BudgetHandle | None,
         random_state: RandomState,
         name: str,
         unit: Unit = Unit.RECORD,
     ) -> ReleaseParameters:
         """Return the parameters, each checked; raise ValueError for the first that is wrong."""
-        if not (budget is None or isinstance(budget, BudgetHandle)):
+        if not (budget is None or isinstance(budget, budgets.BudgetHandle)):
             raise ValueError(f"budget must be a PrivacyBudget or None, got {budget!r}.")
         if budget is not None and random_state is not None:
             raise ValueError(
@@ -162,8 +161,8 @@ class ReleaseParameters:
         return math.isfinite(self.epsilon)
 
     def plan_queries(
-        self, queries: Sequence[Query], noise: str, epsilon: float | None = None
-    ) -> QueryPlan:
+        self, queries: Sequence[workloads.Query], noise: str, epsilon: float | None = None
+    ) -> workloads.QueryPlan:
         """Return noise with which all answers together cost `epsilon`, by default that of the fit.
 
         A query bounds the change by one row. If the unit is a person, it is applied to the mean of
@@ -172,7 +171,9 @@ class ReleaseParameters:
         if self.unit is Unit.PERSON:
             queries = [query.of_persons() for query in queries]
         epsilon = self.epsilon if epsilon is None else epsilon
-        return plan_queries(queries, epsilon, self.delta, noise, composition=self.composition)
+        return workloads.plan_queries(
+            queries, epsilon, self.delta, noise, composition=self.composition
+        )
 
     def warn_of_delta(self, n_records: int) -> None:
         """Warn of a δ that allows whole records to be published; n counts if it is public."""
@@ -285,7 +286,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     epsilon: float
     delta: float | None
     neighboring: str
-    budget: BudgetHandle | None
+    budget: budgets.BudgetHandle | None
     random_state: RandomState
 
     def _fit_privately(self, *data: MatrixLike, **more: MatrixLike) -> Any:
@@ -331,7 +332,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             else:
                 vars(self).clear()
                 vars(self).update(before)
-            if not (self.budget is None or isinstance(self.budget, Unbudgeted)):
+            if self.budget is not None and self.budget.has_limit:
                 _add_sentence(error, _IN_DOUBT if entry.may_be_recorded else _REFUSED)
             raise
 
@@ -342,7 +343,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         epsilon: float,
         delta: float | None,
         neighboring: str,
-        budget: BudgetHandle | None,
+        budget: budgets.BudgetHandle | None,
         random_state: RandomState,
     ) -> Any:
         """Set the public parameters and fit, for objects that are used for one fit only."""
@@ -485,16 +486,16 @@ def _add_sentence(error: BaseException, sentence: str) -> None:
         error.add_note(sentence)
 
 
-def resolved_delta(delta: float | None, budget: BudgetHandle | None) -> float:
+def resolved_delta(delta: float | None, budget: budgets.BudgetHandle | None) -> float:
     """Return δ: as given, or the budget's, or 1e-5."""
     if delta is not None:
         return check_delta(delta)
     return DEFAULT_DELTA if budget is None else budget.delta
 
 
-def _affordable(delta: float, budget: BudgetHandle | None) -> float:
+def _affordable(delta: float, budget: budgets.BudgetHandle | None) -> float:
     """Return δ unless it is above the budget's."""
-    if budget is not None and not isinstance(budget, Unbudgeted) and delta > budget.delta:
+    if budget is not None and budget.has_limit and delta > budget.delta:
         raise ValueError(
             f"delta={delta:g} is larger than the delta={budget.delta:g} of the budget. Leave out "
             "delta to use that of the budget."
@@ -510,5 +511,5 @@ def guarantee_of(
         event.curve(neighboring)
         bound = None
     except NoClosedCurveError:
-        bound = AccountedCurve(event, PLDAccountant(neighboring))
+        bound = accounting.AccountedCurve(event, accounting.PLDAccountant(neighboring))
     return PrivacyGuarantee(event, neighboring, theorem, bound, **more)

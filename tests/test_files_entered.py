@@ -27,8 +27,8 @@ def entered(call):
 
 X = np.linspace(-1.0, 1.0, 1000).reshape(500, 2)  # enough rows, so that nothing is warned of
 y = np.arange(500) % 2
-getattr(linear_model, "DPLogisticRegression"), getattr(statistics, "count")
 warnings.simplefilter("ignore")
+{call}  # imports what it needs
 print(*entered(lambda: {call}), sep="\\n")
 """
 

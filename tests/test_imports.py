@@ -1,8 +1,10 @@
 """The package itself: every name is there, and nothing is loaded before it is used."""
 
 import ast
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,51 @@ assert model.set_params(solver="phased_sgd").fit(X, y).solver_ == "phased_sgd"
 print("skdp.research.solvers.phased_sgd" in sys.modules)
 """
     assert run(code) == "[]\nTrue\n"
+
+
+HEAVY = (
+    "sqlite3|multiprocessing|matplotlib|pandas"
+    r"|skdp\.(ledger|research|inspection|statistics|pipeline|tabular)(\..*)?"
+    r"|skdp\.workloads\.plan|skdp\.budget\.(budget|handle|report|filters)"
+    r"|skdp\.accounting\.(pld|rdp|zcdp|advanced)|skdp\.solvers\.(auto|noisy_gd|adassp|dp_sgd)"
+    r"|skdp\.samplers\.(proximal|exact|langevin|kernels)|skdp\.mechanisms\.optimized(_noise)?"
+    r"|skdp\.linear_model\.(hinge|huber|poisson|_inference\.model)"
+)
+
+
+def test_import_of_an_estimator_loads_no_other_part():
+    """Algorithms, ledgers and noise are loaded by the first fit or budget that needs them."""
+    code = """
+import sys, sklearn.linear_model
+before = set(sys.modules)
+from skdp import DPLogisticRegression
+print(*set(sys.modules) - before)
+"""
+    loaded = run(code).split()
+    assert "skdp.linear_model.logistic" in loaded
+    assert not [m for m in loaded if re.fullmatch(HEAVY, m)]
+
+
+ROOT = Path(skdp.__file__).parent
+LAZY = sorted(p for p in ROOT.glob("*/**/__init__.py") if "lazy_names(" in p.read_text())
+
+
+@pytest.mark.parametrize("path", LAZY, ids=lambda path: path.parent.name)
+def test_names_for_type_checkers_are_those_that_are_imported_on_first_use(path):
+    tree = ast.parse(path.read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {(n.module, a.name, a.asname) for n in block.body for a in n.names}
+    homes = ast.literal_eval(block.orelse[0].value.args[1])
+    assert seen == {(home, name, name) for home, names in homes.items() for name in names}
+    package = import_module(".".join(("skdp", *path.parent.relative_to(ROOT).parts)))
+    assert sorted(package.__all__) == sorted(name for _, name, _ in seen)
+    assert all(
+        getattr(import_module(home), name) is getattr(package, name) for home, name, _ in seen
+    )
+    assert set(package.__all__) <= set(dir(package))
+    assert not set(package.__all__) & {file.stem for file in path.parent.iterdir()}
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = package.nothing
 
 
 def test_import_of_accounting_loads_nothing_of_scikit_learn():

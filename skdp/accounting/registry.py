@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from skdp.accounting.advanced import AdvancedAccountant
 from skdp.accounting.base import Accountant
-from skdp.accounting.basic import BasicAccountant
-from skdp.accounting.gdp import GDPAccountant
-from skdp.accounting.pld import PLDAccountant
-from skdp.accounting.rdp import RDPAccountant
-from skdp.accounting.zcdp import ZCDPAccountant
+from skdp.support.registry import Registry
 
 __all__ = ["ACCOUNTANTS"]
 
-ACCOUNTANTS: dict[str, type[Accountant]] = {
-    "basic": BasicAccountant,
-    "advanced": AdvancedAccountant,
-    "zcdp": ZCDPAccountant,
-    "rdp": RDPAccountant,
-    "gdp": GDPAccountant,
-    "pld": PLDAccountant,
-}
+ACCOUNTANTS: Registry[Accountant] = Registry(
+    {
+        "basic": "skdp.accounting.basic:BasicAccountant",
+        "advanced": "skdp.accounting.advanced:AdvancedAccountant",
+        "zcdp": "skdp.accounting.zcdp:ZCDPAccountant",
+        "rdp": "skdp.accounting.rdp:RDPAccountant",
+        "gdp": "skdp.accounting.gdp:GDPAccountant",
+        "pld": "skdp.accounting.pld.accountant:PLDAccountant",
+    }
+)
 """Every accountant by name."""

@@ -1,22 +1,30 @@
 """Privacy budgets: limits on the privacy loss of many releases, kept in a ledger."""
 
-from skdp.budget.budget import PrivacyBudget
-from skdp.budget.filters import FILTERS, Amount
-from skdp.budget.handle import BudgetHandle
-from skdp.budget.plan import PlanCost, PlannedRelease
-from skdp.budget.share import BudgetShare
-from skdp.exceptions import BudgetClosedError, BudgetExceededError
-from skdp.ledger.release import Release
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "FILTERS",
-    "Amount",
-    "BudgetClosedError",
-    "BudgetExceededError",
-    "BudgetHandle",
-    "BudgetShare",
-    "PlanCost",
-    "PlannedRelease",
-    "PrivacyBudget",
-    "Release",
-]
+from skdp.support.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from skdp.budget.budget import PrivacyBudget as PrivacyBudget
+    from skdp.budget.filters import FILTERS as FILTERS
+    from skdp.budget.filters import Amount as Amount
+    from skdp.budget.handle import BudgetHandle as BudgetHandle
+    from skdp.budget.plan import PlanCost as PlanCost
+    from skdp.budget.plan import PlannedRelease as PlannedRelease
+    from skdp.budget.share import BudgetShare as BudgetShare
+    from skdp.exceptions import BudgetClosedError as BudgetClosedError
+    from skdp.exceptions import BudgetExceededError as BudgetExceededError
+    from skdp.ledger.release import Release as Release
+else:
+    __all__, __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "skdp.budget.budget": ["PrivacyBudget"],
+            "skdp.budget.filters": ["FILTERS", "Amount"],
+            "skdp.budget.handle": ["BudgetHandle"],
+            "skdp.budget.plan": ["PlanCost", "PlannedRelease"],
+            "skdp.budget.share": ["BudgetShare"],
+            "skdp.exceptions": ["BudgetClosedError", "BudgetExceededError"],
+            "skdp.ledger.release": ["Release"],
+        },
+    )

@@ -6,6 +6,7 @@ import warnings
 from os import PathLike
 
 from skdp.budget.cost import priced_release
+from skdp.budget.deltas import LARGE_DELTA
 from skdp.budget.existing_ledger import ledger_at, rule_in, terms_at
 from skdp.budget.filters import rule_of
 from skdp.budget.handle import BudgetHandle
@@ -21,10 +22,7 @@ from skdp.support.callers import caller_outside
 from skdp.support.rounding import ROOT, down
 from skdp.support.validation import check_choice, check_count, check_real, explain_keywords
 
-__all__ = ["LARGE_DELTA", "PrivacyBudget"]
-
-LARGE_DELTA = 1e-3
-"""The δ above which a budget or a release warns."""
+__all__ = ["PrivacyBudget"]
 
 _BELOW = down(1.0, ROOT)  # lowers μ, so that converting it to ε and back does not raise it
 

@@ -81,6 +81,8 @@ class BudgetHandle(LedgerReader):
     """
 
     _parent: BudgetHandle | None = None
+    has_limit = True
+    """Whether a release may be refused; never in the dry run of an estimator without a budget."""
 
     @property
     def is_rehearsal(self) -> bool:

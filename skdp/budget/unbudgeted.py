@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Self
 
+from skdp.budget.deltas import DEFAULT_DELTA
 from skdp.budget.filters import rule_of
 from skdp.budget.handle import BudgetHandle
 from skdp.privacy import PrivacyGuarantee
 
-__all__ = ["DEFAULT_DELTA", "Unbudgeted"]
-
-DEFAULT_DELTA = 1e-5
-"""The δ of a release that has neither a delta nor a budget."""
+__all__ = ["Unbudgeted"]
 
 
 class Unbudgeted(BudgetHandle):
@@ -21,6 +19,7 @@ class Unbudgeted(BudgetHandle):
     """
 
     is_rehearsal = True
+    has_limit = False
 
     def __init__(self) -> None:
         self._filter = rule_of("basic", 1.0, DEFAULT_DELTA)

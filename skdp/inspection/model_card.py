@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 
+from skdp.budget.deltas import DEFAULT_DELTA
 from skdp.budget.report import NEIGHBORS, UNPROTECTED
-from skdp.budget.unbudgeted import DEFAULT_DELTA
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.digits import at_least, percents
 

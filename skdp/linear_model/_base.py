@@ -17,6 +17,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
+from skdp import solvers
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.data.persons import check_max_rows
@@ -26,17 +27,8 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.features.auto import AutoMap
 from skdp.features.base import FeatureMap
 from skdp.features.row_wise import RowWiseMap
+from skdp.linear_model import _inference
 from skdp.linear_model._inference.inferred import InferredSolution
-from skdp.linear_model._inference.model import (
-    check_standard_errors,
-    plan_without_noise,
-    publish_inference,
-    solver_with_errors,
-    summary_of,
-    wald_test_of,
-)
-from skdp.linear_model._inference.summary import CoefficientSummary
-from skdp.linear_model._inference.wald import WaldTest
 from skdp.linear_model._records import (
     AnyMap,
     LinearFacts,
@@ -70,7 +62,7 @@ from skdp.linear_model._stages.staged import StagedPlan, rest_of
 from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import SAMPLERS, Progress
-from skdp.solvers import SOLVERS, AutoSolver, Problem, Solution, Solver
+from skdp.solvers import SOLVERS, Problem, Solution, Solver
 from skdp.solvers._minimum import MinimumPlan
 from skdp.solvers.base import ResumableSolver
 from skdp.support.callbacks import StepsTask
@@ -200,7 +192,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             raise ValueError("Sample weights must contain at least one non-zero number.")
         problem = self._problem(records, parameters)
         if self.standard_errors:
-            return plan_without_noise(records.facts.solver, problem)
+            return _inference.plan_without_noise(records.facts.solver, problem)
         return MinimumPlan(problem.adapted(records.n_records, math.inf))
 
     @property
@@ -327,7 +319,9 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         self.loss_ = problem.loss if solution.loss is None else solution.loss
         self.solver_ = solution.solver or _name_of(facts.solver)
         if isinstance(solution, InferredSolution):
-            publish_inference(self, solution, self._unit(facts.task), problem.intercept_scaling)
+            _inference.publish_inference(
+                self, solution, self._unit(facts.task), problem.intercept_scaling
+            )
         if solution.noise is not None:
             self.coef_noise_ = solution.noise * self._unit(facts.task) * facts.stretch
 
@@ -343,7 +337,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         if not (is_auto(self.center) or isinstance(self.center, bool | np.bool_)):
             raise ValueError(f"center must be 'auto', True or False, got {self.center!r}.")
         if self.standard_errors is not False:
-            check_standard_errors(self)
+            _inference.check_standard_errors(self)
         if hasattr(self, "tol"):  # as in the scikit-learn class of the same model
             check_real("tol", self.tol, low=0.0)
         if self.subsample is not None:
@@ -358,10 +352,10 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     def _resolve_solver(self) -> Solver:
         solver = self.solver
         if self.standard_errors:
-            solver = solver_with_errors(self)
+            solver = _inference.solver_with_errors(self)
         if not isinstance(solver, Solver):
             solver = SOLVERS[check_choice("solver", solver, SOLVERS)]()
-        if isinstance(solver, AutoSolver) and self.budget is not None and self.budget.exact:
+        if isinstance(solver, solvers.AutoSolver) and self.budget is not None and self.budget.exact:
             solver = replace(solver, exact=True)
         return solver if is_auto(self.sampler) else solver.with_sampler(self.sampler)
 
@@ -458,7 +452,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
 
     def summary(
         self, *, level: float = 0.95, scaler: BaseEstimator | None = None
-    ) -> CoefficientSummary:
+    ) -> _inference.CoefficientSummary:
         """Return a table of the coefficients, as statsmodels does, for `standard_errors`.
 
         Its columns are the coefficient, its standard error with both parts, sampling and noise, the
@@ -475,7 +469,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
 
         Returns
         -------
-        CoefficientSummary
+        _inference.CoefficientSummary
             With ``as_text()``, ``as_html()`` and ``to_frame()``. It costs no privacy.
 
         Raises
@@ -484,7 +478,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             If the fit has no standard errors, or `scaler` has other columns.
         """
         check_is_fitted(self, "coef_")
-        return summary_of(self, level, scaler)
+        return _inference.summary_of(self, level, scaler)
 
     def wald_test(
         self,
@@ -492,7 +486,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         *,
         value: float | VectorLike = 0.0,
         scaler: BaseEstimator | None = None,
-    ) -> WaldTest:
+    ) -> _inference.WaldTest:
         """Test that several coefficients, or linear combinations of them, have given values.
 
         Parameters
@@ -507,7 +501,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
 
         Returns
         -------
-        WaldTest
+        _inference.WaldTest
             Named tuple of ``statistic``, ``df`` and ``pvalue``; nan if a coefficient is not
             identified. It costs no privacy.
 
@@ -517,7 +511,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             If the fit has no standard errors, or a coefficient is unknown.
         """
         check_is_fitted(self, "coef_")
-        return wald_test_of(self, hypothesis, value, scaler)
+        return _inference.wald_test_of(self, hypothesis, value, scaler)
 
     def to_sklearn(self) -> Pipeline:
         """Return the fitted model as a pipeline of scikit-learn's own objects.

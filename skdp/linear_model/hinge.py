@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.svm import LinearSVC
 
-from skdp.budget import BudgetHandle
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.losses import (
@@ -25,6 +24,9 @@ from skdp.support.random import seed_of
 from skdp.support.rounding import ROOT, down
 from skdp.support.types import Label, RandomState
 from skdp.support.validation import check_real
+
+if TYPE_CHECKING:
+    from skdp.budget import BudgetHandle
 
 __all__ = ["DPHingeClassifier"]
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import HuberRegressor
 
-from skdp.budget import BudgetHandle
 from skdp.linear_model._regressor import PrivateLinearRegressor
 from skdp.linear_model._target_scale import TargetRange
 from skdp.losses import HuberLoss, Loss
@@ -17,6 +16,9 @@ from skdp.samplers import Sampler
 from skdp.solvers import Solver
 from skdp.support.types import RandomState
 from skdp.support.validation import check_real
+
+if TYPE_CHECKING:
+    from skdp.budget import BudgetHandle
 
 __all__ = ["DPHuberRegressor"]
 

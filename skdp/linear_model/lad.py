@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sklearn.base import BaseEstimator
 
-from skdp.budget import BudgetHandle
 from skdp.linear_model._quantile_regressor import PrivateQuantileRegressor
 from skdp.samplers import Sampler
 from skdp.solvers import Solver
 from skdp.support.types import RandomState
+
+if TYPE_CHECKING:
+    from skdp.budget import BudgetHandle
 
 __all__ = ["DPLADRegressor"]
 

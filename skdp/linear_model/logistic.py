@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import NonPrivatePlan
-from skdp.budget import BudgetHandle
 from skdp.data.lazy import lazy_on_blocks
 from skdp.features.base import FeatureMap
 from skdp.linear_model._base import Learned, is_auto
@@ -33,6 +32,9 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import Sampler
 from skdp.solvers import Problem, Solution, Solver
 from skdp.support.types import Label, MatrixLike, RandomState
+
+if TYPE_CHECKING:
+    from skdp.budget import BudgetHandle
 
 __all__ = ["DPLogisticRegression"]
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import d2_pinball_score
 
-from skdp.budget import BudgetHandle
 from skdp.data.lazy import lazy_on_blocks
 from skdp.linear_model._quantile_regressor import PrivateQuantileRegressor
 from skdp.samplers import Sampler
 from skdp.solvers import Solver
 from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_real
+
+if TYPE_CHECKING:
+    from skdp.budget import BudgetHandle
 
 __all__ = ["DPQuantileRegressor"]
 

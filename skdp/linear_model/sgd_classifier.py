@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.utils.metaestimators import available_if
 
-from skdp.budget import BudgetHandle
 from skdp.linear_model._base import dense
 from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.linear_model._sgd import PrivateSGD, is_private
@@ -18,6 +17,9 @@ from skdp.losses import ClippedLogisticLoss, CompetitorLoss, Loss, SmoothedHinge
 from skdp.support.random import seed_of
 from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice
+
+if TYPE_CHECKING:
+    from skdp.budget import BudgetHandle
 
 __all__ = ["DPSGDClassifier"]
 

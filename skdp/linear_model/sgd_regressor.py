@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import SGDRegressor
 from sklearn.utils.metaestimators import available_if
 
-from skdp.budget import BudgetHandle
 from skdp.linear_model._regressor import PrivateLinearRegressor
 from skdp.linear_model._sgd import PrivateSGD, is_private
 from skdp.linear_model._target_scale import TargetRange
@@ -18,6 +17,9 @@ from skdp.losses import HuberLoss, Loss, SquaredLoss
 from skdp.support.random import seed_of
 from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice
+
+if TYPE_CHECKING:
+    from skdp.budget import BudgetHandle
 
 __all__ = ["DPSGDRegressor"]
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from skdp.samplers.base import Sampler
-from skdp.samplers.exact import ExactSampler
-from skdp.samplers.langevin import LangevinSampler
-from skdp.samplers.proximal import ProximalSampler
-from skdp.samplers.proximal_bundle import ProximalBundleSampler
-from skdp.samplers.proximal_tv import ProximalTVSampler
 from skdp.support.registry import Registry
 
 __all__ = ["REFERENCE_SAMPLERS", "SAMPLERS"]
 
 SAMPLERS: Registry[Sampler] = Registry(
     {
-        "proximal": ProximalSampler,
-        "exact": ExactSampler,
-        "langevin": LangevinSampler,
-        "proximal_tv": ProximalTVSampler,
+        "proximal": "skdp.samplers.proximal:ProximalSampler",
+        "exact": "skdp.samplers.exact:ExactSampler",
+        "langevin": "skdp.samplers.langevin:LangevinSampler",
+        "proximal_tv": "skdp.samplers.proximal_tv:ProximalTVSampler",
         "localized": "skdp.research.samplers.localized:LocalizedSampler",
-        "proximal_bundle": ProximalBundleSampler,
+        "proximal_bundle": "skdp.samplers.proximal_bundle:ProximalBundleSampler",
     }
 )
 """Names for an estimator's `sampler`; each certifies a run that is short enough for a fit."""

@@ -1,45 +1,37 @@
 """Private learning of linear models: a plan from public facts, then a solution from the data."""
 
-from skdp.solvers.adassp import AdaSSP
-from skdp.solvers.auto import AutoSolver
-from skdp.solvers.base import Plan, Problem, Solution, Solver
-from skdp.solvers.dp_sgd import DPSGD
-from skdp.solvers.noisy_gd import NoisyGD
-from skdp.solvers.objective_perturbation import ObjectivePerturbation
-from skdp.solvers.output_perturbation import OutputPerturbation
-from skdp.solvers.regularized_exponential import RegularizedExponential, Schedule
-from skdp.support.registry import Registry
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "DPSGD",
-    "SOLVERS",
-    "AdaSSP",
-    "AutoSolver",
-    "NoisyGD",
-    "ObjectivePerturbation",
-    "OutputPerturbation",
-    "Plan",
-    "Problem",
-    "RegularizedExponential",
-    "Schedule",
-    "Solution",
-    "Solver",
-]
+from skdp.support.lazy_names import lazy_names
 
-SOLVERS: Registry[Solver] = Registry(
-    {
-        "auto": AutoSolver,
-        "regularized_exponential": RegularizedExponential,
-        "noisy_gd": NoisyGD,
-        "dp_sgd": DPSGD,
-        "objective_perturbation": ObjectivePerturbation,
-        "output_perturbation": OutputPerturbation,
-        "adassp": AdaSSP,
-        "phased_sgd": "skdp.research.solvers.phased_sgd:PhasedSGD",
-        "coordinate_descent": "skdp.research.solvers.coordinate_descent:CoordinateDescent",
-        "exponential_mechanism": (
-            "skdp.research.solvers.exponential_mechanism:ExponentialMechanismSolver"
-        ),
-    }
-)
-"""Every solver by name."""
+if TYPE_CHECKING:
+    from skdp.solvers.adassp import AdaSSP as AdaSSP
+    from skdp.solvers.auto import AutoSolver as AutoSolver
+    from skdp.solvers.base import Plan as Plan
+    from skdp.solvers.base import Problem as Problem
+    from skdp.solvers.base import Solution as Solution
+    from skdp.solvers.base import Solver as Solver
+    from skdp.solvers.dp_sgd import DPSGD as DPSGD
+    from skdp.solvers.noisy_gd import NoisyGD as NoisyGD
+    from skdp.solvers.objective_perturbation import ObjectivePerturbation as ObjectivePerturbation
+    from skdp.solvers.output_perturbation import OutputPerturbation as OutputPerturbation
+    from skdp.solvers.registry import SOLVERS as SOLVERS
+    from skdp.solvers.regularized_exponential import (
+        RegularizedExponential as RegularizedExponential,
+    )
+    from skdp.solvers.regularized_exponential import Schedule as Schedule
+else:
+    __all__, __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "skdp.solvers.adassp": ["AdaSSP"],
+            "skdp.solvers.auto": ["AutoSolver"],
+            "skdp.solvers.base": ["Plan", "Problem", "Solution", "Solver"],
+            "skdp.solvers.dp_sgd": ["DPSGD"],
+            "skdp.solvers.noisy_gd": ["NoisyGD"],
+            "skdp.solvers.objective_perturbation": ["ObjectivePerturbation"],
+            "skdp.solvers.output_perturbation": ["OutputPerturbation"],
+            "skdp.solvers.regularized_exponential": ["RegularizedExponential", "Schedule"],
+            "skdp.solvers.registry": ["SOLVERS"],
+        },
+    )
