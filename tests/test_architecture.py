@@ -145,7 +145,11 @@ def test_only_registries_name_what_is_in_research():
         assert not any(room_of(module) == "research" for module in imports_of(path)), path
         if found:
             naming[name_of(path)] = found
-    assert set(naming) == {"skdp.samplers.registry", "skdp.solvers.registry", "skdp.privacy.events"}
+    assert set(naming) == {
+        "skdp.samplers.registry",
+        "skdp.solvers.registry",
+        "skdp.privacy.events.registry",
+    }
 
 
 def test_no_files_import_in_a_circle():

@@ -48,6 +48,7 @@ HEAVY = (
     r"|skdp\.workloads\.plan|skdp\.budget\.(budget|handle|report|filters)"
     r"|skdp\.accounting\.(pld|rdp|zcdp|advanced)|skdp\.solvers\.(auto|noisy_gd|adassp|dp_sgd)"
     r"|skdp\.samplers\.(proximal|exact|langevin|kernels)|skdp\.mechanisms\.optimized(_noise)?"
+    r"|skdp\.privacy\.(group|repeated|events\.(repeat_and_select|objective_\w+|piecewise_constant))"
     r"|skdp\.linear_model\.(hinge|huber|poisson|_inference\.model)"
 )
 
