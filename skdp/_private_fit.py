@@ -332,7 +332,8 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             else:
                 vars(self).clear()
                 vars(self).update(before)
-            if self.budget is not None and self.budget.has_limit:
+            # what was passed as the budget may be of any type here
+            if self.budget is not None and getattr(self.budget, "has_limit", True):
                 _add_sentence(error, _IN_DOUBT if entry.may_be_recorded else _REFUSED)
             raise
 
