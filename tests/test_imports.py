@@ -66,6 +66,35 @@ print(*set(sys.modules) - before)
     assert not [m for m in loaded if re.fullmatch(HEAVY, m)]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "skdp.DPLogisticRegression(data_norm=1.0).fit(X, y)",
+        "skdp.DPLogisticRegression(standard_errors=True).fit(X, y)",
+        "skdp.DPLogisticRegression(subsample=0.5).fit(X, y)",
+        "skdp.DPLinearRegression(target_bounds=(0, 1), budget=budget).fit(X, y)",
+        "skdp.statistics.count(y == 1, epsilon=1.0)",
+    ],
+)
+def test_nothing_is_imported_once_paid(call):
+    """An import may fail, and once paid nothing may."""
+    code = f"""
+import sys, warnings, numpy as np, skdp
+from skdp._private_fit import ReleaseParameters
+warnings.simplefilter("ignore")
+spend, paid = ReleaseParameters.spend, set()
+def spy(*terms):
+    spend(*terms)
+    paid.update(sys.modules)
+ReleaseParameters.spend = spy
+budget = skdp.PrivacyBudget(epsilon=1.0, delta=1e-5)
+X, y = np.linspace(-1.0, 1.0, 1000).reshape(500, 2), np.arange(500) % 2
+{call}
+print(len(paid) > 100, [m for m in set(sys.modules) - paid if m.startswith("skdp")])
+"""
+    assert run(code) == "True []\n"
+
+
 ROOT = Path(skdp.__file__).parent
 LAZY = sorted(p for p in ROOT.glob("*/**/__init__.py") if "lazy_names(" in p.read_text())
 
