@@ -480,8 +480,9 @@ def test_a_report_says_before_the_spend_which_errors_the_noise_hides():
         dp_mean_absolute_error(y, y, epsilon=0.01, **terms)
 
 
+@pytest.mark.filterwarnings("error::skdp.exceptions.FewRowsWarning")
 def test_the_warning_of_few_rows_comes_before_the_spend():
     y, budget = np.linspace(0.0, 100.0, 1200), PrivacyBudget(epsilon=1.0, delta=1e-5)
-    with pytest.raises(FewRowsWarning, match="hides errors"):  # warnings are errors in tests
+    with pytest.raises(FewRowsWarning, match="hides errors"):
         regression_report(y, y, epsilon=0.7, target_bounds=(0, 100), budget=budget)
     assert not budget.history()
