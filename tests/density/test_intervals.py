@@ -208,7 +208,7 @@ def test_tables_have_the_form_of_a_sample_and_cost_nothing():
     again = model.sample_several(7, n_tables=3, random_state=0)
     assert all(one.equals(other) for one, other in zip(tables, again, strict=True))
     assert not tables[0].equals(tables[1])
-    assert len(model.one_way("age").levels) == 5
+    assert len(model.one_way("age").levels) == 9
     assert budget.spent.epsilon == spent
     some = {"bounds": KNOWN["bounds"], "categories": {"kind": KNOWN["categories"]["kind"]}}
     classifier = DPTreeNB(**some).fit(frame[["age", "kind"]], frame["ill"])
