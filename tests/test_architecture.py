@@ -109,7 +109,7 @@ def test_one_algorithm_never_imports_another(folder):
 
 
 KERNELS = r"samplers\.(base|ball|kernels\.\w+)"
-OF_PAPERS = r"research\.samplers\.(black_box|diffusion|local_metric|potential)"
+OF_PAPERS = r"research\.samplers\.(black_box|diffusion|local_metric|potential|reference)"
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from scipy import linalg
 from skdp.design import in_memory
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss, Loss
-from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
-from skdp.support.validation import check_count, make_plain
+from skdp.research.samplers.reference import ReferenceSampler
+from skdp.samplers.base import Progress, Sample, SamplerPlan, Setting, Target
 
 __all__ = ["HingeGibbsSampler", "LogisticGibbsSampler"]
 
@@ -24,7 +24,7 @@ _LEAST_GAP = 1e-12  # of a margin from 1, which it meets with probability 0
 
 
 @dataclass(frozen=True)
-class GibbsSampler(Sampler):
+class GibbsSampler(ReferenceSampler):
     """A chain from 0 that is made for one loss; a subclass gives the loss and a step.
 
     Parameters
@@ -33,16 +33,8 @@ class GibbsSampler(Sampler):
         Steps of one run.
     """
 
-    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "Gibbs sampler: right in the limit only"
-    counts_rows: ClassVar[bool] = False
     loss: ClassVar[Loss]
-
-    n_steps: int = 200
-
-    def __post_init__(self) -> None:
-        make_plain(self)
-        check_count("n_steps", self.n_steps)
 
     def check(self, setting: Setting) -> None:
         super().check(setting)
@@ -51,9 +43,6 @@ class GibbsSampler(Sampler):
                 f"{type(self).__name__} needs {self.loss!r}, got {setting.loss!r}. "
                 "Use sampler='proximal'."
             )
-
-    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
 
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress

@@ -10,14 +10,15 @@ import numpy as np
 
 from skdp.design import in_memory
 from skdp.research.samplers.potential import Density
-from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
-from skdp.support.validation import check_count, check_real, make_plain
+from skdp.research.samplers.reference import ReferenceSampler
+from skdp.samplers.base import Progress, Sample, SamplerPlan, Target
+from skdp.support.validation import check_real
 
 __all__ = ["HitAndRunSampler"]
 
 
 @dataclass(frozen=True)
-class HitAndRunSampler(Sampler):
+class HitAndRunSampler(ReferenceSampler):
     """Hit-and-run: move along the chord of the ball |θ| ≤ r through θ in a uniform direction.
 
     The move draws a level below the density at θ, then points of the chord, uniform on an interval
@@ -42,22 +43,15 @@ class HitAndRunSampler(Sampler):
     Neal, "Slice sampling", Annals of Statistics 31, 2003.
     """
 
-    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "hit-and-run in a ball: right in the limit only"
-    counts_rows: ClassVar[bool] = False
     takes_domain: ClassVar[bool] = True
 
-    n_steps: int = 200
     radius: float | None = None
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        check_count("n_steps", self.n_steps)
+        super().__post_init__()
         if self.radius is not None:
             check_real("radius", self.radius, low=0.0)
-
-    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
 
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress

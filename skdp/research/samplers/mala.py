@@ -10,14 +10,15 @@ import numpy as np
 from scipy import linalg
 
 from skdp.research.samplers.potential import Density
-from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
-from skdp.support.validation import check_count, check_real, make_plain
+from skdp.research.samplers.reference import ReferenceSampler
+from skdp.samplers.base import Progress, Sample, SamplerPlan, Target
+from skdp.support.validation import check_real
 
 __all__ = ["MALASampler"]
 
 
 @dataclass(frozen=True)
-class MALASampler(Sampler):
+class MALASampler(ReferenceSampler):
     """Metropolis-adjusted Langevin: propose θ' = θ − h·M⁻¹∇U(θ) + √(2h)·M^(−1/2)·ξ, then test.
 
     M = c·w·AᵀA + α·I is fixed, w a typical curvature of the loss, and h = step_scale/k^(1/3) for k
@@ -40,20 +41,13 @@ class MALASampler(Sampler):
     approximations", Bernoulli 2, 1996.
     """
 
-    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "Metropolis-adjusted Langevin algorithm: right in the limit only"
-    counts_rows: ClassVar[bool] = False
 
-    n_steps: int = 200
     step_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        check_count("n_steps", self.n_steps)
+        super().__post_init__()
         check_real("step_scale", self.step_scale, low=0.0)
-
-    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
 
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress

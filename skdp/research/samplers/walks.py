@@ -9,14 +9,15 @@ from typing import ClassVar
 import numpy as np
 
 from skdp.research.samplers.potential import Density
-from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
-from skdp.support.validation import check_count, check_real, make_plain
+from skdp.research.samplers.reference import ReferenceSampler
+from skdp.samplers.base import Progress, Sample, SamplerPlan, Target
+from skdp.support.validation import check_real
 
 __all__ = ["BallWalkSampler", "GridWalkSampler", "log_ratio_bound"]
 
 
 @dataclass(frozen=True)
-class GridWalkSampler(Sampler):
+class GridWalkSampler(ReferenceSampler):
     """Metropolis walk on the points s·z of a cube |θ_j| ≤ r, z integer, by steps along one axis.
 
     With probability 1/2 the state stays. Otherwise a uniform neighbor is proposed, rejected outside
@@ -49,23 +50,17 @@ class GridWalkSampler(Sampler):
     tight error bounds", FOCS 2014, Section 3.
     """
 
-    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "walk on a grid: right in the limit only"
-    counts_rows: ClassVar[bool] = False
 
     n_steps: int = 2000
     spacing_scale: float = 0.5
     radius: float | None = None
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        check_count("n_steps", self.n_steps)
+        super().__post_init__()
         check_real("spacing_scale", self.spacing_scale, low=0.0)
         if self.radius is not None:
             check_real("radius", self.radius, low=0.0)
-
-    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
 
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
@@ -139,7 +134,7 @@ class _GridWalk:
 
 
 @dataclass(frozen=True)
-class BallWalkSampler(Sampler):
+class BallWalkSampler(ReferenceSampler):
     """Metropolis walk with uniform proposals in a ball around θ.
 
     Proposals outside the ball |θ| ≤ r are rejected. The density on that ball is invariant. A run
@@ -169,23 +164,17 @@ class BallWalkSampler(Sampler):
     Jia, Laddha, Lee and Vempala, "Reducing isotropy and volume to KLS", STOC 2021.
     """
 
-    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "ball walk in a ball: right in the limit only"
-    counts_rows: ClassVar[bool] = False
 
     n_steps: int = 500
     reach_scale: float = 2.0
     radius: float | None = None
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        check_count("n_steps", self.n_steps)
+        super().__post_init__()
         check_real("reach_scale", self.reach_scale, low=0.0)
         if self.radius is not None:
             check_real("radius", self.radius, low=0.0)
-
-    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
 
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
