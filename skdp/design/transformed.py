@@ -27,8 +27,25 @@ __all__ = ["TransformedDesign"]
 _NORM_MARGIN = 1e-10  # relative; a guarantee rests on it: 10·d·2⁻⁵³ and more, for d ≤ 10⁴ columns
 
 
+class _Transformed(Wrapper):
+    """What is computed of rows S·a alike, in memory or elsewhere."""
+
+    matrix: np.ndarray
+
+    def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
+        if grid is not None:
+            return super().cross_product(grid)
+        return np.asarray(self.matrix @ self.inner.cross_product() @ self.matrix)
+
+    def reach(self, delta: np.ndarray) -> float:
+        return self.inner.reach(self.matrix @ delta)
+
+    def take(self, rows: RowNumbers) -> TransformedRows:
+        return TransformedRows(self.inner.take(rows), self.matrix)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class TransformedDesign(Wrapper):
+class TransformedDesign(_Transformed):
     """The rows S·a of another design's rows a, for a symmetric S that lengthens none.
 
     Nothing is copied: S is applied to coefficients and to sums of rows.
@@ -109,17 +126,6 @@ class TransformedDesign(Wrapper):
         inner, total = scored(self.inner, derivative, self.matrix @ theta)
         return TransformedDesign(inner, self.matrix), np.asarray(self.matrix @ total)
 
-    def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
-        if grid is not None:
-            return super().cross_product(grid)
-        return np.asarray(self.matrix @ self.inner.cross_product() @ self.matrix)
-
-    def reach(self, delta: np.ndarray) -> float:
-        return self.inner.reach(self.matrix @ delta)
-
-    def take(self, rows: RowNumbers) -> TransformedRows:
-        return TransformedRows(self.inner.take(rows), self.matrix)
-
     def prefetch(self, rows: np.ndarray) -> None:
         """Fetch these rows with the next read, if they are not in memory.
 
@@ -132,7 +138,7 @@ class TransformedDesign(Wrapper):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TransformedRows(Wrapper, MemoryDesign):
+class TransformedRows(_Transformed, MemoryDesign):
     """The rows S·a of rows a in memory."""
 
     inner: MemoryDesign
@@ -148,19 +154,11 @@ class TransformedRows(Wrapper, MemoryDesign):
     def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
         return np.asarray(self.matrix @ self.inner.weighted_sum(residual))
 
-    def reach(self, delta: np.ndarray) -> float:
-        return self.inner.reach(self.matrix @ delta)
-
     def gram(self, weights: np.ndarray) -> np.ndarray:
         return np.asarray(self.matrix @ self.inner.gram(weights) @ self.matrix)
 
     def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
         return np.diagonal(self.gram(weights))
-
-    def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
-        if grid is not None:
-            return super().cross_product(grid)
-        return np.asarray(self.matrix @ self.inner.cross_product() @ self.matrix)
 
     def row_norms(self) -> np.ndarray:
         return self.inner.row_norms()  # S lengthens none
@@ -168,9 +166,6 @@ class TransformedRows(Wrapper, MemoryDesign):
     def in_memory(self) -> ClippedDesign:
         rows = self.inner.scores(self.matrix)
         return ClippedDesign(rows, np.ones(self.n_samples), targets=self.targets)
-
-    def take(self, rows: RowNumbers) -> TransformedRows:
-        return TransformedRows(self.inner.take(rows), self.matrix)
 
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, TransformedRows]]:
         for rows, block in self.inner.blocks(most_rows):
