@@ -1,14 +1,12 @@
 """DPPCA and DPKMeans of persons with several rows: all of them count together as one record."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.base import clone
+from steps_asked import answers
 
 from skdp import DPPCA, DPKMeans, PrivacyBudget
 from skdp.privacy import Neighboring
-from skdp.workloads.gaussian_steps import GaussianPlan
 
 RNG = np.random.default_rng(0)
 LOW, HIGH = np.array([-1.0, 0.0, -1e3]), np.array([1.0, 9.0, 1e3])
@@ -25,23 +23,6 @@ WHOSE = RNG.permutation(np.repeat(np.arange(N), COUNTS))
 X = RNG.uniform(LOW, HIGH, (WHOSE.size, 3)) * (0.2 * COUNTS[WHOSE])[:, None]
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
-
-
-def answers(model, rows, groups, monkeypatch, told=None):
-    """Return what each step is asked for, releases, and prices; releases are `told` if given."""
-    asked, given, prices, release = {}, {}, {}, GaussianPlan.release
-
-    def spy(plan, name, values, rng):
-        noisy = release(plan, name, values, rng)
-        asked[name], given[name] = np.array(values, float), noisy if told is None else told[name]
-        prices[name] = next(s.l2_sensitivity for s in plan.steps if s.name == name)
-        return given[name]
-
-    with monkeypatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scikit-learn's, of rows that are made up
-        patch.setattr(GaussianPlan, "release", spy)
-        clone(model).fit(rows, groups=groups)
-    return asked, given, prices
 
 
 def extreme_rows(rng):

@@ -145,8 +145,8 @@ class HostileHash:
         raise RuntimeError(f"no hash of {self.secret}")
 
 
-def with_cell(column, value, data):
-    changed = np.array(column, dtype=object)
+def with_cell(column, value, data, dtype=object):
+    changed = np.array(column, dtype=dtype)
     changed.reshape(data.n, -1)[data.n // 2, 0] = value
     return changed
 
@@ -161,12 +161,6 @@ def frame(column, names=None):
 def ragged(column):
     rows = [np.atleast_1d(row).tolist() for row in column]
     return [*rows[:-1], [*rows[-1], 0.5]]
-
-
-def numbers_with(column, value, data):
-    changed = np.array(column, dtype=float)
-    changed.reshape(data.n, -1)[data.n // 2, 0] = value
-    return changed
 
 
 # Each function turns a good column into a wrong one. If a reader accepts it, then it must accept it
@@ -195,9 +189,9 @@ WRONG = {
     "bytes": lambda c, s: b"a name",
     "None in a cell": lambda c, s: with_cell(c, None, s),
     "NA in a cell": lambda c, s: with_cell(c, pd.NA, s),
-    "NaN": lambda c, s: numbers_with(c, np.nan, s),
-    "infinity": lambda c, s: numbers_with(c, np.inf, s),
-    "huge": lambda c, s: numbers_with(c, s.far, s),
+    "NaN": lambda c, s: with_cell(c, np.nan, s, float),
+    "infinity": lambda c, s: with_cell(c, np.inf, s, float),
+    "huge": lambda c, s: with_cell(c, s.far, s, float),
     "a huge integer": lambda c, s: with_cell(c, 10 ** (400 + s.n), s),
     "many values": lambda c, s: np.arange(np.size(c)).reshape(np.shape(c)) / np.size(c) + s.n,
     "many integers": lambda c, s: np.arange(np.size(c)).reshape(np.shape(c)) + s.n,

@@ -1,11 +1,9 @@
 """Additive models: the linear models of the same features, on tables as they come."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
-from additive_models import FACTS, JOBS, composed, labels, people
+from additive_models import FACTS, composed, labels, people
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
@@ -16,10 +14,8 @@ from skdp import (
     DPAdditiveRegressor,
     DPLinearRegression,
     DPLogisticRegression,
-    PrivacyBudget,
 )
 from skdp.design import expanded
-from skdp.exceptions import BudgetExceededError
 from skdp.features import AdditiveFeatures
 from skdp.solvers import SOLVERS
 
@@ -122,34 +118,6 @@ def test_a_line_alone_is_the_linear_model_by_bounds(model, linear):
     np.testing.assert_allclose(model.coef_, linear.coef_, atol=1e-6)
 
 
-@every_model
-def test_frames_of_two_libraries_and_single_precision_go_straight_in(model, linear):
-    polars = pytest.importorskip("polars")
-    X, y = people(), labels(people())
-    model = clone(model).set_params(random_state=0)
-    scores = clone(model).fit(X, y).predict(X)
-    lists = X.astype(object).where(X.notna(), None).to_dict("list")
-    other = polars.DataFrame(lists, strict=False)
-    np.testing.assert_array_equal(clone(model).fit(other, y).predict(other), scores)
-    numbers = np.random.default_rng(0).random((100, 2)).astype(np.float32)
-    plain = clone(model).set_params(bounds=(0, 1), categories=None)
-    first = clone(plain).fit(numbers, y[:100]).coef_
-    np.testing.assert_allclose(
-        plain.fit(numbers.astype(float), y[:100]).coef_, first, rtol=1e-6, atol=1e-6
-    )
-
-
-@every_model
-def test_parameters_set_after_a_fit_do_not_change_the_model(model, linear):
-    X, y = people(), labels(people())
-    model = clone(model).set_params(random_state=0).fit(X, y)
-    before = model.predict(X)
-    again = pickle.loads(pickle.dumps(model))
-    model.set_params(bounds=(5, 6), n_terms=1, linear_share=1.0)
-    np.testing.assert_array_equal(model.predict(X), before)
-    np.testing.assert_array_equal(again.predict(X), before)
-
-
 @pytest.mark.parametrize("kind", ["log", "sqrt", 30.0])
 def test_targets_on_another_scale_come_back(kind):
     rng = np.random.default_rng(0)
@@ -176,56 +144,6 @@ def test_blocks_of_one_norm_are_never_clipped_and_add_up():
     swapped["age"] = one["age"].to_numpy()
     scores = [model._scores(part)[0, 0] for part in (one, other, mixed, swapped)]
     assert scores[0] + scores[1] == pytest.approx(scores[2] + scores[3], abs=1e-9)
-
-
-@every_model
-@every_relation
-def test_budgets_pay_once_and_refusals_cost_nothing(model, linear, neighboring):
-    X, y = people(), labels(people())
-    budget = PrivacyBudget(epsilon=1.3, delta=1e-5, neighboring=neighboring)
-    model = clone(model).set_params(budget=budget, neighboring=neighboring)
-    model.fit(X, y)
-    assert budget.history()[0]["epsilon"] == pytest.approx(1.0, rel=0.02)
-    with pytest.raises(BudgetExceededError):
-        model.fit(X, y)
-    spent = budget.spent.epsilon
-    wrong = [
-        ({"bounds": None}, "bounds must be given"),
-        ({"bounds": {"age": (100, 0), "income": (0, 1)}}, "are reversed"),
-        ({"bounds": {"age": (0, 1)}}, "bounds have no pair for the columns"),
-        ({"categories": {"nobody": JOBS}}, "Unknown columns in"),
-        ({"categories": None}, "no pair for the columns.*needs categories"),
-        ({"interactions": [("age", "nobody")]}, "Unknown columns in"),
-        ({"interactions": [("age", "job"), ("job", "age")]}, "each pair of columns once"),
-        ({"transformation": {"job": "log"}}, "'job'"),
-        ({"n_terms": 1.5}, "n_terms"),
-    ]
-    for parameters, words in wrong:
-        with pytest.raises(ValueError, match=f"(?s){words}.*Nothing was spent"):
-            clone(model).set_params(budget=budget, **parameters).fit(X, y)
-    assert budget.spent.epsilon == spent
-    assert model.predict(X).shape == (400,)  # the first fit is whole
-
-
-@every_model
-def test_a_constant_column_and_one_row_have_a_defined_result(model, linear):
-    X, y = people(50), labels(people(50))
-    X["age"] = 42.0
-    clone(model).fit(X, y)
-    one = clone(model).set_params(neighboring="add_remove_one")
-    if hasattr(one, "classes"):
-        one.set_params(classes=(0, 1))
-    assert one.fit(X[:1], y[:1]).predict(X).shape == (50,)
-
-
-def test_weights_classes_and_class_weights_are_those_of_the_linear_model():
-    X, y = people(), np.arange(400) % 3
-    model = DPAdditiveClassifier(
-        **FACTS, classes=(0, 1, 2), class_weight={0: 2.0}, max_weight=3.0, random_state=0
-    )
-    model.fit(X, y, sample_weight=np.linspace(0, 5, 400))
-    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
-    assert model.coef_.shape[0] == 3
 
 
 def test_another_table_is_refused_by_its_columns():

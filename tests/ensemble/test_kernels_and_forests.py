@@ -1,4 +1,7 @@
-"""Kernel models and forests: the linear models of the same features, on tables as they come."""
+"""Kernel models and forests: the linear models of the same features, on tables as they come.
+
+What additive models do like them is tested here as well.
+"""
 
 import pickle
 from dataclasses import dataclass
@@ -46,6 +49,10 @@ MODELS = [
 ]
 NAMES = ["kernel of classes", "kernel of a number", "forest of classes", "forest of a number"]
 every_model = pytest.mark.parametrize("model", MODELS, ids=NAMES)
+ADDITIVE = [DPAdditiveClassifier(**FACTS), DPAdditiveRegressor(**FACTS, **TARGET)]
+TABLE_MODELS = [*ADDITIVE, *MODELS]
+TABLE_NAMES = ["additive of classes", "additive of a number", *NAMES]
+every_table_model = pytest.mark.parametrize("model", TABLE_MODELS, ids=TABLE_NAMES)
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 every_share = pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 RARE = ("adassp", "exponential_mechanism")
@@ -96,6 +103,10 @@ def linear_twin(model):
 
 def is_classifier(model):
     return hasattr(model, "classes")
+
+
+def is_additive(model):
+    return hasattr(model, "linear_share")
 
 
 numbers = st.floats(-1e300, 1e300) | st.sampled_from([np.nan, np.inf, -np.inf])
@@ -235,7 +246,7 @@ def test_every_solver_learns_from_blocks_what_it_learns_at_once(
     np.testing.assert_allclose(model.fit(X, y).coef_, once, atol=1e-3)
 
 
-@every_model
+@every_table_model
 def test_frames_of_two_libraries_and_single_precision_go_straight_in(model):
     polars = pytest.importorskip("polars")
     X, y = people(), labels(people())
@@ -248,7 +259,8 @@ def test_frames_of_two_libraries_and_single_precision_go_straight_in(model):
     plain = clone(model).set_params(bounds=(0, 1), categories=None)
     first = clone(plain).fit(numbers, y[:100]).coef_
     again = plain.fit(numbers.astype(float), y[:100]).coef_
-    np.testing.assert_allclose(again, first, rtol=1e-5, atol=1e-5)
+    error = 1e-6 if is_additive(model) else 1e-5
+    np.testing.assert_allclose(again, first, rtol=error, atol=error)
 
 
 @every_model
@@ -266,18 +278,33 @@ def test_the_seed_of_features_is_public_and_not_that_of_the_noise(model):
     assert different > 0.01
 
 
-@every_model
+@every_table_model
 def test_parameters_set_after_a_fit_do_not_change_the_model(model):
     X, y = people(), labels(people())
     model = clone(model).set_params(random_state=0).fit(X, y)
     before = model.predict(X)
     again = pickle.loads(pickle.dumps(model))
-    model.set_params(bounds=(5, 6), n_terms=1, additive_share=1.0, feature_seed=9)
+    own = (
+        {"linear_share": 1.0} if is_additive(model) else {"additive_share": 1.0, "feature_seed": 9}
+    )
+    model.set_params(bounds=(5, 6), n_terms=1, **own)
     np.testing.assert_array_equal(model.predict(X), before)
     np.testing.assert_array_equal(again.predict(X), before)
 
 
-@every_model
+def mistakes_of(model):
+    """Return wrong values of the parameters that not all of the models have."""
+    if is_additive(model):
+        return [
+            ({"interactions": [("age", "nobody")]}, "Unknown columns in"),
+            ({"interactions": [("age", "job"), ("job", "age")]}, "each pair of columns once"),
+        ]
+    own = {"n_components": 0} if hasattr(model, "scale") else {"depth": 17}
+    random = ({"additive_share": 1.5}, "additive_share"), ({"feature_seed": -1}, "feature_seed")
+    return [*random, (own, next(iter(own)))]
+
+
+@every_table_model
 @every_relation
 def test_budgets_pay_once_and_refusals_cost_nothing(model, neighboring):
     X, y = people(), labels(people())
@@ -288,18 +315,15 @@ def test_budgets_pay_once_and_refusals_cost_nothing(model, neighboring):
     with pytest.raises(BudgetExceededError):
         model.fit(X, y)
     spent = budget.spent.epsilon
-    own = {"n_components": 0} if hasattr(model, "scale") else {"depth": 17}
     wrong = [
         ({"bounds": None}, "bounds must be given"),
         ({"bounds": {"age": (100, 0), "income": (0, 1)}}, "are reversed"),
         ({"bounds": {"age": (0, 1)}}, "bounds have no pair for the columns"),
         ({"categories": {"nobody": JOBS}}, "Unknown columns in"),
-        ({"categories": None}, "no pair for the columns"),
+        ({"categories": None}, "no pair for the columns.*needs categories"),
         ({"transformation": {"job": "log"}}, "'job'"),
         ({"n_terms": 1.5}, "n_terms"),
-        ({"additive_share": 1.5}, "additive_share"),
-        ({"feature_seed": -1}, "feature_seed"),
-        (own, next(iter(own))),
+        *mistakes_of(model),
     ]
     for parameters, words in wrong:
         with pytest.raises(ValueError, match=f"(?s){words}.*Nothing was spent"):
@@ -308,7 +332,7 @@ def test_budgets_pay_once_and_refusals_cost_nothing(model, neighboring):
     assert model.predict(X).shape == (400,)  # the first fit is whole
 
 
-@every_model
+@every_table_model
 def test_a_constant_column_unknown_categories_and_one_row_have_a_defined_result(model):
     X, y = people(50), labels(people(50))
     X["age"], X["job"] = 42.0, "pirate"
@@ -337,7 +361,7 @@ def test_targets_on_another_scale_come_back(model, kind):
     assert model.predict(X).max() <= 60.0 * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("model", MODELS[::2], ids=NAMES[::2])
+@pytest.mark.parametrize("model", TABLE_MODELS[::2], ids=TABLE_NAMES[::2])
 def test_weights_classes_and_class_weights_are_those_of_the_linear_model(model):
     X, y = people(), np.arange(400) % 3
     model = clone(model).set_params(

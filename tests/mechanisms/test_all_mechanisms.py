@@ -93,17 +93,10 @@ def misfit(draws, n, mass):
 
 
 @every_instance
-def test_samples_have_the_exact_distribution(mechanism, coarse):
+@pytest.mark.parametrize("n", [40_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_samples_have_the_exact_distribution(mechanism, n, coarse):
     mechanism = rebuilt(mechanism)
-    draws = mechanism._draw(40_000, np.random.default_rng())
-    assert misfit(draws, *masses(mechanism)) > FALSE_ALARM
-
-
-@pytest.mark.slow
-@every_instance
-def test_samples_have_the_exact_distribution_many_times(mechanism, coarse):
-    mechanism = rebuilt(mechanism)
-    draws = mechanism._draw(1_000_000, np.random.default_rng())
+    draws = mechanism._draw(n, np.random.default_rng())
     assert misfit(draws, *masses(mechanism)) > FALSE_ALARM
 
 

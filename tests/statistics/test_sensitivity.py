@@ -59,13 +59,8 @@ def persons(one, other, neighboring):
         yield np.array([*rest, *mine], dtype=float), np.array(whose)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ASKED)
-@given(one=rows, other=rows, neighboring=relations)
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-def test_answers_are_no_farther_apart_than_declared(name, one, other, neighboring, monkeypatch):
+def watched(monkeypatch):
+    """Return a list that gets the plan and the exact answers of each release from now on."""
     seen = []
 
     def release(plan, answers, rng):
@@ -73,6 +68,17 @@ def test_answers_are_no_farther_apart_than_declared(name, one, other, neighborin
         return {query.name: np.ones(query.size) for query in plan.queries}
 
     monkeypatch.setattr(QueryPlan, "release", release)
+    return seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ASKED)
+@given(one=rows, other=rows, neighboring=relations)
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_answers_are_no_farther_apart_than_declared(name, one, other, neighboring, monkeypatch):
+    seen = watched(monkeypatch)
     for x in neighbors(one, other, neighboring):
         ASKED[name](x, epsilon=1.0, neighboring=neighboring, random_state=0)
     check_distances(*seen)
@@ -91,13 +97,7 @@ def test_answers_are_no_farther_apart_than_declared(name, one, other, neighborin
 def test_answers_of_persons_are_no_farther_apart_than_declared(
     name, one, other, neighboring, monkeypatch
 ):
-    seen = []
-
-    def release(plan, answers, rng):
-        seen.append((plan, {key: np.ravel(answer) for key, answer in answers.items()}))
-        return {query.name: np.ones(query.size) for query in plan.queries}
-
-    monkeypatch.setattr(QueryPlan, "release", release)
+    seen = watched(monkeypatch)
     for x, whose in persons(one, other, neighboring):
         terms = {"neighboring": neighboring, "random_state": 0, "delta": 1e-5}
         found = ASKED[name](x, epsilon=1.0, groups=whose, **terms)
