@@ -41,15 +41,20 @@ def released(model, X, y):
     return fitted.transform(X) if hasattr(fitted, "transform") else fitted.predict(X)
 
 
+CLASSIFIERS = [
+    partial(DPLogisticRegression, epsilon=50.0),
+    partial(DPGaussianNB, epsilon=50.0, bounds=NUMBERS),
+    partial(
+        DPMixedNB, epsilon=50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}
+    ),
+]
+
+
 @pytest.mark.parametrize("kind", ["string[pyarrow]", "large_string[pyarrow]"])
 @pytest.mark.parametrize(
     "model",
     [
-        partial(DPLogisticRegression, epsilon=50.0),
-        partial(DPGaussianNB, epsilon=50.0, bounds=NUMBERS),
-        partial(
-            DPMixedNB, epsilon=50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}
-        ),
+        *CLASSIFIERS,
         partial(DPStandardScaler, bounds=NUMBERS),
         partial(DPMinMaxScaler, bounds=NUMBERS),
     ],
@@ -138,11 +143,7 @@ def in_chunks(frame):
 @pytest.mark.parametrize(
     "model",
     [
-        partial(DPLogisticRegression, epsilon=50.0),
-        partial(DPGaussianNB, epsilon=50.0, bounds=NUMBERS),
-        partial(
-            DPMixedNB, epsilon=50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}
-        ),
+        *CLASSIFIERS,
         partial(BoundsScaler, bounds=NUMBERS),
         partial(DPStandardScaler, bounds=NUMBERS),
         partial(DPPCA, bounds=NUMBERS),

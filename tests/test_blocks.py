@@ -28,6 +28,8 @@ from skdp.design.base import SlopeSum
 from skdp.metrics import score_report
 from skdp.solvers import Solution
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -38,12 +40,6 @@ Y = (X[:, 0] > 0.5).astype(int)
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
 ARRAY = da.from_array(X, chunks=(30, 3))
 TABLE = dd.from_pandas(FRAME, npartitions=4)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
 
 
 @pytest.fixture

@@ -33,6 +33,8 @@ from skdp.preprocessing import (
     RowClipper,
 )
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -69,12 +71,6 @@ STATISTICS = {
 }
 
 GAUSSIAN = {"PCA", "PCA's variances", "clusters"}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
 
 
 def labels_of(x):

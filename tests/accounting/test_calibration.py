@@ -2,9 +2,9 @@
 
 import math
 
-import mpmath as mp
 import numpy as np
 import pytest
+from exact_gaussian import exact_delta
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,16 +23,6 @@ PRINTED = [
     (1.0, 1e-6, 0.236704),
     (1.0, 0.99e-5, 0.267889),
 ]
-
-
-def exact_delta(epsilon, mu):
-    with mp.workdps(80):
-        epsilon, mu = mp.mpf(epsilon), mp.mpf(mu)
-        return _phi(mu / 2 - epsilon / mu) - mp.exp(epsilon) * _phi(-mu / 2 - epsilon / mu)
-
-
-def _phi(x):
-    return mp.erfc(-x / mp.sqrt(2)) / 2
 
 
 @given(epsilon=epsilons, delta=deltas)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from additive_models import composed
-from scipy import stats
+from audit_bounds import lower_bound
 
 from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget
 from skdp.solvers import RegularizedExponential, Solution
@@ -124,18 +124,3 @@ def test_attacks_prove_no_more_than_the_claim(neighboring, solver):
     claimed = model.privacy_.gdp_mu
     proved = lower_bound(*pulls)
     assert 0.1 * claimed < proved <= claimed
-
-
-def lower_bound(high, low):
-    """A μ below the true one with probability 1 − 1e-6, from two samples."""
-    thresholds = np.quantile(np.r_[high, low], np.linspace(0.1, 0.9, 9))
-    risk = 1e-6 / (2 * thresholds.size)
-    return max(
-        stats.norm.ppf(surely_at_least((high > t).sum(), high.size, risk))
-        + stats.norm.ppf(surely_at_least((low <= t).sum(), low.size, risk))
-        for t in thresholds
-    )
-
-
-def surely_at_least(hits, trials, risk):
-    return stats.beta.ppf(risk, hits, trials - hits + 1) if hits else 0.0

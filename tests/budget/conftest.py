@@ -32,6 +32,12 @@ def _has_psycopg():
 
 
 @pytest.fixture
+def path(tmp_path):
+    """Return where a file for a ledger may be made."""
+    return tmp_path / "study.db"
+
+
+@pytest.fixture
 def address(server):
     """Return the address of a ledger that does not exist."""
     return server.address(f"of_{uuid4().hex}")

@@ -17,7 +17,6 @@ from skdp.privacy import GDPEvent, NonPrivateEvent, PrivacyGuarantee, PureDPEven
 
 DELTA = 1e-5
 
-every_filter = pytest.mark.parametrize("kind", FILTERS.values(), ids=FILTERS)
 EXACT = {name: FILTERS[name] for name in ("gdp", "basic")}
 exact_filter = pytest.mark.parametrize("kind", EXACT.values(), ids=EXACT)
 RULES = {name: kind(1.0, 0.0 if name == "pure" else DELTA) for name, kind in FILTERS.items()}

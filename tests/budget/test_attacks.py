@@ -9,6 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from labels import labels
 from opened import connection_of
 
 from skdp import PrivacyBudget
@@ -27,21 +28,12 @@ def spend(budget, name="a fit", cost=COST, **more):
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "study.db"
-
-
-@pytest.fixture
 def budget(path):
     """Return a budget with three releases and an open connection."""
     budget = PrivacyBudget(**TERMS, path=path)
     for label in "abc":
         spend(budget, label)
     return budget
-
-
-def labels(budget):
-    return [row["label"] for row in budget.history()]
 
 
 @pytest.mark.parametrize("gone", [("-wal",), ("-shm",), ("-wal", "-shm")], ids=str)

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 
 import pytest
+from labels import labels
 from opened import connection_of
 
 from skdp import PrivacyBudget
@@ -22,18 +23,9 @@ def spend(budget, name="a fit", cost=COST):
     budget.spend(cost, delta=0.0, name=name)
 
 
-def labels(budget):
-    return [row["label"] for row in budget.history()]
-
-
 def spend_without_end(budget):
     for i in range(100_000):
         spend(budget, name=f"{i}-" + "x" * 3000)
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "study.db"
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
+from labels import labels
 from local_pooler import local_pooler, pooler_program
 
 from skdp import DPLogisticRegression, PrivacyBudget
@@ -20,10 +21,6 @@ COST = PrivacyGuarantee(PureDPEvent(0.001), "replace_one", "test")
 
 def spend(budget, name="a fit"):
     budget.spend(COST, delta=0.0, name=name, epsilon=0.001)
-
-
-def labels(budget):
-    return [row["label"] for row in budget.history()]
 
 
 @pytest.fixture(scope="module", params=["session", "transaction"])

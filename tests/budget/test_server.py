@@ -18,6 +18,7 @@ from uuid import uuid4
 
 import pytest
 from joblib import Parallel, delayed
+from labels import labels
 from opened import session_of
 
 from skdp import DPLogisticRegression, PrivacyBudget
@@ -36,10 +37,6 @@ X, Y = [[0.0, 1.0], [1.0, 0.0]] * 10, [0, 1] * 10
 
 def spend(budget, name="a fit", **more):
     budget.spend(COST, delta=0.0, name=name, **more)
-
-
-def labels(budget):
-    return [row["label"] for row in budget.history()]
 
 
 @pytest.fixture
@@ -242,9 +239,7 @@ def test_a_client_that_hangs_loses_its_lock_and_its_spend_is_made_again(
     assert labels(budget) == ["other", "hung"]
 
 
-def test_a_full_disk_refuses_a_spend_whole_and_takes_the_next_when_there_is_room(
-    server, tmp_path_factory
-):
+def test_a_full_disk_refuses_a_spend_whole_and_takes_the_next_when_there_is_room(server):
     """The tables are moved to a file system of 1 MB, mounted beside the server's folder."""
     folder = server.folder / f"tiny-{uuid4().hex}"
     folder.mkdir()

@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from uuid import uuid4
 
 import pytest
+from labels import labels
 from local_server import local_server, programs
 
 from skdp import PrivacyBudget
@@ -26,10 +27,6 @@ TABLES = ("entries", "totals", "terms", "accounts", "groups")
 
 def spend(budget, name="a fit"):
     budget.spend(COST, delta=0.0, name=name, epsilon=0.1)
-
-
-def labels(budget):
-    return [row["label"] for row in budget.history()]
 
 
 # --- a file --------------------------------------------------------------------------------------
@@ -265,7 +262,7 @@ def test_a_restored_dump_is_refused_until_it_is_adopted(roles, server):
 
 
 @pytest.mark.slow
-def test_a_data_directory_that_is_put_back_is_known_by_a_head_and_by_open_handles(tmp_path_factory):
+def test_a_data_directory_that_is_put_back_is_known_by_a_head_and_by_open_handles():
     with local_server("fsync=off") as own:
         budget = PrivacyBudget(**TERMS, path=own.address())
         spend(budget, "a")

@@ -11,6 +11,8 @@ from skdp.data.blocks import Blocks
 from skdp.design import ClippedDesign, DaskDesign, LossSum, TransformedDesign, in_memory, scored
 from skdp.losses import CompetitorLoss, LogisticLoss
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
@@ -23,12 +25,6 @@ S = np.diag(np.linspace(0.1, 0.9, D + 1)) + 0.005
 CHUNKS = [(500,), (170, 170, 160), (1, 0, 499), tuple([50] * 10)]
 every_cut = pytest.mark.parametrize("chunks", CHUNKS, ids=str)
 every_form = pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
 
 
 class Trips(logging.Handler):

@@ -10,7 +10,7 @@ by a sixth of what they may, which is five standard deviations below what they d
 
 import numpy as np
 import pytest
-from scipy import stats
+from audit_bounds import lower_bound
 from sklearn.base import is_regressor
 
 from skdp import (
@@ -28,7 +28,6 @@ from skdp.privacy import Neighboring
 from skdp.research import CoordinateDescent, PhasedSGD
 from skdp.solvers import DPSGD, AdaSSP, NoisyGD, Problem
 
-FALSE_ALARM = 1e-6
 MODELS = [
     DPLogisticRegression(classes=(0, 1)),
     DPHingeClassifier(classes=(0, 1)),
@@ -93,21 +92,6 @@ def pull(model):
     if coef.size == 1 or is_regressor(model):
         return coef.mean()
     return coef[1] - np.delete(coef, 1).mean()
-
-
-def lower_bound(high, low):
-    """A μ below the true one with probability 1 − FALSE_ALARM, from two samples."""
-    thresholds = np.quantile(np.r_[high, low], np.linspace(0.1, 0.9, 9))
-    risk = FALSE_ALARM / (2 * thresholds.size)
-    return max(
-        stats.norm.ppf(surely_at_least((high > t).sum(), high.size, risk))
-        + stats.norm.ppf(surely_at_least((low <= t).sum(), low.size, risk))
-        for t in thresholds
-    )
-
-
-def surely_at_least(hits, trials, risk):
-    return stats.beta.ppf(risk, hits, trials - hits + 1) if hits else 0.0
 
 
 def pulls(model, neighboring, fits):

@@ -16,6 +16,8 @@ from skdp.design.exact_total import ROWS_SUMMED
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.solvers import DPSGD, NoisyGD
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -40,12 +42,6 @@ CHUNKS = {
     "many": (997,) * (N // 997) + (N % 997,),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
 
 
 def sums_of(name, rows, targets):

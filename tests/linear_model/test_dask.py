@@ -32,6 +32,8 @@ from skdp.preprocessing import DPStandardScaler
 from skdp.research import CoordinateDescent
 from skdp.solvers import DPSGD, SOLVERS, NoisyGD, RegularizedExponential
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -49,12 +51,6 @@ FRAME = pd.DataFrame(X, columns=list("abcd"), index=np.arange(1000, 1000 + N))
 SETTINGS = {"epsilon": 1.0, "random_state": 0}
 BLOCKWISE = [name for name, kind in SOLVERS.items() if kind().takes_blocks]
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
 
 
 def lazy(values, chunks=CHUNKS["some"]):

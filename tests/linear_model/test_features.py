@@ -203,9 +203,6 @@ def test_parameters_of_a_map_are_searched():
     assert mixed.fit(X, y).coef_.shape[1] == mixed.feature_map_.n_features_out
 
 
-WILD = pd.DataFrame({"age": ["old", None, 1e300], "job": [3, 2.5, None], "income": [None] * 3})
-
-
 @every_map
 def test_the_features_of_a_row_follow_from_this_row_alone(features):
     """Other rows change the types of columns, what is missing, and the order of blocks."""

@@ -6,11 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from audit_bounds import lower_bound
 from linear_models import CLASSIFIERS, LEAST_SQUARES, REGRESSORS
 from sklearn import config_context
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
-from test_audit import EPSILON, claimed_mu, lower_bound, pull
+from test_audit import EPSILON, claimed_mu, pull
 
 from skdp import (
     DPAdditiveClassifier,

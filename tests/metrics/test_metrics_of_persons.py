@@ -19,7 +19,6 @@ W = 1.0 / COUNTS[WHOSE]
 S = np.clip(RNG.random(WHOSE.size) * (0.6 + 0.08 * COUNTS[WHOSE]), 0.0, 1.0)
 Y = (RNG.random(WHOSE.size) < S).astype(int)
 LABEL = (S > 0.5).astype(int)
-BOTH = np.c_[1.0 - S, S]
 LOSS = np.minimum(-np.log(np.where(Y == 1, S, 1.0 - S)), 5.0)
 TWO, PUBLIC = {"classes": [0, 1]}, {"target_bounds": (0, 1)}
 SCORES = {

@@ -2,9 +2,9 @@
 
 import math
 
-import mpmath as mp
 import numpy as np
 import pytest
+from exact_gaussian import exact_delta
 
 from skdp.accounting import gdp_mu
 from skdp.privacy import GaussianCurve, GaussianTradeoff
@@ -12,17 +12,6 @@ from skdp.privacy import GaussianCurve, GaussianTradeoff
 EPSILONS = [1e-6, 1e-3, 0.03, 0.1, 0.5, 1.0, 3.0, 10.0, 50.0, 200.0, 500.0]
 DELTAS = [1e-300, 1e-200, 1e-100, 1e-30, 1e-10, 1e-5, 1e-2, 0.5]
 GRID = [(epsilon, gdp_mu(epsilon, delta)) for epsilon in EPSILONS for delta in DELTAS]
-
-
-def exact_delta(epsilon, mu):
-    """Return Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), for either sign of ε."""
-    with mp.workdps(80):
-        epsilon, mu = mp.mpf(epsilon), mp.mpf(mu)
-        return _phi(mu / 2 - epsilon / mu) - mp.exp(epsilon) * _phi(-mu / 2 - epsilon / mu)
-
-
-def _phi(x):
-    return mp.erfc(-x / mp.sqrt(2)) / 2
 
 
 @pytest.mark.parametrize("sign", [1, -1])
