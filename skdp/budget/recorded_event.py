@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from skdp.ledger.tables import UNREADABLE
 from skdp.privacy import Event, event_from_dict
 
 __all__ = ["recorded_event"]
@@ -13,5 +14,5 @@ def recorded_event(data: dict[str, Any]) -> Event | None:
     """Return the event, or None if this version cannot read it."""
     try:
         return event_from_dict(data)
-    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError):
+    except UNREADABLE:
         return None

@@ -19,9 +19,23 @@ from skdp.ledger.fractions import Amounts, read, write
 from skdp.ledger.release import Release
 from skdp.ledger.totals import EVERY, PEAK, Totals, accounts_of, scope_of
 
-__all__ = ["FORMAT", "FROM_SECOND", "Found", "Group", "Tables", "check_format", "digest_of"]
+__all__ = [
+    "FORMAT",
+    "FROM_SECOND",
+    "UNREADABLE",
+    "Found",
+    "Group",
+    "Tables",
+    "check_format",
+    "digest_of",
+]
 
 FORMAT = 3
+UNREADABLE = (
+    *(TypeError, ValueError, AttributeError),
+    *(ArithmeticError, LookupError, RecursionError),
+)
+"""Errors that content may cause which another program has edited."""
 TABLES = (
     """CREATE TABLE ledger.terms (epsilon DOUBLE PRECISION, delta DOUBLE PRECISION,
     composition TEXT, neighboring TEXT, slack DOUBLE PRECISION, tv DOUBLE PRECISION, orders TEXT,
@@ -353,14 +367,7 @@ class Tables(ABC):
             yield
         except BudgetClosedError:
             raise
-        except (
-            TypeError,
-            ValueError,
-            AttributeError,
-            ArithmeticError,
-            LookupError,
-            RecursionError,
-        ) as error:
+        except UNREADABLE as error:
             raise BudgetClosedError(
                 f"The ledger {self.address} cannot be used: {what} cannot be read."
             ) from error

@@ -12,7 +12,7 @@ from skdp.ledger.chain import Entry, Head, first_head
 from skdp.ledger.costs import costs_in, printed_costs
 from skdp.ledger.fractions import Amounts, rational, read
 from skdp.ledger.release import release_from
-from skdp.ledger.tables import Tables, digest_of
+from skdp.ledger.tables import UNREADABLE, Tables, digest_of
 from skdp.ledger.totals import Totals, accounts_of
 
 __all__ = ["FULL_EVERY", "Verification", "forget_verified", "recall", "remember", "scopes_in"]
@@ -77,14 +77,7 @@ class Verification:
         try:
             with localcontext(_EXACT):
                 return not entry.is_release or known._read(entry) is not None
-        except (
-            TypeError,
-            ValueError,
-            AttributeError,
-            ArithmeticError,
-            LookupError,
-            RecursionError,
-        ):
+        except UNREADABLE:
             return False
 
     def compare(self, tables: Tables, *, groups: bool) -> None:
