@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
@@ -14,7 +15,7 @@ from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import GradientDirections, Loss, Minorant
 from skdp.mechanisms.grid_gaussian import GridGaussian
-from skdp.privacy import GDPEvent, ObjectivePerturbationEvent
+from skdp.privacy import GDPEvent, Neighboring, ObjectivePerturbationEvent
 from skdp.samplers import Progress
 from skdp.solvers._minimizer import (
     Objective,
@@ -27,7 +28,7 @@ from skdp.solvers._minimizer import (
 from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solution, Solver, composed, rounded
 from skdp.support.root_search import first_to_hold, log_ratio, next_to_root
 
-__all__ = ["ObjectivePerturbation", "ObjectivePerturbationPlan"]
+__all__ = ["ObjectivePerturbation", "ObjectivePerturbationPlan", "least_multiplier"]
 
 # No guarantee rests on these: the noise is calibrated for any values.
 _SCORE_NOISE = 0.7  # noise in a score over the loss's own scale, for `C="auto"`
@@ -230,7 +231,20 @@ def _least_multiplier(problem: Problem, mu: float, epsilon: float, delta: float)
             return math.inf
         return log_ratio(float(event.curve(problem.neighboring).delta(epsilon)), delta)
 
-    low = problem.neighboring.n_changed / mu  # not less: b on the gradient alone costs as much
+    found = least_multiplier(excess, problem.neighboring, mu, _PRECISION)
+    if math.isinf(found):
+        raise IncompatibleSolverError(
+            f"C={problem.C!r} is too large for solver='objective_perturbation' at "
+            f"epsilon={epsilon:g}. C='auto' chooses a smaller C."
+        )
+    return found
+
+
+def least_multiplier(
+    excess: Callable[[float], float], relation: Neighboring, mu: float, precision: float
+) -> float:
+    """Return a noise multiplier, close to the least, at which `excess` was found ≤ 0; or inf."""
+    low = relation.n_changed / mu  # not less: b on the gradient alone costs as much
     inside, outside = first_to_hold(
         lambda multiplier: excess(multiplier) <= 0.0,
         low,
@@ -238,9 +252,4 @@ def _least_multiplier(problem: Problem, mu: float, epsilon: float, delta: float)
         lambda multiplier: 1.5 * multiplier,
         _MOST_NOISE / mu,
     )
-    if math.isinf(inside):
-        raise IncompatibleSolverError(
-            f"C={problem.C!r} is too large for solver='objective_perturbation' at "
-            f"epsilon={epsilon:g}. C='auto' chooses a smaller C."
-        )
-    return next_to_root(excess, inside, outside, _PRECISION)
+    return inside if math.isinf(inside) else next_to_root(excess, inside, outside, precision)

@@ -29,8 +29,8 @@ from skdp.solvers import ObjectivePerturbation, Plan, Problem, Solution, Solver
 from skdp.solvers._minimizer import check_problem
 from skdp.solvers._minimum import MinimumPlan
 from skdp.solvers.base import composed
-from skdp.solvers.objective_perturbation import ObjectivePerturbationPlan
-from skdp.support.root_search import first_to_hold, log_ratio, next_to_root
+from skdp.solvers.objective_perturbation import ObjectivePerturbationPlan, least_multiplier
+from skdp.support.root_search import log_ratio
 from skdp.support.rounding import SUM, up
 
 __all__ = ["TiltedInference", "TiltedPlan"]
@@ -41,8 +41,6 @@ _OF_MIDDLE = 0.1
 _OF_SPREAD = 0.02
 _OF_OUTPUT = 0.005**2
 
-_FIRST_NOISE = 1.1  # first multiplier tried over the least conceivable
-_MOST_NOISE = 1e6
 _PRECISION = 1e-5  # relative, of the noise multiplier; the larger end is used
 _WITHOUT_NOISE = 1e9  # μ of matrices at epsilon=inf
 
@@ -262,17 +260,10 @@ def _least_multiplier(
             return log_ratio(up(whole, SUM), mu)
         return log_ratio(accountant.epsilon(event, delta), epsilon)
 
-    low = relation.n_changed / mu  # not less: b on the gradient alone costs as much
-    inside, outside = first_to_hold(
-        lambda multiplier: excess(multiplier) <= 0.0,
-        low,
-        _FIRST_NOISE * low,
-        lambda multiplier: 1.5 * multiplier,
-        _MOST_NOISE / mu,
-    )
-    if math.isinf(inside):
+    found = least_multiplier(excess, relation, mu, _PRECISION)
+    if math.isinf(found):
         raise IncompatibleSolverError(
             f"C={problem.C!r} is too large for standard_errors=True at epsilon={epsilon:g}. "
             "C='auto' chooses a smaller C."
         )
-    return next_to_root(excess, inside, outside, _PRECISION)
+    return found
