@@ -83,6 +83,11 @@ MISTAKES = {
     "accountant": (lambda: DPGaussianNB(accountant=1), TypeError, "Did you mean budget"),
     "typo": (lambda: DPLogisticRegression(epsilonn=1), TypeError, "Did you mean epsilon"),
     "unknown": (lambda: DPGaussianNB(verbosity=2), TypeError, "The parameters are bounds, "),
+    "bounds": (lambda: DPLinearRegression(bounds=OLD), TypeError, "BoundsScaler"),
+    "categories as bounds": (
+        lambda: skdp.DPAdditiveClassifier(epsilon=1.0, bounds={0: (0, 1), 1: ["a", "b"]}).fit(X, Y),
+        ValueError, "TableSchema",
+    ),
     "trees": (lambda: DPRandomForestClassifier(n_estimators=9), TypeError, "mean n_trees"),
     "cv": (lambda: search({"C": [1.0]}, cv=5), TypeError, "Did you mean holdout"),
     "number first": (lambda: DPKMeans(8), TypeError, "no positional argument. Pass all others"),

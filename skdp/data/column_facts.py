@@ -107,7 +107,10 @@ def sides_of_pairs(
     try:
         rows = np.array(pairs, dtype=float).reshape(len(pairs), 2)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"each of bounds must be a pair (low, high), got {pairs!r}.") from error
+        raise ValueError(
+            f"each of bounds must be a pair (low, high), got {pairs!r}. Categories of a column "
+            "belong in a TableSchema."
+        ) from error
     return rows[:, 0], rows[:, 1]
 
 

@@ -188,6 +188,8 @@ def _explained(init: FunctionType) -> Callable[..., None]:
 
 
 def _advice(name: str, names: tuple[str, ...]) -> str:
+    if name == "bounds":  # close to target_bounds, which is something else
+        return "Put BoundsScaler(bounds=...) of skdp.preprocessing in front of it, in a pipeline."
     meant = [one for one in _MEANT.get(name, ()) if one in names]
     meant = meant or get_close_matches(name, names)
     if meant:
