@@ -104,7 +104,9 @@ class TreeMap(FeatureMap):
         column = rng.integers(facts.n_columns, size=shape)
         places = 1 + max([facts.categories[j].size for j in facts.categories], default=0)
         threshold = _thresholds(column, p, self.depths[1], rng)
-        return _Forest(column, threshold, rng.random((*shape, places)) < 0.5)
+        # the smallest integers, because the forest is part of a pickle
+        small = column.astype(np.min_scalar_type(facts.n_columns))
+        return _Forest(small, threshold, rng.random((*shape, places)) < 0.5)
 
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
@@ -146,7 +148,7 @@ class TreeMap(FeatureMap):
         for tree, depth in enumerate(self._depth):
             node = np.zeros(len(rows), dtype=np.intp)
             # u and codes as one long row: taking by one number is several times as fast as by two
-            start, threshold = forest.column[tree] * n, forest.threshold[tree]
+            start, threshold = forest.column[tree].astype(np.intp) * n, forest.threshold[tree]
             for _ in range(depth):
                 asked = start.take(node)
                 asked += of_row
