@@ -26,8 +26,8 @@ def choose_pairs(
     margins: Sequence[np.ndarray],
     totals: np.ndarray,
     rng: np.random.Generator,
-) -> tuple[Pair, ...]:
-    """Return pairs of nodes, one choice of the plan for each.
+) -> Cliques:
+    """Return cliques of pairs of nodes, one choice of the plan for each pair.
 
     The first pairs are a spanning tree (Kruskal's algorithm): candidates connect what earlier
     choices have not connected yet. Later candidates leave all cliques small.
@@ -49,7 +49,7 @@ def choose_pairs(
         if not (candidates := list(compress(others, cliques.admits(others)))):
             break
         cliques = cliques.with_edge(chosen(candidates))
-    return cliques.edges
+    return cliques
 
 
 def utilities(

@@ -27,7 +27,7 @@ class Cliques:
     Parameters
     ----------
     sizes : tuple of int
-        The number of values of each node.
+        The number of values of each node, at least 2: one of a single value takes an axis too.
     n_labels : int
         The number of labels, on which all nodes depend.
     edges : tuple of pairs of int
@@ -52,9 +52,9 @@ class Cliques:
         triangulation). The order is the reverse of this.
         """
         near, order = _neighbors(len(sizes), edges), []
-        left = set(range(len(sizes)))
+        left, costs = set(range(len(sizes))), _at_least_two(sizes)
         while left:
-            i = min(left, key=lambda i: math.prod(sizes[j] for j in (i, *near[i])))
+            i = min(left, key=lambda i: math.prod(costs[j] for j in (i, *near[i])))
             order.append(i)
             left.remove(i)
             _take_out(near, i)
@@ -69,13 +69,23 @@ class Cliques:
         parents: list[tuple[int, ...]] = [()] * len(sizes)
         for i in reversed(order):
             parents[i] = tuple(sorted(_take_out(near, i), key=order.index))
-        return cls(tuple(sizes), n_labels, tuple(edges), tuple(order), tuple(parents))
+        return cls(_at_least_two(sizes), n_labels, tuple(edges), tuple(order), tuple(parents))
 
     @property
     def n_cells(self) -> int:
         """The number of cells of all cliques."""
+        return sum(self._cells)
+
+    @property
+    def are_small(self) -> bool:
+        """Whether no clique is larger than `admits` allows."""
+        return max(self._cells) <= _MOST_CELLS
+
+    @property
+    def _cells(self) -> list[int]:
+        """The number of cells of the clique of each node, with the labels."""
         nodes = range(len(self.sizes))
-        return sum(math.prod(self.sizes[j] for j in self.scope(i)) for i in nodes) * self.n_labels
+        return [self.n_labels * math.prod(self.sizes[j] for j in self.scope(i)) for i in nodes]
 
     def scope(self, i: int) -> tuple[int, ...]:
         """Return the clique of a node: its parents and the node."""
@@ -116,9 +126,13 @@ class Cliques:
     def with_edge(self, pair: Pair) -> Cliques:
         """Return cliques that contain one more edge, in this order or in a better one."""
         given = self.sizes, self.n_labels, (*self.edges, pair)
-        return min(
-            Cliques.in_order(*given, self.order), Cliques.of(*given), key=lambda c: c.n_cells
-        )
+        found = Cliques.in_order(*given, self.order), Cliques.of(*given)
+        return min(found, key=lambda cliques: (not cliques.are_small, cliques.n_cells))
+
+
+def _at_least_two(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return sizes that bound how many nodes, and so axes, a small clique has."""
+    return tuple(max(size, 2) for size in sizes)
 
 
 def _neighbors(n_nodes: int, edges: Sequence[Pair]) -> list[set[int]]:

@@ -179,7 +179,7 @@ class CliqueModel:
         return [*(factor for factor in factors if i not in factor[0]), (tuple(nodes), table)]
 
     def _n_cells(self, nodes: Collection[int]) -> int:
-        sizes = (self.label.size if k < 0 else self.given_group_size(k) for k in nodes)
+        sizes = (self.label.size if k < 0 else self.cliques.sizes[k] for k in nodes)
         return math.prod(sizes)
 
     @property

@@ -48,6 +48,8 @@ class NoisyTables:
         one.
     pairs : dict from pairs of nodes to ndarray of shape (n_groups, n_groups, n_labels)
         The counts of pairs.
+    order : tuple of int
+        The nodes in an order in which the cliques of all pairs are small.
     scale_of_pairs : float
         The standard deviation of their noise.
     """
@@ -60,6 +62,7 @@ class NoisyTables:
     n_known: float | None
     scales: tuple[float, float]
     pairs: Mapping[Pair, np.ndarray] = field(default_factory=dict)
+    order: tuple[int, ...] = (0,)
     scale_of_pairs: float = 1.0
 
     def __getstate__(self) -> dict[str, object]:
@@ -75,7 +78,7 @@ class NoisyTables:
     def cliques(self) -> Cliques:
         """Cliques of nodes that contain all pairs."""
         sizes = [int(group.max()) + 1 for group in self.groups]
-        return Cliques.of(sizes, self.totals.size, [*self.pairs])
+        return Cliques.in_order(sizes, self.totals.size, [*self.pairs], self.order)
 
     @cached_property
     def model(self) -> CliqueModel:

@@ -173,9 +173,10 @@ def _with_pairs(
         summed(with_sums(table, totals), group)
         for table, group in zip(found.tables, groups, strict=True)
     ]
-    edges = choose_pairs(plan, exact, known, totals, rng)
+    cliques = choose_pairs(plan, exact, known, totals, rng)
+    edges = cliques.edges
     counts = np.concatenate([exact[edge].ravel() for edge in edges]).astype(float)
     noisy, scale = plan.release_pairs(np.ldexp(counts, -STEP_BITS), len(edges), rng)
     parts = np.split(noisy, np.cumsum([exact[edge].size for edge in edges])[:-1])
     pairs = {edge: part.reshape(exact[edge].shape) for edge, part in zip(edges, parts, strict=True)}
-    return replace(found, pairs=pairs, scale_of_pairs=scale)
+    return replace(found, pairs=pairs, order=cliques.order, scale_of_pairs=scale)

@@ -129,3 +129,26 @@ def test_rows_of_a_sample_come_in_random_order():
     model = DPTreeDensity(categories=[0, 1], missing="error", random_state=0).fit(x)
     changes = np.flatnonzero(np.diff(model.sample(10_000, random_state=2)[:, 0].astype(int)))
     assert np.diff(changes).max() < 60
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cliques_of_a_fit_are_as_small_as_those_that_were_admitted(seed, monkeypatch):
+    """A greedy order of the same pairs may have cliques that are larger by far."""
+    monkeypatch.setattr(_cliques, "_MOST_CELLS", 512)
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 9, size=24)
+    x = (rng.random((300, 24)) * sizes).astype(int)
+    levels = {j: range(size) for j, size in enumerate(sizes.tolist())}
+    model = DPTreeDensity(categories=levels, missing="error", random_state=seed).fit(x)
+    assert len(model.edges_) > 23
+    assert max(table.size for table in model._released_.model.given_parents) <= 512
+
+
+@pytest.mark.parametrize("n_columns", [64, 70])
+def test_columns_of_a_single_level_do_not_make_large_cliques(n_columns):
+    """Each takes an axis of a table, and arrays have at most 32 axes in some functions."""
+    x = np.zeros((300, n_columns))
+    model = DPTreeDensity(categories=[0], missing="error", random_state=0).fit(x)
+    assert max(map(len, model._released_.cliques.parents)) <= 19
+    assert (model.sample_several(5, n_tables=1)[0] == 0).all()
+    assert model.marginal([0, 1, 2]) == pytest.approx(np.ones((1, 1, 1)))
