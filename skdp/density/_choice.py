@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import compress
 
 import numpy as np
 
@@ -32,21 +31,22 @@ def choose_pairs(
     The first pairs are a spanning tree (Kruskal's algorithm): candidates connect what earlier
     choices have not connected yet. Later candidates leave all cliques small.
     """
-    values = utilities(plan.scale("pairs"), counts, margins, totals)
-    utility = dict(zip(counts, values.tolist(), strict=True))
+    values, pairs = utilities(plan.scale("pairs"), counts, margins, totals), [*counts]
+    first, second = np.array(pairs).T
 
-    def chosen(candidates: list[Pair]) -> Pair:
-        return candidates[plan.choose(np.array([utility[pair] for pair in candidates]), rng)]
+    def chosen(candidates: np.ndarray) -> Pair:
+        return pairs[candidates[plan.choose(values[candidates], rng)]]
 
     part, edges = np.arange(len(margins)), []
     for _ in range(len(margins) - 1):
-        i, j = chosen([(i, j) for i, j in counts if part[i] != part[j]])
+        i, j = chosen(np.flatnonzero(part[first] != part[second]))
         edges.append((i, j))
         part[part == part[j]] = part[i]
     cliques = Cliques.of([len(margin) for margin in margins], totals.size, edges)
     for _ in range(plan.n_pairs - len(edges)):
-        others = [pair for pair in counts if pair not in cliques.edges]
-        if not (candidates := list(compress(others, cliques.admits(others)))):
+        others = np.array([k for k, pair in enumerate(pairs) if pair not in cliques.edges], int)
+        candidates = others[cliques.admits([pairs[k] for k in others])]
+        if not candidates.size:
             break
         cliques = cliques.with_edge(chosen(candidates))
     return cliques

@@ -32,7 +32,7 @@ def fitted_cliques(
     fit = _Fit(cliques, tables, pairs)
     is_tree = all(len(parents) < 2 for parents in cliques.parents)
     for _ in range(1 if is_tree else _ROUNDS):
-        fit.walk(cliques.order[0])
+        fit.walk()
     return tables
 
 
@@ -64,15 +64,24 @@ class _Fit:
                 i, j, table = j, i, table.swapaxes(0, 1)
             self.pairs[home].append(((i, j), np.moveaxis(table, 2, 0)))
 
-    def walk(self, i: int) -> None:
-        """Fit the clique of a node and all below it."""
-        for pair, wanted in self.pairs[i]:
-            self._set_margin(i, pair, wanted)
-        for child in self.cliques.children(i):
-            shared = self.cliques.parents[child]
-            self._set_margin(child, shared, self._margin(i, shared))
-            self.walk(child)
-            self._set_margin(i, shared, self._margin(child, shared))
+    def walk(self) -> None:
+        """Fit the clique of each node, from the first one down the tree and back.
+
+        There may be more nodes in a line than Python allows calls within calls.
+        """
+        ahead = [(self.cliques.order[0], True)]
+        while ahead:
+            i, is_new = ahead.pop()
+            shared = self.cliques.parents[i]
+            if not is_new:
+                self._set_margin(shared[-1], shared, self._margin(i, shared))
+                continue
+            if shared:
+                self._set_margin(i, shared, self._margin(shared[-1], shared))
+                ahead.append((i, False))
+            for pair, wanted in self.pairs[i]:
+                self._set_margin(i, pair, wanted)
+            ahead += [(child, True) for child in reversed(self.cliques.children(i))]
 
     def _axes(self, i: int, nodes: Sequence[int]) -> list[int]:
         scope = self.cliques.scope(i)

@@ -152,3 +152,14 @@ def test_columns_of_a_single_level_do_not_make_large_cliques(n_columns):
     assert max(map(len, model._released_.cliques.parents)) <= 19
     assert (model.sample_several(5, n_tables=1)[0] == 0).all()
     assert model.marginal([0, 1, 2]) == pytest.approx(np.ones((1, 1, 1)))
+
+
+def test_a_line_of_columns_may_be_longer_than_python_calls_within_calls():
+    n = 1500
+    pairs = {(i, i + 1): np.array([[[30.0], [10.0]], [[10.0], [50.0]]]) for i in range(n - 1)}
+    cliques = Cliques.in_order((2,) * n, 1, [*pairs], range(n))
+    margins = [np.array([[40.0], [60.0]])] * n
+    tables = fitted_cliques(cliques, margins, pairs, np.array([100.0]))
+    assert np.array(tables[1:]) == pytest.approx(
+        np.array([[[[30.0, 10.0], [10.0, 50.0]]]] * (n - 1))
+    )
