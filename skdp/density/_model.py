@@ -145,17 +145,17 @@ class CliqueModel:
             factors = self._without(factors, i)
             others.remove(i)
         table = _product(factors, [-1, *nodes])
-        for place, i in enumerate(nodes):
-            table = np.moveaxis(self._with_levels(table, place + 1, i), -1, place + 1)
+        by_label = (self._with_levels(part, nodes, label) for label, part in enumerate(table))
         if by_value:
-            return np.moveaxis(table, 0, -1)[..., self.labels] * self.given_label
-        return np.asarray(table.sum(axis=0))
+            return np.stack([*by_label], axis=-1)[..., self.labels] * self.given_label
+        return np.asarray(sum(by_label))  # one at a time: there may be many labels
 
-    def _with_levels(self, table: np.ndarray, axis: int, i: int) -> np.ndarray:
-        """Return a table (label, ...) with the levels of a node, as last axis, for its groups."""
-        by_level = np.moveaxis(table, axis, -1)[..., self.groups[i]]
-        shape = (len(self.label), *[1] * (by_level.ndim - 2), -1)
-        return by_level * self.given_group[i].reshape(shape)
+    def _with_levels(self, table: np.ndarray, nodes: Sequence[int], label: int) -> np.ndarray:
+        """Return the probabilities of levels and one label from those of groups."""
+        for axis, i in enumerate(nodes):
+            shares = np.expand_dims(self.given_group[i][label], [*range(1, table.ndim - axis)])
+            table = table.take(self.groups[i], axis=axis) * shares
+        return table
 
     def _factors(self, nodes: Sequence[int]) -> Iterator[_Factor]:
         """Yield P(label), and the probabilities of the nodes and of all that they follow from."""

@@ -160,6 +160,4 @@ def test_a_line_of_columns_may_be_longer_than_python_calls_within_calls():
     cliques = Cliques.in_order((2,) * n, 1, [*pairs], range(n))
     margins = [np.array([[40.0], [60.0]])] * n
     tables = fitted_cliques(cliques, margins, pairs, np.array([100.0]))
-    assert np.array(tables[1:]) == pytest.approx(
-        np.array([[[[30.0, 10.0], [10.0, 50.0]]]] * (n - 1))
-    )
+    assert np.array(tables[1:])[:, 0] == pytest.approx(np.tile(pairs[0, 1][..., 0], (n - 1, 1, 1)))

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -528,6 +529,22 @@ def test_no_rows_are_like_few_rows_if_their_number_is_private():
 def test_few_rows_are_warned_of():
     with pytest.warns(FewRowsWarning):
         DPTreeDensity(bounds=(-4, 4)).fit(mixed(20)[0])
+
+
+def test_a_marginal_takes_no_memory_for_each_label():
+    """The table has 2 MB, and with each of the fifty labels it would have 100 MB."""
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(64, size=(2000, 3)), rng.integers(50, size=2000)
+    density = DPTreeNB(categories=range(64), classes=range(50), missing="error", random_state=0)
+    model = density.fit(x, y)._released_.model
+    tracemalloc.start()
+    table = model.marginal([0, 1, 2], by_value=False)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert table.shape == (64, 64, 64)
+    assert peak < 50e6
+    by_value = model.marginal([0, 1, 2], by_value=True)
+    assert by_value.sum(axis=-1) == pytest.approx(table, rel=1e-9)
 
 
 def test_wrong_columns_of_a_marginal_are_rejected():
