@@ -24,6 +24,7 @@ __all__ = ["MOST_GROUPS", "ExactPlan", "PairReleases", "TreePlan", "check_size",
 MOST_GROUPS = 64
 """Largest number of groups of the levels of a column, in tables of two columns."""
 _MOST_CELLS = 2**24  # of all tables that are counted: 128 MB
+_MOST_NODES = 1024  # columns: each pair of them has a table, of 1 kB and more
 
 # Shares of μ², and pairs beside a tree for each of its edges, found on magic04, Adult, bank,
 # California housing and wine quality. No guarantee rests on them.
@@ -183,8 +184,10 @@ def _epsilon_of(mu: float) -> float:
 
 
 def check_size(owner: str, facts: TreeFacts) -> None:
-    """Raise ValueError if the tables would have too many cells, whatever the data are."""
+    """Raise ValueError if there are too many tables or cells, whatever the data are."""
     sizes = np.array(facts.sizes)
+    if len(sizes) > _MOST_NODES:
+        raise ValueError(f"{owner} takes at most {_MOST_NODES} columns. Leave out columns.")
     grouped = np.minimum(sizes, MOST_GROUPS)
     pairs = (int(grouped.sum()) ** 2 - int((grouped**2).sum())) // 2
     n_cells = (int(sizes.sum()) + pairs) * facts.most_labels

@@ -213,6 +213,8 @@ def test_too_many_cells_are_rejected_before_the_spend():
         DPTreeDensity(bounds=(0, 1), budget=budget).fit(rows)
     with pytest.raises(ValueError, match="at most 16777216"):
         DPTreeNB(bounds=(0, 1), classes=range(400), budget=budget).fit(rows[:, :9], [0] * 10)
+    with pytest.raises(ValueError, match="at most 1024 columns"):
+        DPTreeDensity(categories=[0], missing="error", budget=budget).fit(np.zeros((10, 1025)))
     assert budget.spent.epsilon == 0.0
     assert not budget.history()
 
