@@ -167,10 +167,12 @@ def level_counts(
 ) -> np.ndarray:
     """Return the counts of (level, label), shrunk toward one distribution within each group.
 
-    So levels of one group differ for a prediction only as far as the counts exceed the noise.
+    So levels of one group differ for a prediction only as far as the counts exceed the noise. A
+    group without a count in its own table may have one by its pairs: its levels share it evenly.
     """
     every = with_sums(table.sum(axis=1, keepdims=True), margin.sum(keepdims=True)[0])
-    share = ratio(every, summed(every, group)[group])
+    sums, sizes = summed(every, group)[group], np.bincount(group)[group, None]
+    share = np.where(sums > 0.0, ratio(every, sums), 1.0 / sizes)
     return _shrunk(table, margin[group] * share, scale)
 
 

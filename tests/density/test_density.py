@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from skdp import DPTreeDensity, DPTreeNB, PrivacyBudget, TableSchema
 from skdp.density import _cliques
-from skdp.density._consistency import fitted_pair, with_sums
+from skdp.density._consistency import fitted_pair, level_counts, with_sums
 from skdp.exceptions import BudgetExceededError, FewRowsWarning, OutOfRangeError
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import Neighboring
@@ -526,6 +526,24 @@ def test_weights_without_privacy_have_a_range(weight, message):
 def test_no_rows_are_like_few_rows_if_their_number_is_private():
     model = DPTreeDensity(bounds=(-4, 4), neighboring="add_remove_one", random_state=0)
     assert np.isfinite(model.fit(np.empty((0, 2))).score_samples([[0.0, 1.0]])).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_noise_that_outweighs_all_records_leaves_a_density(seed):
+    """Counts of a column by its own table and by those of its pairs have no level in common."""
+    x = np.random.default_rng(seed).integers(40, size=(5, 3))
+    model = DPTreeDensity(
+        categories=range(40), missing="error", epsilon=1e-4, delta=1e-8, random_state=seed
+    ).fit(x)
+    assert np.isfinite(model.score_samples(x)).all()
+    assert model.sample_several(5, n_tables=1)[0].shape == (5, 3)
+
+
+def test_a_group_without_a_count_of_its_own_keeps_that_of_its_pairs():
+    table, group = np.array([[9e9], [-9e9], [-9e9]]), np.array([0, 1, 1])
+    found = level_counts(table, group, np.array([[0.0], [6.0]]), 1e6)
+    assert found.ravel() == pytest.approx([0.0, 3.0, 3.0], abs=3.0)
+    assert found[1:].min() > 0.0
 
 
 def test_few_rows_are_warned_of():
