@@ -127,7 +127,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
     >>> from skdp.density import DPTreeDensity
     >>> first = np.random.default_rng(0).normal(size=5000)
     >>> X = np.column_stack([first, -first])
-    >>> density = DPTreeDensity(bounds=(-4, 4), random_state=0).fit(X)
+    >>> density = DPTreeDensity(bounds=(-4, 4), missing="error", random_state=0).fit(X)
     >>> rows = density.sample(1000, random_state=0)
     >>> rows.shape, bool(np.corrcoef(rows.T)[0, 1] < -0.8)
     ((1000, 2), True)

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 import skdp._private_fit
+import skdp.workloads
 from skdp.additive.ranks import RankRelease, ranks_of
 from skdp.design import LossSum, in_memory
 from skdp.mechanisms import AdditiveMechanism, Gaussian, Geometric, Laplace, Mechanism
@@ -217,7 +218,7 @@ def recorded(tape: Tape, seed: int = 0) -> Iterator[Tape]:
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         patch.setattr(skdp._private_fit, "noise_generator", lambda state: ZeroNoise(seed))
-        patch.setattr(skdp._private_fit, "plan_queries", _planned_once)
+        patch.setattr(skdp.workloads, "plan_queries", _planned_once)
         patch.setattr(QueryPlan, "release", _query_plan(tape))
         patch.setattr(GaussianPlan, "release", _gaussian_plan(tape))
         patch.setattr(GridGaussian, "noise", lambda self, size, rng: np.zeros(size, np.int64))
