@@ -164,17 +164,18 @@ def test_interrupts_by_a_timer_at_any_moment_of_a_spend(witness, n):
 
 def _interrupted_by_a_timer(budget, seconds):
     """Spend with a timer; return the error and where it was raised."""
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    before, is_begun = signal.signal(signal.SIGALRM, signal.default_int_handler), False
     try:
         try:
             signal.setitimer(signal.ITIMER_REAL, seconds)
+            is_begun = True
             spend(budget, "interrupted")
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
     except BaseException as error:
         trace = error.__traceback__
-        if trace.tb_next is None:  # the spend had returned already
-            return None, "outside"
+        if trace.tb_next is None:  # the spend had returned already, or was not called yet
+            return (None, "after") if is_begun else (error, "before")
         while trace.tb_next:
             trace = trace.tb_next
         return error, f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
