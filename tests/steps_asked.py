@@ -9,7 +9,10 @@ from skdp.workloads.gaussian_steps import GaussianPlan
 
 
 def answers(model, rows, groups, monkeypatch, told=None):
-    """Return what each step is asked for, releases, and prices; releases are `told` if given."""
+    """Return for each step what it is asked for, what it releases and its price.
+
+    `told` replaces the releases.
+    """
     asked, given, prices, release = {}, {}, {}, GaussianPlan.release
 
     def spy(plan, name, values, rng):

@@ -105,7 +105,7 @@ def _merged_levels(
 
 
 def _n_bins(n_records: float, noise: float) -> float:
-    """Return how many bins have more records than noise, if records are spread evenly."""
+    """Return how many bins can have counts that exceed the noise."""
     return _BINS * n_records / max(noise, 1.0)
 
 

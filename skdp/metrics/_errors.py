@@ -80,18 +80,19 @@ class ErrorSums(RowSums[ResultT]):
         return pairs.with_facts(self)
 
     def warn(self, n_records: int, variance: float) -> None:
-        """Say which errors cannot be told from 0, if they are large.
+        """Warn if the noise hides large errors.
 
         The noise in a sum is within ±1.96 standard deviations in 95 % of releases.
         """
         scale = self.scale
         mean = 1.96 * math.sqrt(variance) / n_records  # of e or e², in units of `error_bound`
         hidden = scale.error_bound * mean ** (1.0 / self.power)
-        share = hidden / (scale.bounds[1] - scale.bounds[0])
-        if share > _LARGEST_SHARE:
+        width = scale.bounds[1] - scale.bounds[0]
+        if hidden > _LARGEST_SHARE * width:
+            hidden = min(hidden, scale.error_bound)  # no error is larger
             warnings.warn(
                 f"{n_records} records are few for this epsilon: the noise hides errors below about "
-                f"{hidden:.2g}, {share:.0%} of the width of target_bounds. Use a smaller "
+                f"{hidden:.2g}, {hidden / width:.0%} of the width of target_bounds. Use a smaller "
                 "error_bound, a larger epsilon, or more rows.",
                 FewRowsWarning,
                 stacklevel=caller_outside(),
