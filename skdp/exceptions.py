@@ -5,6 +5,7 @@ __all__ = [
     "BudgetExceededError",
     "FewRowsWarning",
     "IncompatibleSolverError",
+    "InvalidDataError",
     "OutOfRangeError",
     "PrivacyLeakError",
     "UncertifiedNoiseError",
@@ -23,6 +24,14 @@ class BudgetClosedError(RuntimeError):
 
 class IncompatibleSolverError(ValueError):
     """A solver, sampler and loss do not fit together; the message names what is missing."""
+
+
+class InvalidDataError(ValueError):
+    """A parameter or the data of a fit are wrong; for estimators outside of skdp.
+
+    `fit` replaces errors of other libraries, because they may quote private values. It shows this
+    one as it is, so its message must contain public facts only.
+    """
 
 
 class OutOfRangeError(ValueError):

@@ -25,6 +25,7 @@ from skdp.data.persons import Persons
 from skdp.data.records import Records
 from skdp.design import ClippedDesign
 from skdp.design.base import SlopeSum
+from skdp.exceptions import InvalidDataError
 from skdp.metrics import score_report
 from skdp.solvers import Solution
 
@@ -66,7 +67,7 @@ def one_row(row, block):
 
 def refuse_large(block):
     if np.asarray(block.X).max() == 1.0:
-        raise ValueError("something is wrong here.")
+        raise InvalidDataError("something is wrong here.")
 
 
 def never_twice(values):

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from skdp.data.columns import Columns
 from skdp.data.exact_sums import exact_sums, sums_of_means
@@ -29,6 +29,10 @@ CHUNKS = (20, 0, 39, 1)
 class Model(BaseEstimator):
     def __init__(self, neighboring="replace_one"):
         self.epsilon, self.neighboring = 1.0, neighboring
+
+
+class Labels(ClassifierMixin, Model):
+    pass
 
 
 def lazy(values):
@@ -119,12 +123,12 @@ def test_labels_are_numbered_by_public_classes():
     texts = np.array(["no", "yes"])[Y]
     for data in ((X, texts), (lazy(X), lazy(texts))):
         for known in (None, ["no", "perhaps", "yes"]):
-            records, classes = labels_of(Records.of(Model(), *data), "It", known, check_numeric)
+            records, classes = labels_of(Records.of(Labels(), *data), "It", known, check_numeric)
             assert classes.tolist() == (["no", "yes"] if known is None else known)
             taken = records.take(np.arange(N))
             assert classes[taken.y].tolist() == texts.tolist()
         with pytest.raises(ValueError, match="outside classes"):
-            labels_of(Records.of(Model(), *data), "It", ["no", "never"], check_numeric)
+            labels_of(Records.of(Labels(), *data), "It", ["no", "never"], check_numeric)
 
 
 def test_what_is_made_of_rows_stays_where_they_are():
@@ -172,14 +176,15 @@ def test_groups_are_for_rows_in_memory():
 def test_chunks_hold_all_rows_with_what_they_count(width):
     large = RNG.normal(size=(1000, 3)).astype(np.float32)
     records = checked(large, None, RNG.random(1000), max_weight=1.0)
-    rows, steps = zip(*records.chunks(width), strict=True)
+    rows, targets, steps = zip(*records.chunks(width), strict=True)
+    assert {*targets} == {None}
     assert max(map(len, rows)) * max(width, 3) <= 2**18
     np.testing.assert_array_equal(np.concatenate(rows), large.astype(float))
     np.testing.assert_array_equal(np.concatenate(steps), records.steps)
 
 
 def of_rows(records):
-    for rows, _ in records.chunks():
+    for rows, _, _ in records.chunks():
         units = np.clip(rows, -1.0, 1.0)
         yield {"x": units[:, :2], "square": units[:, 2:] ** 2}
 

@@ -74,7 +74,7 @@ class NearestCentroid(ClassifierMixin, PrivateEstimator):
 
 
 def _numbers(records):
-    for rows, _ in records.chunks():
+    for rows, _, _ in records.chunks():
         units = records.facts.bounds.unit(rows)
         yield {"sums": np.column_stack([np.ones(len(units)), units])}
 

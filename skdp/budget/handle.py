@@ -24,7 +24,7 @@ from skdp.ledger.release import Release
 from skdp.ledger.store import SpendRequest
 from skdp.privacy import Event, PrivacyGuarantee
 from skdp.support.rounding import ROOT, down
-from skdp.support.types import MatrixLike, VectorLike
+from skdp.support.types import MatrixLike
 from skdp.support.validation import (
     check_count,
     check_delta,
@@ -303,7 +303,7 @@ class BudgetHandle(LedgerReader):
         self,
         estimator: BaseEstimator,
         X: tuple[int, int] | MatrixLike,
-        y: VectorLike = None,
+        y: tuple[int, int] | MatrixLike = None,
         **fit_params: object,
     ) -> PlanCost:
         """Return the cost of a fit, a pipeline or a search, without spending or private data.
@@ -322,9 +322,10 @@ class BudgetHandle(LedgerReader):
         X : (int, int) or array-like of shape (n_samples, n_features)
             *Public.* The numbers of rows and columns. Pass synthetic rows, such as a frame of
             made-up values, if an estimator needs columns of certain names or types.
-        y : array-like of shape (n_samples,) or None
-            *Public.* Synthetic targets. ``None``: the `classes` of the estimator in turn, two
-            classes if it has none, or zeros for a regressor.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), (int, int) or None
+            *Public.* Synthetic targets, or the numbers of rows and targets. ``None``: the `classes`
+            of the estimator in turn, two classes if it has none, or zeros for a regressor. Required
+            if the estimator takes several targets.
         **fit_params : dict
             *Public.* Other synthetic arguments of ``fit``. In a budget with ``unit="person"`` each
             row is a person of its own unless `groups` are given.

@@ -17,7 +17,7 @@ from skdp.exceptions import BudgetExceededError
 from skdp.ledger.release import Release
 from skdp.ledger.store import Ledger, SpendRequest, no_spends
 from skdp.privacy import Unit, event_from_dict
-from skdp.support.types import MatrixLike, VectorLike
+from skdp.support.types import MatrixLike
 from skdp.support.validation import check_count
 
 if TYPE_CHECKING:  # skdp.budget does not import scikit-learn
@@ -60,7 +60,7 @@ class Price(DryRun):
     def __getstate__(self) -> NoReturn:
         raise ValueError(_OTHER_PROCESS)
 
-    def of(self, estimator: BaseEstimator, X: Rows, y: VectorLike, **params: object) -> PlanCost:
+    def of(self, estimator: BaseEstimator, X: Rows, y: Rows | None, **params: object) -> PlanCost:
         """Return the cost of a fit, found with a copy of the estimator.
 
         A search with `refit` is assumed to choose the most expensive candidate.
@@ -76,7 +76,7 @@ class Price(DryRun):
         )
 
     def _fit(
-        self, estimator: BaseEstimator, X: Rows, y: VectorLike, params: dict[str, object]
+        self, estimator: BaseEstimator, X: Rows, y: Rows | None, params: dict[str, object]
     ) -> None:
         from joblib import parallel_backend
         from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -85,7 +85,7 @@ class Price(DryRun):
         if self._budget.unit is Unit.PERSON:
             params = {"groups": np.arange(X[0] if _is_shape(X) else len(X))} | params
         copy = self._prepared(estimator)
-        y = _targets(copy, X) if y is None else y
+        y = _targets(copy, X, y)
         if isinstance(copy, GridSearchCV | RandomizedSearchCV) and copy.refit:
             inner, data = copy.estimator, (X, y, params)
             copy.set_params(refit=lambda found: self._most_expensive(inner, found["params"], *data))
@@ -137,7 +137,7 @@ class Price(DryRun):
         estimator: BaseEstimator,
         candidates: Iterable[dict[str, object]],
         X: Rows,
-        y: VectorLike,
+        y: Rows | None,
         params: dict[str, object],
     ) -> int:
         """Return the index of the most expensive candidate, by a dry run of each."""
@@ -177,16 +177,27 @@ def _is_shape(X: Rows) -> bool:
     return isinstance(X, tuple) and len(X) == 2 and all(np.ndim(size) == 0 for size in X)
 
 
-def _targets(estimator: BaseEstimator, X: Rows) -> np.ndarray | None:
-    """Return the public classes in turn, two classes if there are none, or zeros.
+def _targets(estimator: BaseEstimator, X: Rows, y: Rows | None) -> MatrixLike | None:
+    """Return y, zeros of its shape, the public classes in turn, two classes, or zeros.
 
-    Return None for synthetic rows of an estimator that does not predict.
+    Return None for synthetic rows of an estimator that does not predict. Raise ValueError for
+    several targets without y, because their number sets the cost.
     """
     from sklearn.base import is_classifier, is_regressor
+    from sklearn.utils import get_tags
 
+    n = X[0] if _is_shape(X) else np.shape(X)[0]
+    if y is not None:
+        return np.zeros(y) if _is_shape(y) and y[0] == n else y
+    parts = [estimator, *estimator.get_params().values()]
+    private = [one for one in parts if hasattr(one, "_fit_privately") and not isinstance(one, type)]
+    if any(get_tags(one).target_tags.multi_output for one in private):
+        raise ValueError(
+            "y must be given for an estimator of several targets: synthetic targets, or the "
+            "numbers of rows and targets, such as (1000, 2)."
+        )
     if not (_is_shape(X) or is_classifier(estimator) or is_regressor(estimator)):
         return None
-    n = X[0] if _is_shape(X) else np.shape(X)[0]
     if is_regressor(estimator):
         return np.zeros(n)
     params = estimator.get_params().items()

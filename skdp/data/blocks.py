@@ -29,6 +29,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from skdp.data.column import check_plain, is_collection
 from skdp.data.cuts import pieces_of, stacked
+from skdp.support.public_words import public_error
 from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "empty_rows",
     "for_workers",
     "is_table",
+    "single_column",
 ]
 
 _LOG = logging.getLogger("skdp.blocks")
@@ -133,8 +135,8 @@ class Blocks:
         Nothing is computed, except unknown lengths of blocks if y or weights are in memory.
         Messages call the three by the names `parameters`.
         """
-        first, second, _ = parameters
-        parts = dict(zip(parameters, (X, _one_column(second, y), sample_weight), strict=True))
+        first = parameters[0]
+        parts = dict(zip(parameters, (X, y, sample_weight), strict=True))
         given = {name: part for name, part in parts.items() if part is not None}
         lazy = {name: by_rows(name, part) for name, part in given.items() if is_collection(part)}
         if first not in lazy:
@@ -165,8 +167,8 @@ class Blocks:
         """Return ``function(block)`` of each block that has rows: the first read of the data.
 
         If blocks raise errors, it raises the first one, with the number of the block in X.
-        `function` raises ValueError or TypeError, without values. Of any other exception only the
-        type is shown. Blocks without rows are dropped, unless all are empty.
+        `function` raises ValueError or TypeError, of which `public_error` shows what is public, or
+        another exception, whose type is shown. Blocks without rows are dropped, but not all blocks.
         """
         if fits := self._n_bytes <= _room():
             self._keep()
@@ -285,7 +287,8 @@ def _read_first(
         found = function(block)
         return _FirstRead(n_rows, sum(map(_size, block.parts())), _fingerprint(block), found, None)
     except (ValueError, TypeError) as problem:
-        error = type(problem), str(problem)
+        shown = public_error(problem)
+        error = type(shown), str(shown)
     except Exception as problem:
         error = ValueError, f"its values cannot be checked, which ends in {type(problem).__name__}."
     return _FirstRead(n_rows, 0, 0, None, error)
@@ -372,7 +375,7 @@ def by_rows(name: str, part: MatrixLike) -> MatrixLike:
     return part.rechunk({1: -1}) if part.numblocks[1] > 1 else part
 
 
-def _one_column(name: str, part: MatrixLike) -> MatrixLike:
+def single_column(name: str, part: MatrixLike) -> MatrixLike:
     """Return a table of one column as that column, with a warning; all else as it is."""
     shape: Sequence[float] = getattr(part, "shape", ())
     if len(shape) != 2 or shape[1] != 1:

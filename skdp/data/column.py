@@ -482,6 +482,8 @@ def _kinds(table: MatrixLike) -> set[type]:
     """Return the classes of the Python objects in a table, a column or a list."""
     if isinstance(table, (list, tuple)):
         return _kinds_among(table)
+    if is_collection(table):  # `Blocks.check` checks each block
+        return set()
     if hasattr(table, "iloc") and np.ndim(table) == 2:
         some = (j for j, dtype in enumerate(table.dtypes) if getattr(dtype, "kind", "O") == "O")
         return set().union(*(_kinds(table.iloc[:, j]) for j in some))

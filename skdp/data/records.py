@@ -13,7 +13,7 @@ missing values and dry runs (`tests/test_toy_family.py` is a complete family in 
         return plan.release(exact_sums(sizes, records, numbers, by), rng)
 
     def numbers(records):  # of rows in memory: numbers in [−1, 1] to be summed, and missing as NaN
-        for rows, _ in records.chunks():
+        for rows, y, steps in records.chunks():
             yield {"x": records.facts.bounds.unit(rows)}
 
 A function of records always receives rows in memory: all rows, or the rows of one block. It must be
@@ -28,11 +28,11 @@ from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import _safe_indexing, get_tags
 
-from skdp.data.blocks import Block, Blocks, added, empty_rows, for_workers
-from skdp.data.column import Column, array_of_list, is_collection, received
+from skdp.data.blocks import Block, Blocks, added, empty_rows, for_workers, single_column
+from skdp.data.column import Column, array_of_list, is_collection, received, typed
 from skdp.data.columns import ROWS_AT_ONCE, Columns, frame_names, is_label
 from skdp.data.cuts import stacked
 from skdp.data.persons import Persons, refuse_blocks
@@ -48,6 +48,7 @@ from skdp.data.validation import (
     one_column,
     remember_columns,
     remember_names,
+    target_numbers,
     validated_table,
     validated_weights,
 )
@@ -81,12 +82,14 @@ class Records(Generic[Facts]):
         *Private.* The rows. If rows are in blocks, it has no rows: only columns and their types.
     facts : object
         *Public.* Facts of the family, such as bounds, classes or keys; sent to the workers.
-    y : Column or ndarray of shape (n_rows,), or None
+    y : Column or ndarray of shape (n_rows,) or (n_rows, n_targets), or None
         *Private.* Targets, or the column by which a statistic groups the rows.
     weights : ndarray of shape (n_rows,) or None
         *Private.* Sample weights, clipped to [0, `max_weight`] unless that is None.
     persons : Persons or None
         *Private.* The person of each row; None if each row is a record.
+    n_targets : int or None
+        *Public.* The number of columns of y if the estimator takes several targets.
     max_weight : float or None
         *Public.* The bound to which weights were clipped.
     count_is_public : bool
@@ -106,6 +109,7 @@ class Records(Generic[Facts]):
     y: VectorLike = None
     weights: np.ndarray | None = None
     persons: Persons | None = None
+    n_targets: int | None = None
     max_weight: float | None = None
     count_is_public: bool = False
     rate: float = 1.0
@@ -133,6 +137,9 @@ class Records(Generic[Facts]):
         The values are first read by `check`, before the spend. With ``reset=False`` the columns are
         compared with the columns of `fit`. Without privacy, weights are not clipped.
 
+        By the estimator's tags for scikit-learn, y holds labels if it is a classifier, and numbers
+        otherwise: one column, or a table of at least one if `target_tags.multi_output` is true.
+
         ``validate(estimator, X, y, reset=...)`` replaces the usual checks of a table. It also runs
         for each block, without arguments that only the driver may see. `facts` returns the public
         facts. It is called between the checks of columns and of targets, so that errors in public
@@ -142,11 +149,14 @@ class Records(Generic[Facts]):
         public: dict[str, Any] = {"max_weight": most, "count_is_public": is_count_public(estimator)}
         if is_collection(X) or is_collection(y):
             refuse_blocks(groups)
+            y = typed(y) if _takes_several(estimator) else single_column("y", y)
             blocks = Blocks.of(X, y, sample_weight)
-            remember_columns(estimator, X, reset=reset)
+            remember_columns(estimator, X, _needed(estimator, y), reset=reset)
+            public["n_targets"] = int(y.shape[1]) if len(getattr(y, "shape", ())) == 2 else 1
             rows = cls._in_blocks(blocks, X, sample_weight, **public)
             records = rows.with_facts(None if facts is None else facts())
             if validate is None:
+                records = records.mapped(_targets_for(estimator))
                 encoding = encoding_for(estimator)
                 return records if encoding is None else records.encoded(encoding)
             return records.mapped(partial(_validated, validate, for_workers(estimator)))
@@ -155,9 +165,11 @@ class Records(Generic[Facts]):
         else:
             X, y = validate(estimator, X, y, reset=reset)
         known = None if facts is None else facts()
-        y = _targets(X, y) if validate is None else y
-        X = encoded(estimator, X) if validate is None else X
-        return Records(X, known, y, **public)._with_weights_and_persons(sample_weight, groups)
+        records = Records(X, known, y, **public)
+        if validate is None:
+            records = records.mapped(_targets_for(estimator))
+            records = replace(records, X=encoded(estimator, X))
+        return records._with_weights_and_persons(sample_weight, groups)
 
     @classmethod
     def of_columns(
@@ -205,7 +217,7 @@ class Records(Generic[Facts]):
         public: dict[str, Any] = {"parameter": names[0], "count_is_public": count_is_public}
         if is_collection(X) or is_collection(y):
             refuse_blocks(groups)
-            blocks = Blocks.of(X, y, parameters=names)
+            blocks = Blocks.of(X, single_column(names[1], y), parameters=names)
             records = cls._in_blocks(blocks, X, None, **public)
         else:
             records = Records(received(X), None, y, **public)
@@ -282,15 +294,16 @@ class Records(Generic[Facts]):
             return None
         return np.asarray(np.floor(np.ldexp(self.shares, STEP_BITS)))
 
-    def chunks(self, width: int = 1) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-        """Yield chunks of rows in memory: read-only floats, NaN where missing, and their `steps`.
+    def chunks(self, width: int = 1) -> Iterator[tuple[np.ndarray, Any, np.ndarray | None]]:
+        """Yield chunks of rows in memory: read-only floats, NaN where missing; their y and `steps`.
 
         A chunk has at most 2^18 numbers, also if `width` numbers are made of each row.
         """
         size = max(ROWS_AT_ONCE // max(width, self.columns.n_columns), 1)
         for start in range(0, self.n_rows, size):
             rows = slice(start, start + size)
-            yield self._floats(rows), None if self.steps is None else self.steps[rows]
+            steps = None if self.steps is None else self.steps[rows]
+            yield self._floats(rows), _rows_of(self.y, rows), steps
 
     def _floats(self, rows: slice) -> np.ndarray:
         """Return some rows as floats, without a copy if the user's array has them."""
@@ -469,7 +482,7 @@ def _in_block(empty: Records[Facts], function: Callable[[Records[Facts]], T], bl
     return function(rows)
 
 
-def _rows_of(values: MatrixLike, rows: np.ndarray) -> MatrixLike:
+def _rows_of(values: MatrixLike, rows: Any) -> MatrixLike:
     """Return some rows of one part of records."""
     if values is None or isinstance(values, Column):
         return None if values is None else values[rows]
@@ -482,19 +495,40 @@ def _taken(empty: Records[Facts], rows: np.ndarray, block: Block) -> Records[Fac
 
 def _table(estimator: BaseEstimator, X: MatrixLike, y: VectorLike, *, reset: bool) -> MatrixLike:
     """Return a checked table, a frame as it is or an array; raise if targets are lacking."""
-    is_lacking = y is None and get_tags(estimator).target_tags.required
-    X = validated_table(estimator, X, None if is_lacking else "no_validation", reset=reset)
+    X = validated_table(estimator, X, _needed(estimator, y), reset=reset)
     if reset:
         remember_names(estimator, X)
     return X
 
 
-def _targets(X: MatrixLike, y: VectorLike) -> np.ndarray | None:
-    if y is None:
-        return None
-    y = one_column(y)
-    check_lengths(X, y)
-    return y
+def _needed(estimator: BaseEstimator, y: VectorLike) -> VectorLike:
+    """Return y as scikit-learn's checks of X take it: None if it is required and lacking."""
+    is_lacking = y is None and get_tags(estimator).target_tags.required
+    return None if is_lacking else "no_validation"
+
+
+def _targets_for(estimator: BaseEstimator) -> Callable[[Records[Any]], Records[Any]]:
+    """Return the check of targets for an estimator, by its tags; picklable."""
+    if is_classifier(estimator):
+        return partial(_with_targets, one_column)
+    return partial(_with_targets, partial(target_numbers, several=_takes_several(estimator)))
+
+
+def _takes_several(estimator: BaseEstimator) -> bool:
+    return bool(get_tags(estimator).target_tags.multi_output)
+
+
+def _with_targets(
+    convert: Callable[[MatrixLike], np.ndarray], records: Records[Facts]
+) -> Records[Facts]:
+    if records.y is None:
+        return records
+    y = convert(records.y)
+    check_lengths(records.X, y)
+    n_targets = y.shape[1] if y.ndim == 2 else None
+    if n_targets and n_targets != (records.n_targets or n_targets):
+        raise ValueError("the number of columns of y differs from that of the whole collection.")
+    return replace(records, y=y, n_targets=n_targets)
 
 
 def _validated(validate: Validate, model: BaseEstimator, records: Records[Facts]) -> Records[Facts]:

@@ -54,6 +54,7 @@ __all__ = [
     "refuse_missing",
     "remember_columns",
     "remember_names",
+    "target_numbers",
     "validated",
     "validated_numbers",
     "validated_table",
@@ -104,6 +105,20 @@ def one_column(y: VectorLike) -> np.ndarray:
     """Return targets without a second axis. With one, NumPy would compare all pairs of rows."""
     y = present("y", y)
     return y if y.ndim == 1 else column_or_1d(y, warn=True)
+
+
+def target_numbers(y: MatrixLike, *, several: bool) -> np.ndarray:
+    """Return targets as finite floats: of shape (n,), or (n, k) if there may be `several`."""
+    columns = Columns.of(y, "y")
+    for j, part in enumerate(columns.parts):
+        part.check_numeric("y" if columns.n_columns == 1 else f"{columns.name(j)} of y")
+    numbers = columns.matrix(float)
+    check_no_missing("y", numbers)
+    if not np.isfinite(numbers).all():
+        raise ValueError("y must be finite, but it contains an infinity.")
+    if several:
+        return numbers
+    return one_column(numbers[:, 0] if columns.single else numbers)
 
 
 def labels_in_block(y: VectorLike, known: VectorLike) -> np.ndarray:
@@ -348,10 +363,12 @@ def remember_names(estimator: BaseEstimator, X: MatrixLike) -> None:
         estimator._column_names = frame_names(X)
 
 
-def remember_columns(estimator: BaseEstimator, X: MatrixLike, *, reset: bool = True) -> None:
+def remember_columns(
+    estimator: BaseEstimator, X: MatrixLike, y: VectorLike = "no_validation", *, reset: bool = True
+) -> None:
     """Keep the number and names of the columns of a Dask collection, or compare with them."""
     empty = empty_rows(X)
-    validated(estimator, empty, finite=False, reset=reset, skip_check_array=True)
+    validated(estimator, empty, y, finite=False, reset=reset, skip_check_array=True)
     if reset:
         remember_names(estimator, empty)
 

@@ -192,7 +192,7 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
 
 def _numbers_of(numbers: Callable[[np.ndarray], Sums], records: Records[Facts]) -> Iterator[Sums]:
     """Yield the numbers of some rows at a time, and 1 for each row."""
-    for rows, _ in records.chunks():
+    for rows, _, _ in records.chunks():
         units = records.facts.bounds.unit(rows)
         yield numbers(units) | {"count": np.ones((len(rows), 1))}
 

@@ -144,7 +144,7 @@ def _clipped(
 
     Chunks are C-contiguous, so that the order of a row's sum does not depend on its block.
     """
-    for rows, steps in records.chunks(width):
+    for rows, _, steps in records.chunks(width):
         yield np.ascontiguousarray(records.facts.clip(rows)), steps
 
 

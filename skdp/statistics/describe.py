@@ -292,7 +292,7 @@ class Layout:
 
 def _present(bounds: ColumnBounds, records: Records[Layout]) -> Iterator[Sums]:
     """Yield u, u² − 1/2 and 1 for values, and 0 for missing values, some rows at a time."""
-    for rows, _ in records.chunks():
+    for rows, _, _ in records.chunks():
         present, units = ~np.isnan(rows), bounds.unit(rows)
         yield {
             "x": np.where(present, units, 0.0),

@@ -165,7 +165,7 @@ class HistogramStatistic(PrivateFit[Records[Grid], QueryPlan, Sums]):
 
 def _counts(records: Records[Grid]) -> Sums:
     found = np.zeros(records.facts.n_cells, dtype=np.int64)
-    for rows, weights in records.chunks():
+    for rows, _, weights in records.chunks():
         whole = ~np.isnan(rows).any(axis=1)
         cells = records.facts.places(rows[whole])
         found += counted(cells, found.size, None if weights is None else weights[whole])

@@ -406,7 +406,7 @@ def cell_counts(
     codes = None if keys is None else keys.codes(records) + 1
     n_groups, start = 1 if keys is None else keys.n_groups, 0
     counts = np.zeros((n_groups + 1, records.columns.n_columns, _CELLS + 1), dtype=np.int64)
-    for rows, weights in records.chunks():
+    for rows, _, weights in records.chunks():
         steps = np.rint((bounds.unit(rows) + 1.0) * (0.5 * _CELLS)).astype(np.intp)
         places = 1 if codes is None else codes[start : start + len(rows), None]
         steps += places * (_CELLS + 1)

@@ -158,9 +158,9 @@ def _query(facts: Facts, n_changed: int) -> Query:
 
 
 def _centered(records: Records[Facts]) -> Iterator[Sums]:
-    return ({"sum": records.facts.bounds.unit(rows)} for rows, _ in records.chunks())
+    return ({"sum": records.facts.bounds.unit(rows)} for rows, _, _ in records.chunks())
 
 
 def _whole(records: Records[Facts]) -> Iterator[Sums]:
     bounds = records.facts.bounds
-    return ({"sum": bounds.clip(rows, 0.0) / bounds.largest} for rows, _ in records.chunks())
+    return ({"sum": bounds.clip(rows, 0.0) / bounds.largest} for rows, _, _ in records.chunks())

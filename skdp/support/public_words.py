@@ -12,7 +12,9 @@ import numpy as np
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.utils._param_validation import InvalidParameterError
 
-__all__ = ["public_words"]
+from skdp import exceptions
+
+__all__ = ["public_error", "public_words"]
 
 _OF_PARAMETERS = (InvalidParameterError, UnsetMetadataPassedError, OSError)  # not of data
 
@@ -54,8 +56,9 @@ _REPLACED = (
 def public_words() -> Iterator[None]:
     """Replace errors of other libraries about private columns, and silence warnings.
 
-    Such an error may quote a value or the number of rows. Errors that skdp raises itself pass. The
-    warnings appear for some data and not for others. No error keeps the one that it replaces.
+    Such an error may quote a value or the number of rows. Errors that skdp raises itself pass, and
+    those of `skdp.exceptions` from any module. The warnings appear for some data and not for
+    others. No error keeps the one that it replaces.
     """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -65,11 +68,16 @@ def public_words() -> Iterator[None]:
             warnings.filterwarnings("ignore", category=RuntimeWarning)
             yield
     except Exception as error:
-        shown = error if _is_public(error) else _without_values(error)
+        shown = public_error(error)
         try:
             raise shown from None
         finally:
             shown.__context__ = None
+
+
+def public_error(error: Exception) -> Exception:
+    """Return the error if it is public, and otherwise one without values."""
+    return error if _is_public(error) else _without_values(error)
 
 
 def _without_values(error: Exception) -> Exception:
@@ -83,7 +91,8 @@ def _without_values(error: Exception) -> Exception:
 
 
 def _is_public(error: Exception) -> bool:
-    if isinstance(error, _OF_PARAMETERS) or _is_own(error):
+    declared = any(kind.__module__ == exceptions.__name__ for kind in type(error).__mro__)
+    if declared or isinstance(error, _OF_PARAMETERS) or _is_own(error):
         return True
     return _PUBLIC.match(str(error)) is not None
 
