@@ -23,8 +23,6 @@ from skdp.support.validation import check_count
 if TYPE_CHECKING:  # skdp.budget does not import scikit-learn
     from sklearn.base import BaseEstimator
 
-__all__ = ["Price"]
-
 _OTHER_PROCESS = "A price is found in one process, but the copy spends in another one."
 Rows: TypeAlias = tuple[int, int] | MatrixLike
 """The numbers of rows and columns, or synthetic rows."""

@@ -32,17 +32,6 @@ from skdp.data.cuts import pieces_of, stacked
 from skdp.support.public_words import public_error
 from skdp.support.types import MatrixLike, VectorLike
 
-__all__ = [
-    "Block",
-    "Blocks",
-    "added",
-    "by_rows",
-    "empty_rows",
-    "for_workers",
-    "is_table",
-    "single_column",
-]
-
 _LOG = logging.getLogger("skdp.blocks")
 _KEPT_LOCALLY = 2**30  # bytes of a collection that are kept in one machine's memory between reads
 _KEPT_SHARE = 0.5  # of the memory of a cluster's workers

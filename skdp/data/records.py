@@ -56,8 +56,6 @@ from skdp.support.random import child_generator, poisson_sample
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_size
 
-__all__ = ["ByClass", "Records", "check_numeric", "labels_of"]
-
 _MOST_ROWS = 2**31
 STEP_BITS = 31
 """Sums are made in steps of 2^−31, as integers."""

@@ -37,6 +37,9 @@ class Loss(ABC):
 
     n_scores: int = 1
     """Scores per record: 1 for two classes or one prediction, else K."""
+    score_units: float = 0.0
+    """Units b of a loss that subtracts scores: rounding moves a gradient by b·2⁻⁵³·smoothness times
+    \\|z\\| + 2·noise_scale, beside relative errors (*Machine numbers*). A guarantee rests on it."""
 
     @property
     @abstractmethod

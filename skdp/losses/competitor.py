@@ -88,6 +88,11 @@ class CompetitorLoss(Loss, ProbabilityLoss):
     def noise_scale(self) -> float:
         return _NOISE_SHARE * self.margin_loss.noise_scale
 
+    @property
+    def score_units(self) -> float:  # type: ignore[override]
+        """2K + 8, derived in *Machine numbers*."""
+        return 2.0 * self.n_scores + 8.0
+
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self.margin_loss.value_at(self._lead(y, z)[0])
 

@@ -65,6 +65,11 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
         """Scores per record."""
         return self.loss.n_scores
 
+    @property
+    def score_units(self) -> float:  # type: ignore[override]
+        """Units of the unweighted loss: a weight multiplies the smoothness."""
+        return self.loss.score_units
+
     def adapted(self, signal: float) -> Loss:
         return replace(self, loss=adapted(self.loss, signal))
 

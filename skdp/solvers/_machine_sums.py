@@ -132,8 +132,10 @@ def record_error(
         of_sum = longest * (of_sum + _of_factors(n_features + K, 1.0))
     of_derivative = most * (_DERIVATIVE + K) * _UNIT
     of_target = loss.smoothness * row_norm * _OF_TARGET * math.sqrt(K) * _UNIT
-    whole = of_sum + of_row + of_derivative + of_target
-    return whole, loss.smoothness * row_norm**2 * _of_score(n_features, clips)
+    subtracted = loss.score_units * loss.smoothness * row_norm * _UNIT  # for each unit of scores
+    whole = of_sum + of_row + of_derivative + of_target + subtracted * 2.0 * loss.noise_scale
+    of_score = loss.smoothness * row_norm**2 * _of_score(n_features, clips)
+    return whole, of_score + subtracted * row_norm
 
 
 def mean_sum(problem: Problem, sensitivity: float, length: float, most_score: float) -> MachineSum:

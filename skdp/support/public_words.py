@@ -14,8 +14,6 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from skdp import exceptions
 
-__all__ = ["public_error", "public_words"]
-
 _OF_PARAMETERS = (InvalidParameterError, UnsetMetadataPassedError, OSError)  # not of data
 
 # Messages of scikit-learn and NumPy that quote parameters, or types, names and numbers of columns.
