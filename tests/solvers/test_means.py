@@ -22,6 +22,7 @@ from skdp.losses import (
     WeightedLoss,
     weighted_targets,
 )
+from skdp.mechanisms._grid import to_steps
 from skdp.privacy import Neighboring
 from skdp.solvers import AutoSolver, Problem
 from skdp.solvers._means import MeansRelease, _Sums
@@ -78,6 +79,36 @@ def test_no_neighbor_moves_the_sums_farther_than_the_noise_covers():
         moved = np.linalg.norm(records[:, None] - others, axis=2).max()
         assert moved <= allowed
         assert moved > 0.999 * allowed
+
+
+@every_relation
+def test_the_integers_of_neighbors_are_as_far_apart_as_the_page_says(neighboring):
+    """Brute force over all changes of one record among rows in another order, before the noise."""
+    known = {"add_remove_one": math.sqrt(3.0), "replace_one": math.sqrt(8.0)}[neighboring]
+    rng, n = np.random.default_rng(0), 2000
+    sums = planned(problem(n, neighboring)).sums(THETA)
+    assert sums.between == pytest.approx(known, rel=1e-9)
+    noise, X, y = sums.noise(0.14), rng.normal(size=n), rng.choice([-1.0, 1.0], n)
+
+    def integers(*records):
+        rows, labels = np.array([*zip(X, y, strict=True), *records]).T
+        order = rng.permutation(len(rows))
+        design = ClippedDesign.clip(rows[order, None], 1.0, 0.3, labels[order])
+        total = sums.grid.floats(design.exact_total(_Sums(THETA), sums.grid))
+        return to_steps(total, noise.step)
+
+    others = [[]] if neighboring == "add_remove_one" else [[one] for one in ROWS]
+    moved = max(
+        np.linalg.norm(integers(one) - integers(*other)) for one in ROWS for other in others
+    )
+    assert 0.999 * known <= moved * noise.step
+    assert moved <= sums.sensitivity / noise.step + math.sqrt(3.0)
+    assert noise.scale >= (sums.sensitivity + math.sqrt(3.0) * noise.step) / 0.14
+
+
+def test_scores_are_not_rounded_before_they_are_added():
+    near = sums_of([0.1], [1.0]) - sums_of([0.1 + 1e-9], [1.0])
+    assert 1e-10 < np.abs(near[1:]).min() <= np.abs(near[1:]).max() < 2e-9
 
 
 def test_sums_in_any_order_and_of_any_kind_of_rows_are_within_the_bound_of_errors():
