@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from numpydoc.docscrape import ClassDoc
 from public_modules import MODULES
 
 import skdp
@@ -245,3 +246,11 @@ def test_every_example_of_the_gallery_asks_a_question():
         title = path.read_text().split("\n")[1]
         assert title.endswith("?"), path
         assert path.read_text().split("\n")[2] == "=" * len(title), path
+
+
+@pytest.mark.parametrize("name", [one for one in skdp.__all__ if one.startswith("DP")])
+def test_the_guarantees_name_every_attribute_of_a_fitted_estimator(name):
+    page = (DOCS / "guarantees.md").read_text()
+    attributes = ClassDoc(getattr(skdp, name))["Attributes"]
+    found = {one.strip() for entry in attributes for one in entry.name.split(",")}
+    assert not {one for one in found if one.endswith("_") and f"`{one}`" not in page}
