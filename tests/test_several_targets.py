@@ -36,13 +36,13 @@ class Known(NamedTuple):
 class SeveralRidge(MultiOutputMixin, RegressorMixin, PrivateEstimator):
     """Noisy AᵀA and Aᵀy of rows a = (1, x) and targets y, all of them scaled to [−1, 1]."""
 
+    takes_infinite_epsilon = False
+
     def __init__(self, *, bounds=None, target_bounds=None, alpha=1.0, epsilon=1.0, delta=None,
                  neighboring="replace_one", budget=None, random_state=None):  # fmt: skip
         self.bounds, self.target_bounds, self.alpha = bounds, target_bounds, alpha
         self.epsilon, self.delta, self.neighboring = epsilon, delta, neighboring
         self.budget, self.random_state = budget, random_state
-
-    takes_infinite_epsilon = False
 
     def fit(self, X, y, groups=None):
         return self._fit_privately(X, y, groups=groups)
