@@ -38,8 +38,18 @@ class SeveralRidge(MultiOutputMixin, RegressorMixin, PrivateEstimator):
 
     takes_infinite_epsilon = False
 
-    def __init__(self, *, bounds=None, target_bounds=None, alpha=1.0, epsilon=1.0, delta=None,
-                 neighboring="replace_one", budget=None, random_state=None):  # fmt: skip
+    def __init__(
+        self,
+        *,
+        bounds=None,
+        target_bounds=None,
+        alpha=1.0,
+        epsilon=1.0,
+        delta=None,
+        neighboring="replace_one",
+        budget=None,
+        random_state=None,
+    ):
         self.bounds, self.target_bounds, self.alpha = bounds, target_bounds, alpha
         self.epsilon, self.delta, self.neighboring = epsilon, delta, neighboring
         self.budget, self.random_state = budget, random_state
