@@ -6,6 +6,7 @@ searches are adaptive, so both neighbors get the same replies, and squares of co
 
 import itertools
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -73,7 +74,7 @@ def cost_of_search(monkeypatch, search, others, one, other, reply):
         y = np.concatenate([others, own])
         groups = np.repeat(np.arange(len(y)), y.shape[1]) if y.shape[1] > 1 else None
         records = Records.of_rows(np.zeros((y.size, 1)), y.ravel(), groups)
-        run = lambda: search.release(TargetRange(0.0, 1.0), records, np.random.default_rng())  # noqa: B023, E731
+        run = partial(search.release, TargetRange(0.0, 1.0), records, np.random.default_rng())
         first, found = found, asked(monkeypatch, run, found, reply)
     assert len(found) >= 19
     return costs(moved(first, found))
@@ -89,19 +90,20 @@ def test_a_search_for_the_range_of_targets(relation, n_own, n_known, monkeypatch
     search, rng = TargetSearch(0.7, n_known, relation), np.random.default_rng()
     values = np.array([0.0, 1e-5, 0.3, 0.5, 1.0])
 
-    def reply(k, exact):
+    def reply(scale, k, exact):
         is_count = n_known is None and k == 0
-        return 1000.0 if is_count else exact + rng.choice([0.0, 0.5, 5.0]) * rng.normal()
+        return 1000.0 if is_count else exact + scale * rng.normal()
 
     for _ in range(FEW):
         others = rng.choice(values, p=rng.dirichlet(np.ones(5)), size=(rng.integers(1, 9), n_own))
         own = neighbors(*rng.choice(values, size=(2, 1, n_own)), relation)
-        cost = cost_of_search(monkeypatch, search, others, *own, reply)
+        cost = cost_of_search(
+            monkeypatch, search, others, *own, partial(reply, rng.choice([0.0, 0.5, 5.0]))
+        )
         assert cost <= search.mu * (1.0 + ROUNDING)
     low, high = np.zeros((1, n_own)), np.ones((1, n_own))
-    exactly = lambda k, exact: 1000.0 if n_known is None and k == 0 else exact  # noqa: E731
     own = neighbors(low, high, relation)
-    cost = cost_of_search(monkeypatch, search, np.zeros((50, n_own)), *own, exactly)
+    cost = cost_of_search(monkeypatch, search, np.zeros((50, n_own)), *own, partial(reply, 0.0))
     assert cost >= TIGHT * search.mu
 
 
