@@ -216,7 +216,7 @@ def _least_signal(parameters: ReleaseParameters, candidates: Pairs) -> float:
 
 
 def _choice(parameters: ReleaseParameters, n_candidates: int) -> ExponentialMechanism:
-    """Return the mechanism of each choice."""
+    """Return the mechanism of each choice, which compares differences of scores."""
     sensitivity = SENSITIVITY * parameters.neighboring.n_changed
     epsilon = _epsilon_of_choice(parameters, n_candidates)
     return ExponentialMechanism(sensitivity=sensitivity, epsilon=epsilon)

@@ -13,7 +13,7 @@ from skdp._private_fit import ReleaseParameters
 from skdp.data.exact_sums import STEP_BITS, counted
 from skdp.data.records import Records
 from skdp.mechanisms import ExponentialMechanism
-from skdp.privacy import Event
+from skdp.privacy import Event, Neighboring
 from skdp.statistics._loss_ranges import Neighbors
 from skdp.statistics._margin import Margin
 from skdp.statistics._rank import Rank
@@ -25,10 +25,10 @@ __all__ = ["Thresholds", "counts_of_scores", "plan_thresholds"]
 _HALVINGS = 10  # of the grid, by a search
 _N = 2**_HALVINGS  # steps from the grid point 0 to the last one, 1
 _ROUNDED = 1e-6  # rows: more than a rank changes by roundings of utilities and of noise
-# A record changes a utility, or the distance of a count from its rank, by at most 1: it moves
-# #{s <= t} by 1 if it is replaced, and by max(1 - level, level) if it is added. The rest is for
-# roundings of 12·2^−23: see `_loss_ranges`.
-_FARTHEST = 1.0 + 2.0**-18
+# For roundings of 12·2^−23, see `_loss_ranges`, if a utility, or the distance of a count from its
+# rank, changes by at least 1/2. Those of the counts of several classes are smaller: they add up to
+# the number of records.
+_ROUNDING = 1.0 + 2.0**-18
 
 
 class Thresholds(ABC):
@@ -47,15 +47,15 @@ class Thresholds(ABC):
     def event(self) -> Event:
         """The event of all thresholds together."""
 
-    @property
     @abstractmethod
-    def raised(self) -> float:
-        """1 + c, in records."""
+    def raised(self, level: float) -> float:
+        """Return 1 + c, in records."""
 
     @property
     def fewest(self) -> float:
         """The number of records from which on thresholds are mostly below the last one."""
-        return self.raised / (1.0 - max(self.levels))
+        highest = max(self.levels)
+        return self.raised(highest) / (1.0 - highest)
 
     def choose(self, counts: np.ndarray, rng: np.random.Generator, in_steps: bool) -> np.ndarray:
         """Return released thresholds in [0, 1] of shape (n_levels, n_groups).
@@ -100,15 +100,15 @@ class _Choices(Thresholds):
         cost = neighbors.cost((plain,), parameters.epsilon, parameters.delta, "pld")
         raised = Margin((1.0,), (1.0 + _mean_shortfall(cost.unit) + _ROUNDED,))
         ranks = tuple(Rank(level, raised, 1) for level in levels)
-        choice = ExponentialMechanism(sensitivity=_FARTHEST, epsilon=2.0 * _FARTHEST * cost.unit)
+        # A record changes a utility by at most 1: #{s ≤ t} by 1 if it is replaced, else less.
+        choice = ExponentialMechanism(sensitivity=_ROUNDING, epsilon=2.0 * _ROUNDING * cost.unit)
         return cls(QuantilePlan(choice, cost.ranges, (ranks,)), levels)
 
     @property
     def event(self) -> Event:
         return self.choices.event
 
-    @property
-    def raised(self) -> float:
+    def raised(self, level: float) -> float:
         return self.choices.ranks[0][0].of(0.0)
 
     def _chosen(self, counts: np.ndarray, rng: np.random.Generator, in_steps: bool) -> np.ndarray:
@@ -138,10 +138,9 @@ class _Search(Thresholds):
 
     @classmethod
     def of(cls, levels: tuple[float, ...], n_groups: int, parameters: ReleaseParameters) -> _Search:
-        # A replaced record moves the counts of two groups by 1 each, or one count by 1.
-        moved = math.sqrt(2.0) if parameters.neighboring.n_changed == 2 and n_groups > 1 else 1.0
+        moved = [_ROUNDING * _farthest(x, parameters.neighboring, n_groups) for x in levels]
         steps = [
-            GaussianStep(f"level {i}, halving {j}", n_groups, moved * _FARTHEST, 1.0)
+            GaussianStep(f"level {i}, halving {j}", n_groups, moved[i], 1.0)
             for i in range(len(levels))
             for j in range(_HALVINGS)
         ]
@@ -152,13 +151,12 @@ class _Search(Thresholds):
     def event(self) -> Event:
         return self.noise.event
 
-    @property
-    def raised(self) -> float:
+    def raised(self, level: float) -> float:
         """Return 1 + c. A search is low by w only if one of n = 10 counts has noise of at least w.
 
         ∫ min(1, n·P(Z ≥ w/σ)) dw = σ·n·φ(z) for n·P(Z ≥ z) = 1.
         """
-        scale = self.noise.scale(self.noise.steps[0].name)
+        scale = self.noise.scale(f"level {self.levels.index(level)}, halving 0")
         shortfall = scale * _HALVINGS * float(norm.pdf(norm.isf(1.0 / _HALVINGS)))
         return 1.0 + shortfall + _ROUNDED
 
@@ -169,7 +167,7 @@ class _Search(Thresholds):
     def _found(self, level: int, at_most: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the first grid points above 0 whose noisy counts reach the rank; else the last."""
         groups = np.arange(len(at_most))
-        wanted = self.levels[level] * at_most[:, -1] + self.raised
+        wanted = self.levels[level] * at_most[:, -1] + self.raised(self.levels[level])
         low, high = np.ones(groups.size, dtype=int), np.full(groups.size, _N)
         for j in range(_HALVINGS):
             middle = (low + high) // 2
@@ -177,6 +175,19 @@ class _Search(Thresholds):
             reached = self.noise.release(f"level {level}, halving {j}", above, rng) >= 0.0
             low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
         return high
+
+
+def _farthest(level: float, relation: Neighboring, n_groups: int) -> float:
+    """Return how far a record moves the vector of the groups' counts up to t, less their ranks.
+
+    A row adds 1 − level or −level to the count of its group, at most m = max(level, 1 − level) in
+    size. If it is replaced, it moves one count by at most 1, or two by at most m. Persons have
+    shares of a row in several groups and move it no farther: see *Conformal prediction*.
+    """
+    m = max(level, 1.0 - level)
+    if not relation.count_is_public:
+        return m
+    return max(1.0, math.sqrt(2.0) * m) if n_groups > 1 else 1.0
 
 
 def counts_of_scores(

@@ -116,9 +116,9 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
     def _search(
         self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
     ) -> TargetSearch | None:
-        facts = records.facts
+        facts, relation = records.facts, parameters.neighboring
         if not parameters.is_private and not self.standard_errors:
-            return TargetSearch(_WITHOUT_NOISE, records.n_records, self.keeps_low)
+            return TargetSearch(_WITHOUT_NOISE, records.n_records, relation, self.keeps_low)
         if self.standard_errors:
             return None  # targets beyond a narrower range would be clipped
         if isinstance(facts.feature_map, AutoMap):
@@ -126,7 +126,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         if not (facts.solver.is_gaussian and parameters.delta > 0.0):
             return None  # the costs would not add up to what was asked
         mu = gdp_mu(parameters.epsilon, parameters.delta)
-        return TargetSearch.plan(mu, facts.n_known, self.keeps_low)
+        return TargetSearch.plan(mu, facts.n_known, relation, self.keeps_low)
 
     def _solve(
         self, plan: LinearPlan, records: LinearRecords[TargetRange], rng: np.random.Generator

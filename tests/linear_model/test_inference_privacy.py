@@ -130,7 +130,8 @@ def test_noise_covers_the_residuals_of_least_squares(loss, relation):
     longest = 0.7
 
     def sums(design, theta):
-        spread = design.total(MomentSpread(loss, theta)) / np.array([plan.spread.longest**2, 1.0])
+        units = np.array([plan.spread.longest**2, plan.spread.steepest])
+        spread = design.total(MomentSpread(loss, theta)) / units
         middle = slope_products(design, _Residual(loss, longest), theta)
         return np.zeros(1), spread, middle
 

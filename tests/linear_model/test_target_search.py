@@ -19,6 +19,7 @@ from skdp.accounting import gdp_mu
 from skdp.data.records import Records
 from skdp.linear_model._stages.target_search import TargetSearch, counts_below
 from skdp.linear_model._target_scale import TargetRange
+from skdp.privacy import Neighboring
 
 RIGHT = (-1.0, 1.0)
 WIDE = (-200.0, 200.0)
@@ -217,13 +218,12 @@ def test_a_person_with_many_rows_counts_as_one_record():
     assert model.privacy_.epsilon(1e-5) <= 3.0 * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("n", [None, 1000])
-def test_noise_of_the_counts_has_the_planned_size(n):
-    """m counts of scale σ cost m/σ²: all parts together at most the search's μ²."""
-    search = TargetSearch.plan(1.0, n)
-    parts = [(search._noise(share, m).scale, m) for share, m in ((0.1, 1), (0.3, 14), (0.6, 5))]
-    assert sum(m / scale**2 for scale, m in parts) <= search.mu**2
-    assert search.mu**2 == pytest.approx(0.02 if n is None else 0.007)
+@every_relation
+@pytest.mark.parametrize(("n", "share"), [(None, 0.02), (1000, 0.007), (20, 0.0)])
+def test_a_search_has_a_small_share_of_the_cost(neighboring, n, share):
+    """What its counts cost is compared with this share in tests/test_tight_noise.py."""
+    search = TargetSearch.plan(1.0, n, Neighboring(neighboring))
+    assert (0.0 if search is None else search.mu**2) == pytest.approx(share)
 
 
 @every_relation

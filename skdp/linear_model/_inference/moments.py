@@ -97,6 +97,7 @@ class MomentInference(Solver[MomentPlan]):
         has_middle = self.is_robust or has_weights(problem.loss)
         shares = (_OF_SPREAD, *(has_middle * [_OF_MIDDLE]))
         of_spread, *of_middle = (math.sqrt(share) * mu for share in shares)
+        apart = math.sqrt(problem.neighboring.n_changed)
         fit = AdaSSP().plan_at(problem, math.sqrt(1.0 - sum(shares)) * mu * (1.0 - SCALE_MARGIN))
         return MomentPlan(
             problem=problem,
@@ -104,7 +105,7 @@ class MomentInference(Solver[MomentPlan]):
             theorem=f"{fit.theorem}; spread of the residuals by the Gaussian mechanism",
             fit=fit,
             is_private=False,
-            spread=SpreadRelease(of_spread, _LONGEST, 1.0),
+            spread=SpreadRelease(of_spread, _LONGEST, _LONGEST**2, apart),
             middle_mus=tuple(of_middle),
         )
 
@@ -129,7 +130,7 @@ def _noise(plan: MomentPlan, release: MatrixRelease, theta: np.ndarray) -> np.nd
     if not plan.is_private:
         return np.zeros((theta.size, theta.size))
     noise = release.covariance_of_product(theta)
-    if _knows_count(plan.problem):
+    if _knows_count(plan.problem) and plan.problem.intercept_scaling > 0.0:
         noise[-1, -1] -= (release.scale * theta[-1]) ** 2  # that entry of Ĝ has no noise
     return noise + plan.fit.moment_noise**2 * np.eye(theta.size)
 
@@ -137,7 +138,7 @@ def _noise(plan: MomentPlan, release: MatrixRelease, theta: np.ndarray) -> np.nd
 def _known(plan: MomentPlan, gram: np.ndarray) -> np.ndarray:
     """Return Ĝ with the last entry, which is n·b₀², if n is public."""
     problem = plan.problem
-    if not _knows_count(problem):
+    if not (_knows_count(problem) and problem.intercept_scaling > 0.0):
         return gram
     assert problem.n_samples is not None, "n is public"
     gram = gram.copy()
@@ -146,8 +147,18 @@ def _known(plan: MomentPlan, gram: np.ndarray) -> np.ndarray:
 
 
 def _knows_count(problem: Problem) -> bool:
-    is_public = problem.neighboring.count_is_public and not isinstance(problem.loss, SharedLoss)
-    return is_public and problem.intercept_scaling > 0.0
+    return problem.neighboring.count_is_public and not isinstance(problem.loss, SharedLoss)
+
+
+def _residuals(plan: MomentPlan, sums: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
+    """Release Σ s·r² and Σ s. If n is public, it is Σ s, and half of the noise cancels."""
+    squares, others = plan.spread.release(sums, rng)
+    if not _knows_count(plan.problem):
+        least = max(plan.spread.scale, 1.0)
+        return squares, max((squares + others) / _LONGEST**2, least)
+    assert plan.problem.n_samples is not None, "n is public"
+    n = max(plan.problem.n_samples, 1)
+    return 0.5 * (squares + n * _LONGEST**2 - others), n
 
 
 def _middle(
@@ -160,7 +171,7 @@ def _middle(
 ) -> np.ndarray:
     """Return the covariance of Aᵀ(y − Aθ°)."""
     loss, lost = plan.problem.loss, float(np.trace(H.inverse @ noise))
-    squares, count = plan.spread.release(design.total(_Spread(loss, theta)), rng)
+    squares, count = _residuals(plan, design.total(_Spread(loss, theta)), rng)
     if not plan.middle_mus:
         return residual_spread(squares, count, lost, theta.size) * H.matrix
     least = plan.spread.scale * _LONGEST**2  # the noise in `squares`
@@ -186,7 +197,7 @@ class _Residual:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Spread:
-    """(Σ s·r², Σ s) of a block, with shares s of records and clipped residuals r."""
+    """(Σ s·r², Σ s·(L² − r²)) of a block, with shares s of records and clipped residuals r."""
 
     loss: Loss
     theta: np.ndarray
@@ -195,7 +206,7 @@ class _Spread:
         targets, shares = _targets(self.loss, block.targets)
         residuals = block.scores(self.theta) - np.clip(targets, -1.0, 1.0)
         squares = np.minimum(residuals**2, _LONGEST**2)
-        return np.array([(shares * squares).sum(), np.broadcast_to(shares, squares.shape).sum()])
+        return np.array([(shares * squares).sum(), (shares * (_LONGEST**2 - squares)).sum()])
 
 
 def _targets(loss: Loss, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:

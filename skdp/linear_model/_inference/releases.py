@@ -58,12 +58,16 @@ class SpreadRelease:
 
     ψ is the derivative of a loss in the score, at most L in size, and ψ' the second derivative, in
     [0, κ]. A record adds a point of [0, 1]², so neighbors' sums differ by at most √2 under both
-    relations.
+    relations. Least squares releases (Σ s·q, Σ s·(1 − q)) instead, with q = r²/L² and the share s
+    of a record that has the residual r. A record adds a point of the triangle (0, 0), (1, 0),
+    (0, 1). So neighbors differ by at most 1 if one is added or removed, and by √2 if one is
+    replaced.
     """
 
     mu: float  # Gaussian-DP parameter
     longest: float  # L
-    steepest: float  # κ
+    steepest: float  # κ; L² for least squares
+    sensitivity: float = math.sqrt(2.0)
 
     @property
     def event(self) -> GDPEvent:
@@ -71,7 +75,7 @@ class SpreadRelease:
 
     @property
     def scale(self) -> float:
-        return math.sqrt(2.0) / self.mu * (1.0 + SCALE_MARGIN)
+        return self.sensitivity / self.mu * (1.0 + SCALE_MARGIN)
 
     def release(self, sums: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
         """Return *private* Σ ψ² and Σ ψ' with noise; the second is at least 1, or its noise."""

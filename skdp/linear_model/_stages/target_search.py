@@ -16,19 +16,21 @@ from skdp.data.records import Facts, Records, Sums
 from skdp.linear_model._records import LinearRecords
 from skdp.linear_model._target_scale import TargetRange
 from skdp.mechanisms.grid_gaussian import GridGaussian
+from skdp.privacy import Neighboring
 from skdp.solvers.base import RowCount
 
 __all__ = ["TargetSearch"]
 
-# By how much a record changes a count. A count is a float: up to two sums of steps of 2⁻³¹, a
-# public share of all records and two differences are rounded by n·2⁻⁵³ each, which is less than
-# 2⁻²⁰ for both neighbors together if n < 2²⁹.
-_BETWEEN = 1.0 + 2.0**-20
+# A count is a float: up to two sums of steps of 2⁻³¹, a public share of all records and two
+# differences are rounded by n·2⁻⁵³ each, which is less than this for both neighbors together if
+# n < 2²⁹.
+_ROUNDED = 2.0**-20
 _MOST_COUNTED = 2.0**40
 # No guarantee rests on the numbers below.
 _SIGNAL = 7.0  # the search's share of μ² is this number over n·μ, so that both gain from more rows
 _SHARE = 0.02  # of μ², if n is private
-_OF_SIZE, _OF_MEDIAN, _OF_SPREAD = 0.1, 0.3, 0.6  # of the search's μ²
+_OF_SIZE = 0.1  # of the search's μ², unless the size is known
+_OF_MEDIAN, _OF_SPREAD = 1.0 / 3.0, 2.0 / 3.0  # of the rest
 _HALVINGS = 14
 _CELLS = 2**_HALVINGS  # of the grid, between the bounds
 _SHORTENINGS = 5
@@ -44,23 +46,28 @@ _NARROW = 1.0 / 3.0  # of the bounds: a range that is not narrower than that is 
 class TargetSearch:
     """A median of the targets and a radius around it, by bisection with noisy counts.
 
-    Each count is the number of targets in an interval, minus a public share of all targets. A
-    record that is added, removed or replaced changes it by at most 1; so does a person, whose rows
-    share one count. With N(0, 1/m²) added a count is m-Gaussian DP. The next interval depends on
-    noisy counts only, so that the squares add up to μ² (Dong, Roth and Su 2022, Corollary 2).
+    Each count is the number of targets in an interval, minus a public share p of all targets. A
+    record's rows share one count s ≤ 1, of which f are in the interval, so it adds f − p·s. This is
+    a number in [−p, 1 − p]. Adding or removing a record changes a count by at most max(p, 1 − p),
+    and replacing it by at most 1. With N(0, Δ²/m²) added, for this change Δ, a count is m-Gaussian
+    DP. The next interval depends on noisy counts only, so that the squares add up to μ² (Dong, Roth
+    and Su 2022, Corollary 2).
     """
 
     mu: float  # Gaussian-DP parameter of all counts together
     n_known: int | None  # number of records if it is public or guessed, otherwise it is estimated
+    relation: Neighboring
     keeps_low: bool = False  # whether the range begins at the low bound
     name: ClassVar[str] = "a range of the targets"
     exact: ClassVar[bool] = True
 
     @classmethod
-    def plan(cls, mu: float, n_known: int | None, keeps_low: bool = False) -> TargetSearch | None:
+    def plan(
+        cls, mu: float, n_known: int | None, relation: Neighboring, keeps_low: bool = False
+    ) -> TargetSearch | None:
         """Return a search with a small share of μ², or None if n·μ is known to be too small."""
         share = _SHARE if n_known is None else min(0.5, _SIGNAL / (n_known * mu))
-        search = cls(math.sqrt(share) * mu, n_known, keeps_low)
+        search = cls(math.sqrt(share) * mu, n_known, relation, keeps_low)
         return search if n_known is None or search.can_find(n_known) else None
 
     def can_find(self, n: float) -> bool:
@@ -89,31 +96,37 @@ class TargetSearch:
         return bounds if radius is None else _within(bounds, middle, radius * self._reach(n))
 
     def _outside(self, n: float) -> float:
-        """Return the share of targets outside of the interval that the noise can tell."""
-        return max(_LEAST_OUTSIDE, _CERTAIN * self._noise(_OF_SPREAD, _SHORTENINGS).scale / n)
+        """Return the share o of targets outside of the interval that the noise can tell."""
+        found = _CERTAIN * self._noise(_OF_SPREAD, _SHORTENINGS, 1.0).scale / n
+        if not self.relation.count_is_public:
+            found /= 1.0 + found  # solves o = found·(1 − o): the noise is 1 − o times as large
+        return max(_LEAST_OUTSIDE, found)
 
     def _reach(self, n: float) -> float:
         """Return the factor from a radius without the outside to that of the range."""
         return _DEVIATIONS / float(ndtri(1.0 - 0.5 * self._outside(n)))
 
-    def _noise(self, share: float, n_counts: int) -> GridGaussian:
-        """Return the noise of each of `n_counts` counts that cost a share of the search's μ²."""
-        mu = self.mu * math.sqrt(share / n_counts)
-        return GridGaussian.at(mu, _BETWEEN, 1, _MOST_COUNTED)
+    def _noise(self, share: float, n_counts: int, p: float) -> GridGaussian:
+        """Return the noise of `n_counts` counts less a share p; all cost a share of the μ² left."""
+        left = 1.0 if self.n_known is not None else 1.0 - _OF_SIZE
+        mu = self.mu * math.sqrt(left * share / n_counts)
+        between = 1.0 if self.relation.count_is_public else max(p, 1.0 - p)
+        return GridGaussian.at(mu, between + _ROUNDED, 1, _MOST_COUNTED)
 
     def _median(self, below: np.ndarray, rng: np.random.Generator) -> int:
         """Return the cell of the median, from *private* counts below each edge."""
         half = 0.5 * below[-1]
-        noisy = _noisy(self._noise(_OF_MEDIAN, _HALVINGS), _HALVINGS, rng)
+        noisy = _noisy(self._noise(_OF_MEDIAN, _HALVINGS, 0.5), _HALVINGS, rng)
         return _last(_CELLS, lambda cell: noisy(below[cell] - half) < 0.0)
 
     def _radius(
         self, below: np.ndarray, middle: int, n: float, rng: np.random.Generator
     ) -> float | None:
         """Return the least radius around a cell with nearly all targets, None below the least."""
-        noisy = _noisy(self._noise(_OF_SPREAD, _SHORTENINGS), _SHORTENINGS, rng)
+        inside = 1.0 - self._outside(n)
+        noisy = _noisy(self._noise(_OF_SPREAD, _SHORTENINGS, inside), _SHORTENINGS, rng)
         radii = max(middle, _CELLS - 1 - middle) * _SHRINKING ** np.arange(_RADII)
-        radii, wanted = np.floor(radii).astype(int), (1.0 - self._outside(n)) * below[-1]
+        radii, wanted = np.floor(radii).astype(int), inside * below[-1]
 
         def has_enough(k: int) -> bool:
             first, last = max(middle - radii[k], 0), min(middle + radii[k] + 1, _CELLS)
