@@ -77,10 +77,10 @@ budget = PrivacyBudget.from_risk(advantage=0.2, unit="person")
 learn, judge = budget.at(partition="learn"), budget.at(partition="judge")
 
 classifier = DPAdditiveClassifier(epsilon=1.0, bounds=schema, classes=["no", "yes"], budget=learn)
-classifier.fit(orders.iloc[train], returned.iloc[train], groups=person.iloc[train])
+classifier.fit(orders.iloc[train], returned.iloc[train])  # the schema identifies persons
 inner = DPAdditiveRegressor(bounds=schema, target_bounds=(0, 4))  # log10 of 1 to 10 000
 regressor = DPConformalRegressor(inner, confidence_level=0.9, epsilon=1.5, budget=learn)
-regressor.fit(orders.iloc[train], amounts.iloc[train], groups=person.iloc[train])
+regressor.fit(orders.iloc[train], amounts.iloc[train])
 
 held_out, theirs = orders.iloc[test], {"groups": person.iloc[test], "budget": judge}
 scores = classifier.predict_proba(held_out)[:, 1]

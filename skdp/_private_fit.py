@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,7 +21,7 @@ from skdp.accounting import gdp_mu, rows_needed
 from skdp.accounting.row_count import LEAST_SIGNAL
 from skdp.budget.deltas import DEFAULT_DELTA, LARGE_DELTA
 from skdp.data.column import check_plain, received
-from skdp.data.schema import TableSchema
+from skdp.data.schema import TableSchema, groups_of
 from skdp.exceptions import FewRowsWarning, WeakPrivacyWarning
 from skdp.privacy import (
     Composition,
@@ -50,6 +50,7 @@ __all__ = [
     "ReleasePlan",
     "guarantee_of",
     "resolved_delta",
+    "schemas_in",
 ]
 
 _LARGE_EPSILON = 10.0
@@ -236,7 +237,13 @@ class ReleaseParameters:
             exact=plan.exact,
         )
 
-    def spend(self, plan: ReleasePlan, before_commit: Callable[[], None], note: str = "") -> None:
+    def spend(
+        self,
+        plan: ReleasePlan,
+        records: Countable,
+        before_commit: Callable[[], None],
+        note: str = "",
+    ) -> None:
         """Record the cost of the release, with a note, in the budget, if there is one."""
         if self.budget is not None:
             self.budget.spend(
@@ -246,6 +253,7 @@ class ReleaseParameters:
                 epsilon=self.epsilon if self.is_private else None,
                 before_commit=before_commit,
                 tag=note,
+                n=records.n_records if self.neighboring.count_is_public else None,
             )
 
 
@@ -292,13 +300,17 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     def _fit_privately(self, *data: MatrixLike, **more: MatrixLike) -> Any:
         """Check, plan, spend, forget, read, publish; return the result of `_publish`.
 
-        If `groups` are given, the privacy unit is a person.
+        If `groups` are given, or a schema identifies persons, the privacy unit is a person.
         """
         # A user's `numpy.seterr` could raise errors after the spend, which would reveal values.
         with np.errstate(all="ignore"), self._restored_on_error() as entry:
             data = tuple(map(received, data))
             more = {name: received(value) for name, value in more.items()}
             check_plain(*data, *more.values())
+            if schemas := self._schemas():
+                _check_units(schemas, self.budget)
+                groups = groups_of(schemas, data[0], more.get("groups"))
+                more |= {} if groups is None else {"groups": groups}
             unit = Unit.RECORD if more.get("groups") is None else Unit.PERSON
             parameters = self._release_parameters(unit)
             with public_words():
@@ -307,7 +319,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             guarantee = self._published_guarantee(parameters, plan, records)
             if not parameters.is_rehearsal:
                 self._warn(parameters, plan, records)
-            parameters.spend(plan, entry.commit, _note_of(self))
+            parameters.spend(plan, records, entry.commit, _note_of(schemas))
             if parameters.is_rehearsal:
                 return self
             entry.commit()  # from here on the release counts as made, even without a budget
@@ -315,6 +327,10 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             with warnings.catch_warnings(action="ignore"):
                 released = self._read(plan, records, parameters.rng)
             return self._publish(plan, records, released, guarantee)
+
+    def _schemas(self) -> list[TableSchema]:
+        """Return the schemas among the public parameters."""
+        return schemas_in(value for name, value in vars(self).items() if name[-1] != "_")
 
     @contextmanager
     def _restored_on_error(self) -> Iterator[_LedgerEntry]:
@@ -466,13 +482,32 @@ class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], CallbackSupportMi
         return found
 
 
-def _note_of(fit: object) -> str:
-    """Return a note for the ledger: the fingerprints of the schemas among the parameters."""
-    given = [*vars(fit).values()]
+def schemas_in(values: Iterable[object]) -> list[TableSchema]:
+    """Return the schemas among parameters, and among the parameters of estimators in them."""
+    given = list(values)
     inner = [one for one in given if hasattr(one, "get_params") and not isinstance(one, type)]
     given += [value for one in inner for value in one.get_params(deep=True).values()]
-    schemas = [one for one in given if isinstance(one, TableSchema)]
-    return ", ".join(dict.fromkeys(f"schema {one.fingerprint}" for one in schemas))
+    return list(dict.fromkeys(one for one in given if isinstance(one, TableSchema)))
+
+
+def _note_of(schemas: Sequence[TableSchema]) -> str:
+    """Return a note for the ledger: the fingerprints of schemas, and units that they state."""
+    said = {one: " (unit='record')" if one.unit == Unit.RECORD else "" for one in schemas}
+    return ", ".join(f"schema {one.fingerprint}{words}" for one, words in said.items())
+
+
+def _check_units(schemas: Sequence[TableSchema], budget: object) -> None:
+    """Raise if the unit of a schema differs from the unit of the budget, which may be left out."""
+    if not isinstance(budget, budgets.BudgetHandle) or not budget.has_limit:
+        return
+    for one in schemas:
+        if one.unit not in (None, budget.unit):
+            why = f" (columns of the kind 'id': {one.ids})" if one.unit == Unit.PERSON else ""
+            raise ValueError(
+                f"the schema has the unit {one.unit!r}{why}, but this budget has "
+                f"unit={str(budget.unit)!r}. Pass unit={one.unit!r} to PrivacyBudget, or "
+                f"unit={str(budget.unit)!r} to TableSchema."
+            )
 
 
 def _is_fitted(estimator: BaseEstimator) -> bool:

@@ -85,7 +85,7 @@ td {{ overflow-wrap: break-word; }}
 def _sections(data: dict[str, Any]) -> Iterator[Section]:
     yield _protected(data["protected"])
     yield _ceiling(data["ceiling"], data["meter"])
-    yield _releases(data["releases"], data["notices"], data.get("head"))
+    yield _releases(data, [*_of_partitions(data), *data["notices"]])
     yield Section("What is not protected", [*data["not_protected"], *_findings(data["checked"])])
     hazards = [[row["hazard"], row["skdp"], row["you"]] for row in data["hazards"]]
     head = ["hazard (NIST SP 800-226)", "provided by skdp", "left to you"]
@@ -149,7 +149,14 @@ def _of_meter(meter: dict[str, Any]) -> str:
     )
 
 
-def _releases(rows: list[dict[str, Any]], notices: list[str], head: str | None) -> Section:
+def _of_partitions(data: dict[str, Any]) -> Iterator[str]:
+    """Yield the number of records in each named partition, or several numbers that were read."""
+    for part, sizes in data["partitions"].items():
+        yield f"Partition {part!r}: {', '.join(map(str, sizes))} {data['protected']['unit']}s."
+
+
+def _releases(data: dict[str, Any], notices: list[str]) -> Section:
+    rows, head = data["releases"], data.get("head")
     hidden = _OF_SEVERAL if all(row["releases"] == 1 for row in rows) else ()
     names = [name for name in _COLUMNS if any(name in row for row in rows) and name not in hidden]
     table = [[_COLUMNS[name] for name in names]]

@@ -115,7 +115,13 @@ class BudgetHandle(LedgerReader):
         """Whether only releases with a theorem about machine numbers are admitted."""
         return self._filter.exact
 
-    def at(self, *, name: str | None = None, partition: str | int | None = None) -> Self:
+    def at(
+        self,
+        *,
+        name: str | None = None,
+        partition: str | int | None = None,
+        n: int | None = None,
+    ) -> Self:
         """Return a handle on the same ledger that names its releases or reads one partition.
 
         Pass it as ``budget=`` to estimators and functions.
@@ -131,6 +137,9 @@ class BudgetHandle(LedgerReader):
             depend on other records, nor, under ``replace_one``, on the values of the record: its
             replacement is in the same partition. An integer is converted to a string. ``None``: the
             earlier one, by default all partitions.
+        n : int or None
+            *Public.* Number of records in the partition, only under ``replace_one``. A release on
+            more records raises ValueError. ``None``: any number.
 
         Returns
         -------
@@ -150,12 +159,15 @@ class BudgetHandle(LedgerReader):
         1.0
         """
         name, partition = check_release_name(name), check_partition(partition)
-        if name is None and partition is None:
+        if n is not None and not self.neighboring.count_is_public:
+            raise ValueError(f"n is private under {str(self.neighboring)!r}. Leave it out.")
+        if name is None and partition is None and n is None:
             return self
         handle = object.__new__(type(self))
         vars(handle).update(vars(self))
         handle._release_name = self._release_name if name is None else name
         handle._partition = self._partition if partition is None else partition
+        handle._n = (self._n if partition is None else None) if n is None else check_count("n", n)
         return handle
 
     def spend(
@@ -167,6 +179,7 @@ class BudgetHandle(LedgerReader):
         epsilon: float | None = None,
         tag: str = "",
         partition: str | int | None = None,
+        n: int | None = None,
         before_commit: Callable[[], None] | None = None,
     ) -> None:
         """Write one release into the ledger, before its data are read.
@@ -190,6 +203,9 @@ class BudgetHandle(LedgerReader):
             *Public.* A note for the history.
         partition : str, int or None
             *Public.* As in `at`, which it overrides.
+        n : int or None
+            *Public.* Number of records that the release reads, for the report. ``None``: private,
+            as under ``add_remove_one``, or not stated.
         before_commit : callable or None
             *Public.* Called without arguments just before the commit. If it was not called, nothing
             was recorded. If it raises, the release is not recorded.
@@ -201,15 +217,16 @@ class BudgetHandle(LedgerReader):
         BudgetClosedError
             If the ledger is gone, replaced, read-only, full or damaged, before or after the commit.
         ValueError
-            If a parameter is out of range, or the release has another neighboring relation or unit
-            than the budget. Nothing is recorded.
+            If a parameter is out of range, the release has another neighboring relation or unit
+            than the budget, or it reads more records than `at` states. Nothing is recorded.
         """
         if epsilon is not None:
             epsilon = check_real("epsilon", epsilon, low=0.0, closed="[]")
         name = name or self._release_name or "release"
         self._check_relation(guarantee, name)
+        self._check_size(n, name)
         part = self._partition if partition is None else check_partition(partition)
-        release = self._priced(guarantee, delta, name, part, epsilon=epsilon, tag=tag)
+        release = self._priced(guarantee, delta, name, part, epsilon=epsilon, tag=tag, n=n)
         refused, commit = None, _Commit(before_commit)
         try:
             self._ledger.append(release, self._check, commit)
@@ -426,11 +443,12 @@ class BudgetHandle(LedgerReader):
         *,
         epsilon: float | None,
         tag: str,
+        n: int | None,
     ) -> Release:
         """Return the ledger's row for a release."""
         left = partial(self._slack_left, part)
         facts = self._filter.facts(guarantee.event, self.neighboring, left)
-        where = {"account": self._account, "part": part, "tag": tag}
+        where = {"account": self._account, "part": part, "tag": tag, "n": n}
         return priced_release(
             guarantee, check_delta(delta), label, epsilon=epsilon, **where, **facts
         )
@@ -470,6 +488,17 @@ class BudgetHandle(LedgerReader):
             )
         epsilon, delta = guarantee.asked or (None, delta)
         self.spend(guarantee, delta=delta, name=name, epsilon=epsilon, partition=place)
+
+    def _check_size(self, n: int | None, label: str) -> None:
+        if n is None:
+            return
+        if not self.neighboring.count_is_public:
+            raise ValueError(f"n is private under {str(self.neighboring)!r}. Leave it out.")
+        if self._n is not None and n > self._n:
+            raise ValueError(
+                f"{label} reads {n} {self.unit}s, but budget.at(n={self._n}) states that there are "
+                f"{self._n}."
+            )
 
     def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:
         if not isinstance(guarantee, PrivacyGuarantee):

@@ -33,6 +33,7 @@ class LedgerReader(ABC):
     _account: str = ""
     _release_name: str | None = None
     _partition: str | None = None
+    _n: int | None = None
     _parent: Any = None
 
     epsilon = property(attrgetter("_filter.epsilon"), doc="The ε of the limit. Read-only.")
@@ -257,7 +258,7 @@ class LedgerReader(ABC):
         terms |= {"neighboring": str(self.neighboring)}
         terms |= {} if self.unit == Unit.RECORD else {"unit": str(self.unit)}
         share = f".share(name={self._account!r})" if self._account else ""
-        place = {"name": self._release_name, "partition": self._partition}
+        place = {"name": self._release_name, "partition": self._partition, "n": self._n}
         given = ", ".join(f"{k}={v!r}" for k, v in place.items() if v is not None)
         at = f".at({given})" if given else ""
         return f"PrivacyBudget({', '.join(f'{k}={v!r}' for k, v in terms.items())}){share}{at}"

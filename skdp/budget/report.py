@@ -177,6 +177,7 @@ def report_data(
         "ceiling": _ceiling(rule, totals, owner if audience == "internal" else "", outer),
         "meter": _meter(rule, totals, sum(one.number for one in groups)),
         "releases": rows,
+        "partitions": _sizes(releases),
         "notices": [*map(_notice, notices)],
         **({"head": head} if audience == "internal" else {}),  # it hashes the hidden fields
         "not_protected": [*UNPROTECTED],
@@ -259,6 +260,15 @@ def _row(group: EqualReleases, audience: str) -> dict[str, Any]:
         "arithmetic": arithmetic_of(release),
         "version": release.version or NOT_STATED,
     }  # fmt: skip
+
+
+def _sizes(releases: list[Release]) -> dict[str, list[int]]:
+    """Return the numbers of records that releases on each named partition have read."""
+    found: dict[str, set[int]] = {}
+    for one in releases:
+        if one.part is not None and one.n is not None:
+            found.setdefault(one.part, set()).add(one.n)
+    return {part: sorted(sizes) for part, sizes in sorted(found.items())}
 
 
 def _proof(release: Release) -> str:

@@ -48,6 +48,7 @@ class BudgetShare(BudgetHandle):
         self._parent = parent
         self._neighboring, self._unit = parent._neighboring, parent._unit
         self._release_name, self._partition = parent._release_name, parent._partition
+        self._n = parent._n
         self._ledger = parent._ledger
         self._filter = parent._filter.share(name, epsilon, delta)
         name = check_text("name", name)

@@ -75,6 +75,9 @@ class Release:
         not stated, as in older ledgers.
     role : str
         *Public.* Who made the entry, as a server knows: its ``session_user``. "" in a file.
+    n : int or None
+        *Public.* Number of records that were read: of rows, or of persons. Always None under
+        ``add_remove_one``, where it is private.
     """
 
     label: str
@@ -97,6 +100,7 @@ class Release:
     version: str = ""
     exact: bool = False
     role: str = ""
+    n: int | None = None
 
     def __post_init__(self) -> None:
         check_delta(self.delta)
@@ -109,6 +113,8 @@ class Release:
             raise ValueError(f"label, tag and part must be strings, got {texts}.")
         if not isinstance(self.exact, bool):
             raise ValueError(f"exact must be True or False, got {self.exact!r}.")
+        if self.n is not None and (type(self.n) is not int or self.n < 0):
+            raise ValueError(f"n must be the number of records or None, got {self.n!r}.")
 
     def as_row(self) -> dict[str, Any]:
         """Return the release as a plain dictionary.
@@ -124,16 +130,17 @@ class Release:
 _FIRST_FIELDS = {"label", "epsilon", "delta", "gdp_mu", "neighboring", "event"}
 _SEALED = ("process", "tag", "role")  # of one entry; the other fields may be those of many
 _AS_THEY_ARE = ("label", "neighboring", "event", "time", "part", "account", "theorem", "version",
-                "exact", *_SEALED)  # fmt: skip
-_LATER = ("theorem", "version", "exact")  # rows of older ledgers do not have these
+                "exact", "n", *_SEALED)  # fmt: skip
+_LATER = ("theorem", "version", "exact", "n")  # rows of older ledgers do not have these
 _FIELDS = [field.name for field in fields(Release)]
 
 
 def content_of(release: Release) -> str:
     """Return the content of a release as strict JSON in ASCII; equal for equal releases."""
     data = {k: v for k, v in _data_of(release).items() if k not in ("time", *_SEALED)}
-    if not release.exact:
-        del data["exact"]  # so that equal releases have equal contents, earlier ones too
+    for name in ("exact", "n"):  # so that equal releases have equal contents, earlier ones too
+        if data[name] in (False, None):
+            del data[name]
     return json.dumps(data, allow_nan=False)
 
 
@@ -158,7 +165,10 @@ def release_of(data: dict[str, Any]) -> Release:
     """Make a release from fields as JSON has them; some may be missing."""
     if not _FIRST_FIELDS <= set(data) <= set(_FIELDS):
         raise ValueError(f"A release has wrong fields: {sorted(data)}.")
-    return Release(**{k: v if k in _AS_THEY_ARE else _numbers(v) for k, v in data.items()})
+    given = {k: v if k in _AS_THEY_ARE else _numbers(v) for k, v in data.items()}
+    if isinstance(n := given.get("n"), float) and n.is_integer():
+        given["n"] = int(n)  # a server accepts 5e0
+    return Release(**given)
 
 
 def _floats(value: float | tuple[float, ...]) -> float | tuple[float, ...]:

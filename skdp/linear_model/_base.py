@@ -22,6 +22,7 @@ from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameter
 from skdp.accounting import gdp_mu
 from skdp.data.persons import check_max_rows
 from skdp.data.records import Records
+from skdp.data.schema import max_rows_of
 from skdp.design.exact_total import ROWS_SUMMED
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features.auto import AutoMap
@@ -247,7 +248,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     ) -> Learned:
         if plan.rate < 1.0:
             records = records.sampled(plan.rate, rng)
-        most = math.inf if self.max_rows is None else self.max_rows
+        most = math.inf if self._rows_each is None else self._rows_each
         if not math.isinf(self.epsilon):  # so that rounding errors are bounded
             most = min(most, ROWS_SUMMED)
         return self._read_fit(plan.fit, records.kept(most, rng), rng)
@@ -346,6 +347,11 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             hint = check_count("n_samples_hint", self.n_samples_hint)
             check_real("n_samples_hint", hint, low=0.0, high=_MOST_ROWS)
 
+    @property
+    def _rows_each(self) -> int | None:
+        """Maximum number of rows of a person: `max_rows`, or as schemas state."""
+        return max_rows_of(self._schemas()) if self.max_rows is None else self.max_rows
+
     def _is_gaussian(self) -> bool:
         return self._resolve_solver().is_gaussian and self.subsample in (None, 1.0)
 
@@ -368,7 +374,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             neighboring=parameters.neighboring,
             C=self.C,
             n_features=records.facts.n_columns + bool(self.fit_intercept),
-            rows_each=1 if records.persons is None else self.max_rows,
+            rows_each=1 if records.persons is None else self._rows_each,
             has_features=records.facts.feature_map is not None,
             rows_are_exact=rows_are_exact(records.facts.feature_map),
             clips=1.0 + (records.facts.feature_map is not None),  # a mixture clips a part

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from skdp._private_fit import schemas_in
+from skdp.data.schema import groups_of
 from skdp.data.validation import present
 from skdp.metrics._predictions import predictions_of
 from skdp.metrics._score import Score
@@ -54,7 +56,11 @@ class PrivateScorer:
         *,
         groups: VectorLike | None = None,
     ) -> float:
-        """Return the private score of a fitted estimator; greater is better."""
+        """Return the private score of a fitted estimator; greater is better.
+
+        If the estimator has a schema that identifies persons, `groups` are taken from X.
+        """
+        groups = groups_of(schemas_in([estimator]), X, groups)
         terms = dict(self.terms) if groups is None else {**self.terms, "groups": groups}
         if self.metric in (*_OF_SECOND, *_OF_EACH):
             terms.setdefault("classes", estimator.classes_)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
@@ -12,8 +16,9 @@ from sklearn.model_selection import BaseCrossValidator
 from skdp.data.columns import values_of
 from skdp.data.persons import Persons
 from skdp.data.schema.values import text_of
+from skdp.privacy import Neighboring
 from skdp.support.types import Label, MatrixLike, VectorLike
-from skdp.support.validation import check_count
+from skdp.support.validation import check_choice, check_count
 
 __all__ = ["HashSplit"]
 
@@ -23,10 +28,15 @@ _BITS = 64
 class HashSplit(BaseCrossValidator):
     """Folds of persons by a public hash of their IDs.
 
-    All rows of a person are in one fold. The fold depends on the person's ID alone: not on the
-    other persons, the order of the rows, labels or any other value. A person who joins, leaves or
-    changes moves no one else, and a person stays in their fold when the table grows. It can be
-    used as ``cv=``, and each pair of `split` as a training set and a test set.
+    All rows of a person are in one fold. The fold depends on `n_splits`, `salt` and the value of
+    the person's ID alone: not on its type, the other persons, the order of the rows, labels or any
+    other value. A person who joins, leaves or changes moves no one else, and a person stays in
+    their fold when the table grows. It can be used as ``cv=``, and each pair of `split` as a
+    training set and a test set.
+
+    A part that one split has made can be split again with another `n_splits` or `salt`, and the
+    new folds are independent of the old ones. The same split again would put all persons of a fold
+    into one fold, so that another side is empty.
 
     Parameters
     ----------
@@ -34,6 +44,11 @@ class HashSplit(BaseCrossValidator):
         *Public.* Number of folds, at least 2. A test set has about 1/n_splits of the persons.
     salt : str, default ""
         *Public.* Other values give other, independent folds.
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.* Whether the set of IDs is public or private. Under ``replace_one`` the records of
+        a person may change, but the ID stays, and `split` raises ValueError if a training or test
+        set would be empty. Under ``add_remove_one`` it raises no such error, which would reveal
+        whether a fold has persons, and a fit to no rows is a fit like any other.
 
     Notes
     -----
@@ -58,9 +73,12 @@ class HashSplit(BaseCrossValidator):
 
     __metadata_request__split = {"groups": True}  # noqa: RUF012  # as scikit-learn's own have it
 
-    def __init__(self, *, n_splits: int = 5, salt: str = "") -> None:
+    def __init__(
+        self, *, n_splits: int = 5, salt: str = "", neighboring: str = "replace_one"
+    ) -> None:
         self.n_splits = n_splits
         self.salt = salt
+        self.neighboring = neighboring
 
     def split(
         self, X: MatrixLike, y: VectorLike = None, groups: VectorLike | None = None
@@ -74,8 +92,8 @@ class HashSplit(BaseCrossValidator):
         y : object
             Ignored.
         groups : array-like of shape (n_samples,)
-            *Private.* The ID of each row's person: a string or an integer. Integers and equal
-            floats are the same ID, strings of digits are not.
+            *Private.* The ID of each row's person: a string, a number or a date. Equal values of
+            different types are the same ID, such as 1, 1.0 and True. The string "1" is another one.
 
         Yields
         ------
@@ -85,7 +103,8 @@ class HashSplit(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If `groups` are missing or have missing values, or a parameter is wrong.
+            If `groups` are missing or have missing values, or a parameter is wrong. Under
+            ``replace_one`` also if a set would be empty. No set has been returned then.
         """
         folds = self._folds(X, groups)
         for fold in range(self.n_splits):
@@ -113,25 +132,60 @@ class HashSplit(BaseCrossValidator):
         check_count("n_splits", self.n_splits)
         if self.n_splits < 2:
             raise ValueError(f"n_splits must be at least 2, got {self.n_splits!r}.")
+        relation = Neighboring(check_choice("neighboring", self.neighboring, Neighboring))
         if groups is None:
             raise ValueError("HashSplit needs groups: the ID of each row's person.")
         persons = Persons.of(groups, X.shape[0] if hasattr(X, "shape") else len(X))
         ids = values_of(groups, "groups").array.ravel()
         _, first = np.unique(persons.codes, return_index=True)
-        if ids.dtype.kind == "M":  # its unit depends on the reader of a file
-            ids = ids.astype("datetime64[us]")
-        folds = [self._fold(one) for one in ids[first].tolist()]
-        return np.array(folds, dtype=int)[persons.codes]
+        named = _in_microseconds(ids[first]).tolist()
+        folds = np.array([self._fold(one) for one in named], dtype=int)
+        if relation.count_is_public and len(np.unique(folds)) < self.n_splits:
+            raise ValueError(
+                f"a training or test set would be empty with n_splits={self.n_splits}: there are "
+                "too few persons, or the rows are already a part that the same split has made. "
+                "Take a smaller n_splits, or another salt."
+            )
+        return folds[persons.codes]
 
     def _fold(self, person: Label) -> int:
-        digest = blake2b(f"{self.salt}\0{_name(person)}".encode(), digest_size=_BITS // 8).digest()
+        # JSON quotes the salt and the name, so that different ones make different texts
+        named = json.dumps([int(self.n_splits), str(self.salt), *_name(person)])
+        digest = blake2b(named.encode(), digest_size=_BITS // 8).digest()
         # The folds differ by at most 2^−64 in their share of all hashes.
-        return int.from_bytes(digest) * self.n_splits >> _BITS
+        return int.from_bytes(digest) * int(self.n_splits) >> _BITS
 
 
-def _name(person: Label) -> str:
-    """Return the kind and the value of an ID; equal values of different types have one name."""
-    if isinstance(person, bool):  # equal to 0 or 1
-        person = int(person)
-    kind = "number" if isinstance(person, (int, float)) else type(person).__name__
-    return f"{'date' if isinstance(person, date) else kind} {text_of(person)}"
+def _name(person: Label) -> list[str]:
+    """Return the kind and the value of an ID; values that Python finds equal have one name."""
+    if isinstance(person, np.generic):
+        person = _in_microseconds(person).item()
+    if isinstance(person, complex) and not person.imag:
+        person = person.real
+    if isinstance(person, (int, float, Decimal, Fraction)):  # a bool is an int
+        return ["number", _exact(person)]
+    if isinstance(person, datetime):  # also a timestamp of pandas
+        kind = "date" if person.tzinfo is None else "moment"
+        person = person.astimezone(UTC).replace(tzinfo=None) if kind == "moment" else person
+        return [kind, str(text_of(np.datetime64(person, "us")))]
+    if isinstance(person, timedelta):
+        return ["timedelta", str(person // timedelta(microseconds=1))]
+    if isinstance(person, tuple):
+        return ["tuple", *(word for one in person for word in _name(one))]
+    kinds = (one for one in (str, bytes, date) if isinstance(person, one))
+    return [next(kinds, type(person)).__name__, str(text_of(person))]
+
+
+def _exact(number: Label) -> str:
+    """Return a number as a fraction, in which no two numbers are equal."""
+    try:
+        exact = Fraction(number)
+    except (OverflowError, ValueError):  # infinite
+        return str(float(number))
+    return f"{exact.numerator:x}/{exact.denominator:x}"
+
+
+def _in_microseconds(times: Any) -> Any:
+    """Return dates and times in one unit, which a reader of a file chooses."""
+    kind = times.dtype.kind
+    return times.astype(f"{kind}8[us]") if kind in "mM" else times

@@ -57,12 +57,14 @@ class _Rehearsed(TransformerMixin, BaseEstimator):
 
     def fit(self, X: MatrixLike, y: VectorLike = None, **params: object) -> Self:
         self.step.fit(X, y, **params)
+        self._has_groups = params.get("groups") is not None
         return self
 
     def transform(self, X: MatrixLike) -> MatrixLike:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.step.set_params(budget=None, epsilon=_EPSILON).fit(_synthetic(self.step))
+            person = {"groups": np.arange(_ROWS)} if self._has_groups else {}
+            self.step.set_params(budget=None, epsilon=_EPSILON).fit(_synthetic(self.step), **person)
         return self.step.transform(X)
 
     def get_metadata_routing(self) -> MetadataRouter | MetadataRequest:

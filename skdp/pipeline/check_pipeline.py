@@ -10,7 +10,7 @@ from itertools import groupby, product
 
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 
-from skdp._private_fit import PrivateFit
+from skdp._private_fit import PrivateFit, schemas_in
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._known_estimators import (
     CONDITIONS,
@@ -23,6 +23,7 @@ from skdp.pipeline._known_estimators import (
 )
 from skdp.pipeline._synthetic import what_differs
 from skdp.pipeline._wrappers import inside, is_wrapper, ledgers_of
+from skdp.privacy import Unit
 from skdp.support.html import html_table
 from skdp.support.types import MatrixLike
 
@@ -166,6 +167,7 @@ def _of_wrapper(path: str, estimator: BaseEstimator, X_public: MatrixLike) -> It
     parts = list(inside(path, estimator, parameters))
     yield from _broken(path, estimator, conditions)
     yield from _moved(path, estimator, [part for _, part in parts])
+    yield from _apart(path, estimator, [part for _, part in parts])
     yield from _uncounted(path, estimator, [part for _, part in parts])
     yield from _of_parts(parts, X_public)
     yield from _of_candidates(path, estimator, X_public)
@@ -218,6 +220,19 @@ def _moved(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> I
         advice = (
             "under add_remove_one one record moves others to other folds. Use PredefinedSplit by a "
             "property of each record, or neighboring='replace_one'"
+        )
+        yield Leak(path, type(estimator).__name__, "cv", "folds", "medium", advice)
+
+
+def _apart(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> Iterator[Leak]:
+    """Yield a leak if folds divide the rows of a person whom a schema identifies."""
+    cv = getattr(estimator, "cv", "prefit")
+    name = "Group" if cv == "prefit" else type(cv).__name__
+    by_person = "Group" in name or name in ("HashSplit", "PredefinedSplit")
+    if not by_person and any(one.unit == Unit.PERSON for one in schemas_in(parts)):
+        advice = (
+            "a schema identifies persons, but folds divide the rows of a person. Pass "
+            "cv=HashSplit() and groups= to fit, or use DPGridSearchCV"
         )
         yield Leak(path, type(estimator).__name__, "cv", "folds", "medium", advice)
 

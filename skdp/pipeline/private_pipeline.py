@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Self
@@ -13,11 +14,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from skdp._private_fit import PrivateFit, resolved_delta
+from skdp._private_fit import PrivateFit, resolved_delta, schemas_in
 from skdp._several_fits import together
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
 from skdp.budget.dry_run import DryRun, StandIns
 from skdp.budget.filters.base import largest_gaussian
+from skdp.data.schema import groups_of
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._rehearsal import rehearsing
 from skdp.pipeline._wrappers import fitted_leaves, leaves, ledgers_of, spends
@@ -109,7 +111,7 @@ class PrivatePipeline(Pipeline):
         BudgetExceededError, BudgetClosedError
             If the budget does not admit all steps.
         """
-        params = self._with_groups(params)
+        params = self._with_groups(X, params)
         with public_words():  # errors of steps that are not skdp's may show values
             self._rehearse(X, y, params)
             return super().fit(X, y, **params)
@@ -132,7 +134,7 @@ class PrivatePipeline(Pipeline):
         array-like of shape (n_samples, n_outputs)
             The transformed rows, as private as X.
         """
-        params = self._with_groups(params)
+        params = self._with_groups(X, params)
         with public_words():  # errors of steps that are not skdp's may show values
             self._rehearse(X, y, params)
             return super().fit_transform(X, y, **params)
@@ -161,11 +163,13 @@ class PrivatePipeline(Pipeline):
         """
         return Pipeline([(name, _plain(step)) for name, step in self.steps])
 
-    def _with_groups(self, params: dict[str, object]) -> dict[str, object]:
+    def _with_groups(self, X: MatrixLike, params: dict[str, object]) -> dict[str, object]:
         """Pass groups to each step that spends, unless scikit-learn routes them."""
-        groups = params.get("groups")
-        if groups is not None and get_config()["enable_metadata_routing"]:
+        groups, routed = params.get("groups"), get_config()["enable_metadata_routing"]
+        if groups is not None and routed:
             return params
+        if not (routed or any(name.endswith("__groups") for name in params)):
+            groups = groups_of(schemas_in(self.get_params().values()), X, groups)
         rest = {name: value for name, value in params.items() if name != "groups"}
         if groups is None:
             return rest
@@ -243,7 +247,7 @@ def make_private_pipeline(
         presence (n is then private).
     unit : {"record", "person"} or None
         *Public.* Privacy unit: one record, or all rows of a person if `fit` gets ``groups=``.
-        ``None``: the budget's, or ``"record"``.
+        ``None``: the budget's, or that of a schema in the steps, or ``"record"``.
     budget : PrivacyBudget or None
         *Public.* Budget of all steps. ``None``: a new one of (ε, δ) for one fit, with composition
         ``"gdp"`` if all steps are Gaussian DP, else ``"basic"``.
@@ -301,7 +305,7 @@ def make_private_pipeline(
             delta=delta,
             composition=composition,
             neighboring=relation,
-            unit=Unit.RECORD if unit is None else unit,
+            unit=unit or _unit_of(steps),
         )
     elif unit not in (None, budget.unit):
         raise ValueError(
@@ -318,6 +322,11 @@ def make_private_pipeline(
     for step in made:
         _check_learns_nothing(step)
     return PrivatePipeline(make_pipeline(*made).steps)
+
+
+def _unit_of(steps: Sequence[BaseEstimator]) -> str:
+    """Return the unit that the schemas of steps state, "record" if none does."""
+    return next((one.unit for one in schemas_in(steps) if one.unit is not None), Unit.RECORD)
 
 
 def _plain(step: BaseEstimator) -> BaseEstimator:

@@ -69,8 +69,8 @@ def test_the_data_say_what_is_protected_how_much_and_by_what():
     data = data_of(budget, audience="internal")
     assert [*data_of(budget)] == [name for name in data if name != "head"]
     assert list(data) == [
-        "report", "version", "audience", "protected", "ceiling", "meter", "releases", "notices",
-        "head", "not_protected", "checked", "hazards", "deployment",
+        "report", "version", "audience", "protected", "ceiling", "meter", "releases",
+        "partitions", "notices", "head", "not_protected", "checked", "hazards", "deployment",
     ]  # fmt: skip
     assert data["protected"]["unit"] == "person"
     assert not data["protected"]["count_is_public"]

@@ -508,9 +508,10 @@ def test_a_schema_is_as_good_as_bounds_and_categories():
 
 def test_a_schema_admits_no_error_for_a_value():
     schema = SCHEMA.select(["plan"])
+    model = DPTreeDensity(bounds=schema, missing="error")
     for plan in ("basic", "unheard of"):
         with pytest.raises(ValueError, match="missing='error' is not available"):
-            DPTreeDensity(bounds=schema, missing="error").fit(pd.DataFrame({"plan": [plan] * 9}))
+            model.fit(pd.DataFrame({"plan": [plan] * 9}), groups=range(9))
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,7 @@ KINDS = TableSchema(
     }
 )
 OF_NUMBERS = KINDS.select(["person", "age", "on"])
+OF_ROWS = TableSchema(KINDS.columns, unit="record")
 
 
 def test_identifiers_are_no_columns_of_scalers():
@@ -199,7 +200,8 @@ def test_mixed_naive_bayes_and_statistics(library):
     assert "day_month" in str(found)
     tables = marginals(frame, epsilon=1.0, categories=KINDS, random_state=0)
     assert ("sex",) in tables.value
-    assert mean(frame["age"], epsilon=1.0, bounds=KINDS, random_state=0).value > 18.0
+    more = {"epsilon": 1.0, "bounds": KINDS, "random_state": 0}
+    assert mean(frame["age"], groups=frame["person"], **more).value > 18.0
     with pytest.raises(ValueError, match="are not numeric"):
         mean(frame, epsilon=1.0, bounds=KINDS)
     with pytest.raises(ValueError, match="are texts"):
@@ -276,24 +278,25 @@ def test_no_value_raises_an_error_in_any_family():
             frame.at[i, name] = odd
     y, numbers = np.resize([0, 1], N), frame[["person", "age", "on"]]
     for make in (DPAdditiveClassifier, DPTabularClassifier, DPKernelClassifier):
-        model = make(bounds=KINDS, classes=[0, 1]).fit(frame, y)
+        model = make(bounds=OF_ROWS, classes=[0, 1]).fit(frame, y)
         assert np.isfinite(model.predict_proba(frame)).all()
     others = frame.drop(columns="note")
-    model = DPMixedNB(bounds=KINDS.drop("note"), classes=[0, 1]).fit(others, y)
+    model = DPMixedNB(bounds=OF_ROWS.drop("note"), classes=[0, 1]).fit(others, y)
     assert np.isfinite(model.predict_proba(others)).all()
+    schema = OF_ROWS.select(["person", "age", "on"])
     for transformer in (
-        DPStandardScaler(bounds=OF_NUMBERS),
-        DPPCA(bounds=OF_NUMBERS, n_components=1),
-        DPKMeans(bounds=OF_NUMBERS, n_clusters=2),
+        DPStandardScaler(bounds=schema),
+        DPPCA(bounds=schema, n_components=1),
+        DPKMeans(bounds=schema, n_clusters=2),
     ):
         assert np.isfinite(transformer.fit(numbers).transform(numbers)).all()
-    assert np.isfinite(mean(numbers, epsilon=1.0, bounds=OF_NUMBERS).value).all()
+    assert np.isfinite(mean(numbers, epsilon=1.0, bounds=schema).value).all()
 
 
 def test_searches_pipelines_and_prices():
     frame = frame_of_kinds()
     y = (frame["age"] > 50).astype(int)
-    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
+    budget = PrivacyBudget(epsilon=5.0, delta=1e-5, unit="person")
     model = DPTabularClassifier(bounds=KINDS, classes=[0, 1], budget=budget)
     assert clone(model).bounds == KINDS
     search = DPGridSearchCV(
@@ -313,7 +316,7 @@ def test_searches_pipelines_and_prices():
         BoundsScaler(bounds=OF_NUMBERS, missing="middle"),
         DPLogisticRegression(classes=[0, 1], budget=budget, epsilon=1.0),
     )
-    public.fit(numbers, y)
+    public.fit(numbers, y, dplogisticregression__groups=numbers["person"])
     model.set_params(epsilon=0.5).fit(frame, y, groups=None)
     tags = [release["tag"] for release in budget.history()]
     assert f"schema {KINDS.fingerprint}" in tags[0]
@@ -329,15 +332,15 @@ def test_dask_gives_the_same_bits():
     X = dd.from_pandas(frame, npartitions=3)
     blocks = dd.from_pandas(y, npartitions=3)
     for make in (DPAdditiveClassifier, DPMixedNB):
-        schema = KINDS if make is DPAdditiveClassifier else KINDS.drop("note")
+        schema = OF_ROWS if make is DPAdditiveClassifier else OF_ROWS.drop("note")
         more = {"bounds": schema, "classes": [0, 1], "random_state": 0, "epsilon": 3.0}
         columns = list(schema.columns)
         whole = make(**more).fit(frame[columns], y).predict_proba(frame[columns])
         model = make(**more).fit(X[columns], blocks)
         lazily = model.predict_proba(X[columns]).compute()
         assert lazily == pytest.approx(whole, abs=1e-9)
-    one = mean(X[["age"]], epsilon=1.0, bounds=KINDS, random_state=0).value
-    assert one == mean(frame[["age"]], epsilon=1.0, bounds=KINDS, random_state=0).value
+    one = mean(X[["age"]], epsilon=1.0, bounds=OF_ROWS, random_state=0).value
+    assert one == mean(frame[["age"]], epsilon=1.0, bounds=OF_ROWS, random_state=0).value
 
 
 def test_arrays_have_numbers_of_columns():

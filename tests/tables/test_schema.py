@@ -205,6 +205,7 @@ def test_csvw():
     assert schema.columns["day"].details == "2020-01-01 to 2024-12-31"
     assert schema.unstated == {"cost": ["state its bounds"], "note": ["choose its kind"]}
     assert "visits.csv" in schema.columns["day"].source
+    assert schema.unit == "record"  # a key of one column is unique
     german = {"base": "date", "format": "d.M.yyyy", "minimum": "1.2.2020", "maximum": "3.4.2021"}
     columns = [{"name": "day", "datatype": german}]
     day = TableSchema.from_csvw({"tableSchema": {"columns": columns}}).columns["day"]
@@ -212,6 +213,56 @@ def test_csvw():
     assert day.details == "2020-02-01 to 2021-04-03"
     with pytest.raises(ValueError, match="tableSchema"):
         TableSchema.from_csvw({})
+
+
+def csvw_eo(columns, **facts):
+    """Return metadata in the dialect that states privacy, with the keys of its own examples."""
+    columns = [{"name": name, **INTEGER, **more} for name, more in columns.items()]
+    return {"@type": "Table", **facts, "tableSchema": {"columns": columns}}
+
+
+INTEGER = {"datatype": {"base": "integer", "minimum": 0, "maximum": 9}}
+
+
+@pytest.mark.parametrize(
+    ("columns", "facts", "ids", "ignored"),
+    [
+        ({"p": {"privacyId": True}, "x": {}}, {"maxContributions": 3}, ["p"], []),
+        ({"p": {}, "x": {}}, {"privacyUnit": "p", "maxContributions": 3}, ["p"], []),
+        (
+            {"p": {}, "q": {"privacyId": True}, "x": {}},
+            {"privacyUnit": "p", "maxContributions": 3},
+            ["p"],
+            ["q"],
+        ),
+        ({"p": {"privacyId": True}, "x": {"privacyId": False}}, {}, ["p"], []),
+        ({"x": {}}, {"privacyUnit": "household", "maxContributions": 3}, [], []),
+    ],
+)
+def test_csvw_eo_states_who_is_protected(columns, facts, ids, ignored):
+    schema = TableSchema.from_csvw(csvw_eo(columns, **facts))
+    assert (schema.unit, schema.max_rows) == ("person", facts.get("maxContributions"))
+    assert schema.ids == ids
+    assert [name for name, one in schema.columns.items() if one.kind == "ignored"] == ignored
+    assert schema.encoding([*columns]).encoded_names == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("key", "marked", "unit", "ids", "features"),
+    [
+        ("visit", None, "record", ["visit"], ["p", "x"]),
+        (["p", "visit"], None, "person", ["p", "visit"], ["x"]),
+        ("visit", "p", "person", ["p"], ["x"]),
+        ("p", "p", "person", ["p"], ["visit", "x"]),
+        ((), None, None, [], ["p", "visit", "x"]),
+    ],
+)
+def test_a_key_is_never_a_feature(key, marked, unit, ids, features):
+    data = csvw_eo({"p": {}, "visit": {}, "x": {}}, privacyUnit=marked)
+    data["tableSchema"]["primaryKey"] = key
+    schema = TableSchema.from_csvw(data)
+    assert (schema.unit, schema.ids) == (unit, ids)
+    assert schema.encoding(["p", "visit", "x"]).encoded_names == features
 
 
 SMARTNOISE = {  # as yaml.safe_load reads the examples of SmartNoise
@@ -239,8 +290,27 @@ def test_smartnoise():
         assert schema.columns["age"].bounds == (0.0, 120.0)
         assert not schema.columns["age"].missing
         assert list(schema.unstated) == ["sex"]
+        assert (schema.unit, schema.max_rows) == ("person", None)
     with pytest.raises(ValueError, match="table must be one of"):
         TableSchema.from_smartnoise(SMARTNOISE, table="Other")
+
+
+@pytest.mark.parametrize(
+    ("facts", "unit", "max_rows"),
+    [
+        ({"max_ids": 5}, "person", 5),
+        ({"max_ids": 5, "row_privacy": False}, "person", 5),
+        ({"max_ids": 5, "row_privacy": True}, "record", None),
+    ],
+)
+def test_smartnoise_states_who_is_protected(facts, unit, max_rows):
+    columns = {"p": {"private_id": True, "type": "int", "lower": 0, "upper": 9}}
+    columns["x"] = {"type": "float", "lower": 0, "upper": 9}
+    schema = TableSchema.from_smartnoise({"": {"db": {"visits": facts | columns}}})
+    assert (schema.unit, schema.max_rows, schema.ids) == (unit, max_rows, ["p"])
+    assert schema.encoding(["p", "x"]).encoded_names == ["x"]
+    del columns["p"]
+    assert TableSchema.from_smartnoise({"": {"db": {"v": {"max_ids": 5} | columns}}}).unit is None
 
 
 class Like:

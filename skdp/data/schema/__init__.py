@@ -7,6 +7,14 @@
 
 from skdp.data.schema.column import ColumnSchema
 from skdp.data.schema.encoding import Bag, Encoding
-from skdp.data.schema.schema import TableSchema, encoding_of
+from skdp.data.schema.schema import TableSchema, encoding_of, groups_of, max_rows_of
 
-__all__ = ["Bag", "ColumnSchema", "Encoding", "TableSchema", "encoding_of"]
+__all__ = [
+    "Bag",
+    "ColumnSchema",
+    "Encoding",
+    "TableSchema",
+    "encoding_of",
+    "groups_of",
+    "max_rows_of",
+]

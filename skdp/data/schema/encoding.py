@@ -185,7 +185,7 @@ class Encoding:
         """Return made-up columns at both ends of the bounds in turn, for dry runs."""
         ends = {name: column.bounds or (False, True) for name, column in self.columns.items()}
         return {
-            name: [ends.get(name, (None, None))[i % 2] for i in range(n_rows)]
+            name: [ends[name][i % 2] if name in ends else i for i in range(n_rows)]  # also IDs
             for name in self.names
         }
 

@@ -35,8 +35,12 @@ _LOW = ("minimum", "minInclusive", "minExclusive")
 _HIGH = ("maximum", "maxInclusive", "maxExclusive")
 
 
-def from_csvw(metadata: Mapping[str, Any]) -> dict[str, ColumnSchema]:
-    """Return the columns of the metadata of one table."""
+Read = tuple[dict[str, ColumnSchema], dict[str, Any]]
+"""The columns of a table, and its `unit` and `max_rows`."""
+
+
+def from_csvw(metadata: Mapping[str, Any]) -> Read:
+    """Read the metadata of one table."""
     if "tables" in metadata:
         if len(metadata["tables"]) != 1:
             raise ValueError("the metadata describe several tables. Pass metadata['tables'][k].")
@@ -45,8 +49,19 @@ def from_csvw(metadata: Mapping[str, Any]) -> dict[str, ColumnSchema]:
     if not isinstance(schema, Mapping) or not schema.get("columns"):
         raise ValueError("the metadata have no tableSchema with columns.")
     source, keys = _source_of_csvw(metadata), _listed(schema.get("primaryKey", ()))
-    columns = [one for one in schema["columns"] if not one.get("virtual", False)]
-    return {_name_of_csvw(one): _of_csvw(one, one.get("name") in keys, source) for one in columns}
+    columns = {
+        _name_of_csvw(one): one for one in schema["columns"] if not one.get("virtual", False)
+    }
+    unit = metadata.get("privacyUnit")  # this and the next two are terms of CSVW-EO
+    marked = [name for name, one in columns.items() if one.get("privacyId")]
+    persons = [name for name, one in columns.items() if unit in _names_of_csvw(one)] or marked
+    others = [name for name, one in columns.items() if {*keys} & _names_of_csvw(one)]
+    ids = persons or others
+    kinds = dict.fromkeys([*marked, *others], "ignored") | dict.fromkeys(ids, "id")
+    read = {name: _of_csvw(one, kinds.get(name), source) for name, one in columns.items()}
+    if persons or unit:
+        return read, {"unit": "person", "max_rows": metadata.get("maxContributions")}
+    return read, {"unit": "record"} if len(ids) == 1 else {}  # a key of one column is unique
 
 
 def _source_of_csvw(metadata: Mapping[str, Any]) -> str:
@@ -62,10 +77,14 @@ def _name_of_csvw(column: Mapping[str, Any]) -> str:
     return str(_listed(titles)[0])
 
 
-def _of_csvw(column: Mapping[str, Any], is_key: bool, source: str) -> ColumnSchema:
+def _names_of_csvw(column: Mapping[str, Any]) -> set[Any]:
+    return {column.get("name"), _name_of_csvw(column)} - {None}
+
+
+def _of_csvw(column: Mapping[str, Any], kind: str | None, source: str) -> ColumnSchema:
     datatype = column.get("datatype", "string")
     datatype = datatype if isinstance(datatype, Mapping) else {"base": datatype}
-    kind = "id" if is_key else _OF_CSVW.get(datatype.get("base", "string"))
+    kind = kind or _OF_CSVW.get(datatype.get("base", "string"))
     more: dict[str, Any] = {"missing": not column.get("required", False)}
     ends: list[Any] = []
     for keys in (_LOW, _HIGH):
@@ -83,8 +102,8 @@ def _strptime_format(pattern: str) -> str:
     return re.sub("|".join(_DIRECTIVES), lambda found: _DIRECTIVES[found[0]], pattern)
 
 
-def from_smartnoise(metadata: Mapping[str, Any], table: str | None) -> dict[str, ColumnSchema]:
-    """Return the columns of one table of a collection of databases and schemas."""
+def from_smartnoise(metadata: Mapping[str, Any], table: str | None) -> Read:
+    """Read one table of a collection of databases and schemas."""
     tables = {
         f"{schema}.{name}": columns
         for database in metadata.values()
@@ -98,8 +117,13 @@ def from_smartnoise(metadata: Mapping[str, Any], table: str | None) -> dict[str,
     if len(found) != 1:
         raise ValueError(f"table must be one of {list(tables)}, got {table!r}.")
     source = f"SmartNoise metadata of {found[0]}"
-    columns = {k: c for k, c in tables[found[0]].items() if isinstance(c, Mapping) and "type" in c}
-    return {name: _of_smartnoise(column, source) for name, column in columns.items()}
+    facts = tables[found[0]]
+    columns = {k: c for k, c in facts.items() if isinstance(c, Mapping) and "type" in c}
+    read = {name: _of_smartnoise(column, source) for name, column in columns.items()}
+    if facts.get("row_privacy"):
+        return read, {"unit": "record"}
+    has_ids = any(column.kind == "id" for column in read.values())
+    return read, {"max_rows": facts.get("max_ids")} if has_ids else {}
 
 
 def _of_smartnoise(column: Mapping[str, Any], source: str) -> ColumnSchema:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Self
 
-from skdp.data.column import received
-from skdp.data.columns import check_frame, frame_names, is_frame
+from skdp.data.column import Column, is_collection, received
+from skdp.data.columns import Columns, check_frame, frame_names, is_frame
 from skdp.data.schema import draft, readers
 from skdp.data.schema.column import ColumnSchema
 from skdp.data.schema.encoding import Encoding
 from skdp.support.html import html_table
 from skdp.support.types import MatrixLike, VectorLike
+from skdp.support.validation import check_choice, check_count
 
-__all__ = ["TableSchema", "encoding_of"]
+__all__ = ["TableSchema", "encoding_of", "groups_of", "max_rows_of"]
 
 _FORMAT = 1
 _HEAD = ("column", "kind", "values", "missing", "source")
 _SHOWN = 40  # characters of the values in text
+_RECORD, _PERSON = _UNITS = ("record", "person")
 
 
 class TableSchema:
@@ -46,7 +48,10 @@ class TableSchema:
     ================== ===========================================================================
 
     No value raises an error: a value that cannot be read counts as missing, and a category that is
-    not listed counts as unknown.
+    not listed counts as unknown. The only exception is a missing ID of a person.
+
+    A column of the kind ``"id"`` identifies the person of each row. Every fit, statistic and search
+    that gets the schema then protects all rows of a person together, without ``groups=``.
 
     Parameters
     ----------
@@ -56,6 +61,13 @@ class TableSchema:
         dict of the parameters of `ColumnSchema`.
     source : str, default ""
         *Public.* Where the knowledge comes from, for columns without a source of their own.
+    unit : {"record", "person"} or None, default None
+        *Public.* Privacy unit. "record" states that each row is a unit of its own, although there
+        are IDs. "person" without a column of IDs requires ``groups=`` in every call. ``None``:
+        "person" if a column identifies persons, otherwise nothing is stated.
+    max_rows : int or None, default None
+        *Public.* Maximum number of rows used per person, for estimators whose own `max_rows` is
+        None.
 
     Notes
     -----
@@ -79,12 +91,41 @@ class TableSchema:
     True
     """
 
-    def __init__(self, columns: Mapping[Any, Any], *, source: str = "") -> None:
+    def __init__(
+        self,
+        columns: Mapping[Any, Any],
+        *,
+        source: str = "",
+        unit: str | None = None,
+        max_rows: int | None = None,
+    ) -> None:
         if not isinstance(columns, Mapping):
             raise ValueError(f"columns must be a dict from names to columns, got {columns!r}.")
         if odd := [name for name in columns if not isinstance(name, (str, int))]:
             raise ValueError(f"names of columns must be strings or integers, got {odd}.")
         self._columns = {name: _column(name, one, source) for name, one in columns.items()}
+        self._stated = None if unit is None else check_choice("unit", unit, _UNITS)
+        self._max_rows = None if max_rows is None else check_count("max_rows", max_rows)
+        if self._max_rows is not None and self.unit != _PERSON:
+            raise ValueError(
+                "max_rows limits the rows per person, but the schema does not identify persons. "
+                "Add a column of the kind 'id', or pass unit='person'."
+            )
+
+    @property
+    def unit(self) -> str | None:
+        """*Public.* The privacy unit, "record" or "person"; None if nothing is stated."""
+        return self._stated or (_PERSON if self.ids else None)
+
+    @property
+    def max_rows(self) -> int | None:
+        """*Public.* Maximum number of rows used per person, None if nothing is stated."""
+        return self._max_rows
+
+    @property
+    def ids(self) -> list[Hashable]:
+        """*Public.* Names of the columns of the kind ``"id"``."""
+        return [name for name, one in self._columns.items() if one.kind == "id"]
 
     @property
     def columns(self) -> dict[Hashable, ColumnSchema]:
@@ -135,7 +176,7 @@ class TableSchema:
         given = {name: {} for name in self._columns} if columns is None else dict(columns)
         self._check_known(given)
         changed = {name: self._confirmed(name, one, source) for name, one in given.items()}
-        return type(self)(self._columns | changed)
+        return self._with(self._columns | changed)
 
     def _confirmed(self, name: Hashable, given: object, source: str) -> ColumnSchema:
         before = self._columns[name]
@@ -177,7 +218,13 @@ class TableSchema:
         """
         selected = _listed(names)
         self._check_known(selected)
-        return type(self)({name: self._columns[name] for name in selected})
+        return self._with({name: self._columns[name] for name in selected})
+
+    def _with(self, columns: Mapping[Hashable, ColumnSchema]) -> Self:
+        """Return a schema of other columns with the same unit, also if it loses the IDs."""
+        kept = any(one.kind == "id" for one in columns.values())
+        unit = self._stated if kept else self.unit
+        return type(self)(columns, unit=unit, max_rows=self._max_rows)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TableSchema) and self.to_json() == other.to_json()
@@ -217,10 +264,9 @@ class TableSchema:
         series
             *Private.* The identifiers.
         """
-        known = [name for name, one in self._columns.items() if one.kind == "id"]
-        if column is None and len(known) != 1:
-            raise ValueError(f"column must be given: the columns of the kind 'id' are {known}.")
-        name = known[0] if column is None else column
+        if column is None and len(self.ids) != 1:
+            raise ValueError(f"column must be given: the columns of the kind 'id' are {self.ids}.")
+        name = self.ids[0] if column is None else column
         if name not in frame_names(frame):
             raise ValueError(f"the table has no column {name!r}.")
         return frame[name]
@@ -293,7 +339,11 @@ class TableSchema:
             Equal schemas give equal texts.
         """
         columns = [{"name": name, **column.to_dict()} for name, column in self._columns.items()]
-        return json.dumps({"format": _FORMAT, "columns": columns}, indent=1, allow_nan=False)
+        stated = {"unit": self._stated, "max_rows": self._max_rows}
+        stated = {name: value for name, value in stated.items() if value is not None}
+        return json.dumps(
+            {"format": _FORMAT, "columns": columns, **stated}, indent=1, allow_nan=False
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -316,11 +366,15 @@ class TableSchema:
             raise ValueError("the text is not the JSON of a schema.") from None
         if found.get("format") != _FORMAT:
             raise ValueError(f"the format of the schema must be {_FORMAT}.")
-        return cls(columns)
+        return cls(columns, unit=found.get("unit"), max_rows=found.get("max_rows"))
 
     @classmethod
     def from_csvw(cls, metadata: Mapping[str, Any]) -> Self:
-        """Read metadata of the W3C recommendation *CSV on the Web*.
+        """Read metadata of the W3C recommendation *CSV on the Web*, also with terms of CSVW-EO.
+
+        ``privacyUnit`` and ``privacyId`` name the column that identifies persons, and
+        ``maxContributions`` becomes `max_rows`. A ``primaryKey`` of one column identifies rows, so
+        the unit is then a record unless the metadata say otherwise.
 
         Parameters
         ----------
@@ -332,11 +386,15 @@ class TableSchema:
         TableSchema
             A draft if the metadata leave something open, such as the bounds of a number.
         """
-        return cls(readers.from_csvw(metadata))
+        columns, facts = readers.from_csvw(metadata)
+        return cls(columns, **facts)
 
     @classmethod
     def from_smartnoise(cls, metadata: Mapping[str, Any], *, table: str | None = None) -> Self:
         """Read the metadata of SmartNoise SQL.
+
+        ``private_id`` identifies persons, ``max_ids`` becomes `max_rows`, and ``row_privacy: True``
+        becomes ``unit="record"``.
 
         Parameters
         ----------
@@ -351,7 +409,8 @@ class TableSchema:
         TableSchema
             A draft if the metadata leave something open, such as the bounds of a number.
         """
-        return cls(readers.from_smartnoise(metadata, table))
+        columns, facts = readers.from_smartnoise(metadata, table)
+        return cls(columns, **facts)
 
     @classmethod
     def from_pandera(cls, schema: object) -> Self:
@@ -380,7 +439,9 @@ class TableSchema:
 
     def __repr__(self) -> str:
         names = ", ".join(map(repr, self._columns))
-        return f"TableSchema([{names}], fingerprint={self.fingerprint!r})"
+        facts = {"unit": self.unit, "max_rows": self.max_rows, "fingerprint": self.fingerprint}
+        given = (f"{name}={value!r}" for name, value in facts.items() if value is not None)
+        return f"TableSchema([{names}], {', '.join(given)})"
 
     def __str__(self) -> str:
         rows = [list(_HEAD), *([*map(_shortened, row[:-1]), row[-1]] for row in self._rows())]
@@ -412,6 +473,66 @@ def encoding_of(
     if given := [name for name, value in others.items() if value is not None]:
         raise ValueError(f"bounds is a schema. State {given} in the schema instead.")
     return bounds.encoding(list(names) or list(range(n_columns)), **needs)
+
+
+def max_rows_of(schemas: Iterable[TableSchema]) -> int | None:
+    """Return the smallest number of rows per person that schemas state."""
+    return min((one.max_rows for one in schemas if one.max_rows is not None), default=None)
+
+
+def groups_of(schemas: Sequence[TableSchema], X: MatrixLike, groups: VectorLike) -> VectorLike:
+    """Return the *private* person of each row: `groups`, or the column that schemas name.
+
+    Given groups are used as they are. A comparison with the column would read private values
+    before the spend. A missing ID raises an error, as it does in groups: counted as persons of
+    their own, rows without an ID could belong to a person who has other rows.
+    """
+    units = {one.unit for one in schemas} - {None}
+    if len(units) > 1:
+        raise ValueError("the schemas of one fit state different units: 'record' and 'person'.")
+    if groups is not None and units == {_RECORD}:
+        raise ValueError(
+            "groups identify persons, but the schema states unit='record'. Leave out groups, or "
+            "leave out unit."
+        )
+    if groups is not None or units != {_PERSON}:
+        return groups
+    names = list(dict.fromkeys(name for one in schemas for name in one.ids))
+    if not names:
+        raise ValueError(
+            "the unit of the schema is a person, but no column of it identifies persons. Pass "
+            "groups, the person of each row."
+        )
+    if len(names) > 1:
+        raise ValueError(
+            f"the schema has several columns of the kind 'id': {names}. Pass groups, or make all "
+            "but one of them 'ignored'."
+        )
+    found = _ids_in(X, names[0])
+    if found.missing().any():
+        raise ValueError(
+            f"the column {names[0]!r}, which identifies persons, has missing values. Give the ID "
+            "of every row, or leave out rows without one."
+        )
+    return found.source
+
+
+def _ids_in(X: MatrixLike, name: Hashable) -> Column:
+    """Return the column of a table that identifies persons."""
+    if is_collection(X):
+        raise ValueError(
+            f"the schema identifies persons by the column {name!r}, but in a dask collection the "
+            "rows of a person may lie in any block. Call .compute() if the data fit into memory, "
+            "or pass unit='record' to TableSchema to protect single rows."
+        )
+    columns = Columns.of(X, "X")
+    if name not in columns.labels or columns.single:
+        raise ValueError(
+            f"the schema identifies persons by the column {name!r}, which the data do not have. "
+            "Pass groups, the person of each row. If each row is a unit of its own, pass "
+            "unit='record' to TableSchema."
+        )
+    return columns.parts[columns.labels.index(name)]
 
 
 def _column(name: Hashable, given: object, source: str) -> ColumnSchema:

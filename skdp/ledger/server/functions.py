@@ -43,12 +43,13 @@ BEGIN
     END IF;
     fields := content::jsonb;
     IF jsonb_typeof(fields) <> 'object'
-        OR ARRAY(SELECT jsonb_object_keys(fields - 'exact') COLLATE "C" ORDER BY 1) <> ARRAY[
+        OR ARRAY(SELECT jsonb_object_keys(fields - 'exact' - 'n') COLLATE "C" ORDER BY 1) <> ARRAY[
             'account', 'delta', 'epsilon', 'event', 'gdp_mu', 'label', 'neighboring', 'part',
             'pure_epsilon', 'renyi', 'slack', 'theorem', 'tv', 'version', 'zcdp_rho']
         OR EXISTS (SELECT FROM unnest(ARRAY['account', 'label', 'neighboring', 'theorem',
             'version']) AS name WHERE jsonb_typeof(fields -> name) <> 'string')
         OR jsonb_typeof(fields -> 'exact') <> 'boolean'
+        OR jsonb_typeof(fields -> 'n') <> 'number' OR (fields ->> 'n') !~ '^[0-9]{{1,15}}$'
         OR jsonb_typeof(fields -> 'part') NOT IN ('string', 'null')
         OR jsonb_typeof(fields -> 'event') <> 'object'
         OR jsonb_typeof(fields -> 'renyi') <> 'array'
