@@ -63,8 +63,10 @@ def score_report(
         in `y_true` as public.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores; scores beyond them count in the first and the
-        last bin. "auto": 8 to 128 equal bins of [0, 1], more for more rows and a larger ε, and 16
-        if the number of rows is private; other scores raise ValueError.
+        last bin. "auto": 8 to 128 equal bins of [0, 1], of which the first and the last are halved
+        up to ten times, because most scores of a rare class lie there. There are more bins for more
+        rows and a larger ε, and 16 with five halvings if the number of rows is private. Scores
+        outside of [0, 1] then raise ValueError.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* The person of each row. All rows of a person are one record, and each of its rows
         has the same weight. ``None``: each row is a record.
