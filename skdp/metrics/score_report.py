@@ -17,7 +17,14 @@ from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.records import Records
-from skdp.metrics._bins import bins_of, check_scores, checked_edges, edges_for, parts_of
+from skdp.metrics._bins import (
+    bins_of,
+    check_scores,
+    checked_edges,
+    edges_for,
+    merged_ends,
+    parts_of,
+)
 from skdp.metrics._counts import Counts, NoisyReport
 from skdp.metrics._estimate import ratio, slopes_of
 from skdp.metrics._evaluation import Known, ResultT, Terms, evaluate
@@ -108,7 +115,7 @@ def score_report(
     >>> score = rng.uniform(size=5000)
     >>> report = score_report(rng.uniform(size=5000) < score, score, epsilon=1.0, random_state=0)
     >>> round(report.roc_auc, 2), round(report.accuracy(), 2)
-    (0.84, 0.75)
+    (0.83, 0.75)
     """
     terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
     return evaluate(ScoreCounts(classes, edges), y_true, y_score, terms)
@@ -248,7 +255,8 @@ class ScoreReport(NoisyReport):
 
     def _area(self, function: Callable[[np.ndarray], float], counts: np.ndarray) -> float:
         noise_of_rows = math.sqrt(2.0 * self._variance)  # of the sum of a bin's two counts
-        return function(parts_of(counts, 3.0 * noise_of_rows))
+        merged = np.add.reduceat(counts, merged_ends(self.counts.sum(axis=0)), axis=1)
+        return function(parts_of(merged, 3.0 * noise_of_rows))
 
     def _area_interval(
         self, function: Callable[[np.ndarray], float], level: float, sampling: bool
