@@ -14,12 +14,17 @@ from skdp.metrics import ScoreReport
 __all__ = ["METHODS", "CalibrationMap"]
 
 _RIDGE = 1e-3  # of the slope minus 1 and the intercept, relative to a mean loss in nats
-_SMOOTHED = 1.0  # rows of each label added to bins and totals, to avoid probabilities 0 and 1
+_SMOOTHED = 2.0  # rows with the share of all rows added to each bin
+_LEAST = 1.0  # rows of each label added to all rows, to avoid probabilities 0 and 1
+_RISE = 1e-4  # share of the score itself in the probability: no two scores become equal
 
 
 @dataclass(frozen=True, eq=False)
 class CalibrationMap:
-    """A function from scores to probabilities, linear between knots and constant beyond them.
+    """A strictly increasing function from scores to probabilities: rankings do not change.
+
+    It is the score, with a weight of 1e-4, and a function that is linear between knots and constant
+    beyond them.
 
     Parameters
     ----------
@@ -51,19 +56,20 @@ class CalibrationMap:
         centers = 0.5 * (report.edges[1:] + report.edges[:-1])
         whole = max(report.total, 1.0)
         counts = _projected(report.counts.ravel(), whole).reshape(report.counts.shape)
-        least = _SMOOTHED / (whole + 2.0 * _SMOOTHED)
+        least = _LEAST / (whole + 2.0 * _LEAST)
         return cls(centers, np.clip(METHODS[method](centers, counts), least, 1.0 - least))
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Return the probabilities of scores."""
-        return np.interp(scores, self.scores, self.shares)
+        return (1.0 - _RISE) * np.interp(scores, self.scores, self.shares) + _RISE * scores
 
 
 def _isotonic(centers: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return rising shares of positives, interpolated in bins without rows."""
     rows = counts.sum(axis=0)
     seen = rows > 0.0
-    shares = (counts[1, seen] + _SMOOTHED) / (rows[seen] + 2.0 * _SMOOTHED)
+    share = (counts[1].sum() + _LEAST) / (rows.sum() + 2.0 * _LEAST)
+    shares = (counts[1, seen] + _SMOOTHED * share) / (rows[seen] + _SMOOTHED)
     risen = isotonic_regression(shares, sample_weight=rows[seen])
     return np.interp(centers, centers[seen], risen)
 
@@ -78,7 +84,8 @@ def _sigmoid(centers: np.ndarray, counts: np.ndarray) -> np.ndarray:
         moved = line - (1.0, 0.0)
         return float(fitted + 0.5 * _RIDGE * (moved @ moved))
 
-    slope, intercept = minimize(loss, np.array([1.0, 0.0])).x
+    rising = ((0.0, None), (None, None))
+    slope, intercept = minimize(loss, np.array([1.0, 0.0]), bounds=rising).x
     return expit(slope * logits + intercept)
 
 

@@ -11,9 +11,11 @@ from skdp._private_fit import ReleaseParameters
 from skdp.metrics._pairs import numbers_of
 from skdp.support.validation import check_choice, check_count
 
-__all__ = ["bins_of", "check_scores", "checked_edges", "edges_for", "parts_of"]
+__all__ = ["bins_of", "check_scores", "checked_edges", "edges_for", "merged_ends", "parts_of"]
 
 _FEWEST_BINS, _MOST_BINS, _USUAL_BINS = 8, 128, 16
+_MOST_HALVINGS, _USUAL_HALVINGS = 10, 5
+_SIGNAL_AT_END = 16.0  # records times ε in the outermost bin, if scores are evenly spread
 _PARTS = 8  # per bin; a share 1/_PARTS² of the error of bins remains
 _OFFSETS = (np.arange(_PARTS) + 0.5) / _PARTS - 0.5  # from the middle of a bin to its parts
 
@@ -31,12 +33,20 @@ def checked_edges(edges: str | ArrayLike) -> np.ndarray | None:
 
 
 def edges_for(parameters: ReleaseParameters, n_records: int, n_histograms: int = 1) -> np.ndarray:
-    """Return edges of [0, 1], with more bins for more records; 16 if their number is private."""
-    n_bins = _USUAL_BINS
+    """Return edges of [0, 1]: equal bins, the first and the last halved again and again.
+
+    Most scores of a rare class lie in one bin at an end of [0, 1]. More records allow more bins and
+    halvings; if their number is private, the bins are fixed.
+    """
+    n_bins, n_halvings = _USUAL_BINS, _USUAL_HALVINGS
     if parameters.neighboring.count_is_public:
-        wanted = 16.0 * (n_records * parameters.epsilon / math.sqrt(n_histograms) / 1000.0) ** 0.3
+        signal = max(n_records, 1) * parameters.epsilon / math.sqrt(n_histograms)
+        wanted = 16.0 * (signal / 1000.0) ** 0.3
         n_bins = int(np.clip(2 ** round(math.log2(wanted)), _FEWEST_BINS, _MOST_BINS))
-    return np.linspace(0.0, 1.0, n_bins + 1)
+        most = math.log2(signal / (_SIGNAL_AT_END * n_bins))
+        n_halvings = int(np.clip(most, 0, _MOST_HALVINGS))
+    ends = 2.0 ** -np.arange(1, n_halvings + 1) / n_bins
+    return np.unique(np.concatenate([np.linspace(0.0, 1.0, n_bins + 1), ends, 1.0 - ends]))
 
 
 def check_scores(are_shares: bool, columns: np.ndarray) -> None:
@@ -52,6 +62,18 @@ def check_scores(are_shares: bool, columns: np.ndarray) -> None:
 def bins_of(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return the bin of each score."""
     return np.searchsorted(edges[1:-1], scores, side="right")
+
+
+def merged_ends(rows: np.ndarray) -> np.ndarray:
+    """Return the first bin of each group: bins at both ends are merged if they hold few rows.
+
+    The precision at the top is a ratio of few rows to few rows: with 2 % positives, bins of half
+    the mean number of rows have half the error of the average precision.
+    """
+    fewest = 0.5 * rows.sum() / rows.size
+    first = np.argmax(np.cumsum(rows) >= fewest)
+    last = rows.size - 1 - np.argmax(np.cumsum(rows[::-1]) >= fewest)
+    return np.arange(rows.size) if first >= last else np.append(0, np.arange(first + 1, last + 1))
 
 
 def parts_of(counts: np.ndarray, fewest: float) -> np.ndarray:

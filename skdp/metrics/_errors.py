@@ -22,6 +22,8 @@ __all__ = ["ErrorScale", "ErrorSums", "possible_sums"]
 
 # Targets that spread evenly within their bounds have a standard deviation of .29 of the width.
 _LARGEST_SHARE = 0.1
+_MOST_CLIPPED = 0.01  # of the errors, so that R² is not that of other errors
+NO_R2 = "R² is nan: more than 1 % of the errors exceed error_bound."
 
 
 @dataclass(frozen=True)
@@ -40,16 +42,32 @@ class ErrorScale:
             width = min(width, check_real("error_bound", error_bound, low=1e-100))
         return cls((low, high), width)
 
+    @property
+    def clips(self) -> bool:
+        """Whether an error may exceed `error_bound`; then rows where it does are counted."""
+        return self.error_bound < self.bounds[1] - self.bounds[0]
+
     def errors(self, truth: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return absolute errors in units of `error_bound`, and targets mapped to [−1, 1]."""
         low, high = self.bounds
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         given = (numbers_of("y_true", truth), numbers_of("y_pred", guess))
         u, v = (np.clip((np.clip(x, low, high) - middle) / half, -1.0, 1.0) for x in given)
-        return np.minimum(np.abs(u - v) * (half / self.error_bound), 1.0), u
+        return np.abs(u - v) * (half / self.error_bound), u
 
-    def r2(self, square: float, linear: float, quadratic: float, n: float) -> float:
+    def hides_r2(self, larger: np.ndarray, n: float) -> bool:
+        """Return whether so many errors were clipped that theirs is not the R² of all errors.
+
+        `larger` begins with their number, if errors are clipped.
+        """
+        return self.clips and not larger[0] <= _MOST_CLIPPED * n
+
+    def r2(
+        self, square: float, linear: float, quadratic: float, larger: np.ndarray, n: float
+    ) -> float:
         """Return R² from sums over n rows of e², u and u²; nan if u has no visible variance."""
+        if self.hides_r2(larger, n):
+            return math.nan
         whole = 0.25 * (quadratic - linear**2 / n) if n > 0.0 else 0.0  # in squared widths
         if not whole > max(n, 0.0) * 2.0**-31:  # the precision with which rows are added up
             return math.nan

@@ -26,12 +26,15 @@ class Score(Viewed):
         *Public.*
     _between : callable
         *Released.* Maps `level` and `sampling` to an interval.
+    _note : str
+        *Released.* A sentence that the value needs.
     """
 
     value: float
     n_samples: int | None
     privacy: PrivacyGuarantee
     _between: Callable[..., tuple[float, float]]
+    _note: str = ""
 
     def interval(self, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
         """Return a confidence interval for the score.
@@ -55,3 +58,6 @@ class Score(Viewed):
 
     def _numbers(self) -> Numbers:
         yield "", self.value, self.interval()
+
+    def _notes(self) -> list[str]:
+        return [self._note] if self._note else []

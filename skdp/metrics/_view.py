@@ -34,12 +34,16 @@ class Viewed:
     def _numbers(self) -> Numbers:
         """Yield the displayed numbers."""
 
+    def _notes(self) -> list[str]:
+        """Return sentences that the numbers need."""
+        return []
+
     def __str__(self) -> str:
         lines = [
             f"{name:24}{x:.6g}  [{low:.6g}, {high:.6g}]".strip()
             for name, x, (low, high) in _possible(self._numbers())
         ]
-        return "\n".join([*lines, str(self.privacy)])
+        return "\n".join([*lines, *self._notes(), str(self.privacy)])
 
     def __repr__(self) -> str:
         return str(self)
@@ -50,4 +54,5 @@ class Viewed:
             for name, x, (low, high) in _possible(self._numbers())
         )
         table = html_table(("", "estimate", "95 % interval"), rows, named=True)
-        return f"{table}<p>{escape(str(self.privacy))}</p>"
+        notes = [*self._notes(), str(self.privacy)]
+        return table + "".join(f"<p>{escape(note)}</p>" for note in notes)

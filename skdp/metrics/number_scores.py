@@ -9,7 +9,7 @@ from typing import Unpack
 import numpy as np
 
 from skdp.budget import PrivacyBudget
-from skdp.metrics._errors import ErrorScale, ErrorSums, possible_sums
+from skdp.metrics._errors import NO_R2, ErrorScale, ErrorSums, possible_sums
 from skdp.metrics._estimate import interval_of, spread
 from skdp.metrics._evaluation import Known, Terms, evaluate
 from skdp.metrics._row_sums import RowMean, sums_query
@@ -201,7 +201,9 @@ def dp_r2_score(
     **Guarantee.** With e an error, clipped to `error_bound` and in units of it, and u a target
     mapped to [−1, 1], a row adds (e², u, u²), and 1 to the number of rows if that is private. Under
     ``add_remove_one`` each changes by 1 at most: all four by 2 in l2 and 4 in l1. Under
-    ``replace_one`` (u, u²) change by 2 in l2 and by 2.25 in l1: √5 and 3.25 in all.
+    ``replace_one`` (u, u²) change by 2 in l2 and by 2.25 in l1: √5 and 3.25 in all. With an
+    `error_bound`, the number of larger errors is one more number that changes by 1 at most. The
+    score is nan if they are more than 1 % of the rows.
 
     The score is computed from the nearest sums that rows can have.
 
@@ -229,7 +231,7 @@ class _AbsoluteError(ErrorSums[Score], RowMean):
         return self.scale.error_bound
 
     def losses(self, truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
-        return self.scale.errors(truth, guess)[0]
+        return np.minimum(self.scale.errors(truth, guess)[0], 1.0)
 
 
 class _SquaredError(ErrorSums[Score], RowMean):
@@ -240,7 +242,7 @@ class _SquaredError(ErrorSums[Score], RowMean):
         return self.scale.error_bound**2
 
     def losses(self, truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
-        return self.scale.errors(truth, guess)[0] ** 2
+        return np.minimum(self.scale.errors(truth, guess)[0], 1.0) ** 2
 
 
 class _R2(ErrorSums[Score]):
@@ -251,17 +253,19 @@ class _R2(ErrorSums[Score]):
         # t = |u − u'| and |u + u'| ≤ 2 − t, (u, u²) moves by t·(1, u + u'). In l1 that is at most
         # t·(3 − t), 2.25 at t = 3/2. In l2 it is at most t·√(1 + (2 − t)²). This rises with t,
         # since 2t² − 6t + 5 > 0, up to 2 at t = 2. With e², which moves by 1: 3.25 and √(1 + 2²).
-        replaced = neighboring.count_is_public
+        # The number of large errors moves by 1 under both.
+        replaced, counted = neighboring.count_is_public, int(self.scale.clips)
         return sums_query(
-            size=3 if replaced else 4,
+            size=(3 if replaced else 4) + counted,
             linf=2.0 if replaced else 1.0,
-            l1=3.25 if replaced else 4.0,
-            l2=math.sqrt(5.0) if replaced else 2.0,
+            l1=(3.25 if replaced else 4.0) + counted,
+            l2=math.sqrt((5.0 if replaced else 4.0) + counted),
         )
 
     def numbers(self, truth: np.ndarray, guess: np.ndarray) -> list[np.ndarray]:
         error, u = self.scale.errors(truth, guess)
-        return [error**2, u, u * u, np.ones(u.size)]
+        square = np.minimum(error, 1.0) ** 2
+        return [square, u, u * u, *[error > 1.0] * self.scale.clips, np.ones(u.size)]
 
     def result(self, answer: np.ndarray, **known: Unpack[Known]) -> Score:
         n_samples = known["n_samples"]
@@ -273,15 +277,16 @@ class _R2(ErrorSums[Score]):
             n_samples=n_samples,
             privacy=known["privacy"],
             _between=partial(_interval_of_r2, self.scale, likely, n_samples, known["_variance"]),
+            _note=NO_R2 if self.scale.hides_r2(answer[3:], n) else "",
         )
 
 
 def _count(n_samples: int | None, sums: np.ndarray) -> float:
-    return float(sums[3]) if n_samples is None else float(n_samples)
+    return float(sums[-1]) if n_samples is None else float(n_samples)
 
 
 def _r2(scale: ErrorScale, n_samples: int | None, sums: np.ndarray) -> float:
-    return scale.r2(sums[0], sums[1], sums[2], _count(n_samples, sums))
+    return scale.r2(sums[0], sums[1], sums[2], sums[3:], _count(n_samples, sums))
 
 
 def _interval_of_r2(

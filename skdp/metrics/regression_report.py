@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 
 from skdp.budget import PrivacyBudget
-from skdp.metrics._errors import ErrorScale, ErrorSums, possible_sums
+from skdp.metrics._errors import NO_R2, ErrorScale, ErrorSums, possible_sums
 from skdp.metrics._estimate import interval_of, ratio, spread
 from skdp.metrics._evaluation import Known, Terms, evaluate
 from skdp.metrics._row_sums import sums_query
@@ -91,6 +91,10 @@ def regression_report(
     mapped to [−1, 1], a row adds (e², e, u, u²), and 1 to the number of rows if that is private.
     Under ``add_remove_one`` each changes by 1 at most, all five by √5 in l2 and 5 in l1. Under
     ``replace_one`` errors change by 1 each, (u, u²) by 2 in l2 and by 2.25 in l1: √6 and 4.25.
+    With an `error_bound`, the number of larger errors is one more such number.
+
+    R² is nan if more than 1 % of the errors exceed `error_bound`, by that noisy number: clipped
+    errors say nothing of the share of the whole variance.
 
     Scores are computed from the nearest sums that rows can have.
 
@@ -115,9 +119,10 @@ class RegressionReport(Viewed):
 
     Parameters
     ----------
-    sums : ndarray of shape (4,) or (5,)
+    sums : ndarray of shape (4,) to (6,)
         *Released.* Sums of e², e, u and u², where e is an error in units of `error_bound` and u a
-        target mapped to [−1, 1]; and the number of rows if that is private.
+        target mapped to [−1, 1]; the number of larger errors if `error_bound` was given; and the
+        number of rows if that is private.
     target_bounds : (float, float)
         *Public.* Interval of the targets.
     error_bound : float
@@ -154,7 +159,10 @@ class RegressionReport(Viewed):
 
     @property
     def r2(self) -> float:
-        """Share of the variance that the predictions explain; nan if the targets have none."""
+        """Share of the variance that the predictions explain.
+
+        nan if the targets have no variance, or if more than 1 % of the errors exceed `error_bound`.
+        """
         return self._r2(self._possible)
 
     def interval(
@@ -194,7 +202,7 @@ class RegressionReport(Viewed):
         return sums
 
     def _count(self, sums: np.ndarray) -> float:
-        return float(sums[4]) if self.n_samples is None else float(self.n_samples)
+        return float(sums[-1]) if self.n_samples is None else float(self.n_samples)
 
     def _spread(self, slopes: np.ndarray) -> float:
         """Return the variance of a sum over rows, the largest possible if e² or u is in it."""
@@ -211,8 +219,17 @@ class RegressionReport(Viewed):
         return self.error_bound * float(ratio(sums[1], self._count(sums)))
 
     def _r2(self, sums: np.ndarray) -> float:
-        scale = ErrorScale(self.target_bounds, self.error_bound)
-        return scale.r2(sums[0], sums[2], sums[3], self._count(sums))
+        return self._scale.r2(sums[0], sums[2], sums[3], sums[4:], self._count(sums))
+
+    @property
+    def _scale(self) -> ErrorScale:
+        return ErrorScale(self.target_bounds, self.error_bound)
+
+    def _notes(self) -> list[str]:
+        if not self._scale.clips:
+            return []
+        hidden = self._scale.hides_r2(self.sums[4:], self._count(self.sums))
+        return [f"Errors above {self.error_bound:g} count as that.", *[NO_R2] * hidden]
 
     def _numbers(self) -> Numbers:
         for name in _METRICS:
@@ -225,18 +242,19 @@ class _RegressionSums(ErrorSums[RegressionReport]):
     def query(self, neighboring: Neighboring) -> Query:
         # add_remove_one: five numbers of size 1 at most, 5 in l1 and √5 in l2. replace_one: (u, u²)
         # moves by 2.25 in l1 and by 2 in l2, as `dp_r2_score` derives. With e² and e, which move
-        # by 1 each: 4.25 and √(1 + 1 + 2²).
-        replaced = neighboring.count_is_public
+        # by 1 each: 4.25 and √(1 + 1 + 2²). The number of large errors moves by 1 under both.
+        replaced, counted = neighboring.count_is_public, int(self.scale.clips)
         return sums_query(
-            size=4 if replaced else 5,
+            size=(4 if replaced else 5) + counted,
             linf=2.0 if replaced else 1.0,
-            l1=4.25 if replaced else 5.0,
-            l2=math.sqrt(6.0 if replaced else 5.0),
+            l1=(4.25 if replaced else 5.0) + counted,
+            l2=math.sqrt((6.0 if replaced else 5.0) + counted),
         )
 
     def numbers(self, truth: np.ndarray, guess: np.ndarray) -> list[np.ndarray]:
         error, u = self.scale.errors(truth, guess)
-        return [error * error, error, u, u * u, np.ones(u.size)]
+        e = np.minimum(error, 1.0)
+        return [e * e, e, u, u * u, *[error > 1.0] * self.scale.clips, np.ones(u.size)]
 
     def result(self, answer: np.ndarray, **known: Unpack[Known]) -> RegressionReport:
         bounds, largest = self.scale.bounds, self.scale.error_bound
