@@ -52,6 +52,7 @@ class Domain:
     """The values of each field that a release accepts, found by trial."""
 
     accepted: Mapping[str, tuple[float, ...]]
+    n_numbers: int = 2
 
     @classmethod
     def of(cls, case: Case) -> Domain:
@@ -59,9 +60,11 @@ class Domain:
 
         It is the same for rows and persons, and under both relations.
         """
-        weighted = "sample_weight" in case.data and "max_weight" in case.settings
-        case = replace(case, persons=False, keyed=False, weighted=weighted)
-        plain = [[_ordinary(np.random.default_rng(i))] for i in range(12)]
+        case, width = replace(case, persons=False, keyed=False, weighted=False), case.n_numbers
+        plain = [[_ordinary(np.random.default_rng(i), width)] for i in range(12)]
+        if "sample_weight" in case.data and "max_weight" in case.settings:
+            weighted = replace(case, weighted=True)
+            case = weighted if _is_accepted(weighted, plain) else case
         found = {}
         for field, values in FIELDS.items():
             with_all = [[_with(plain[0][0], field, value)] for value in values]
@@ -73,7 +76,12 @@ class Domain:
                 for value in values
                 if _is_accepted(case, [*plain[1:], [_with(plain[0][0], field, value)]])
             )
-        return cls(found)
+        return cls(found, width)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether numbers may be missing."""
+        return any(math.isnan(value) for value in self.accepted["numbers"])
 
     def number(self, field: str, rng: np.random.Generator) -> float:
         """Return an extreme value, or an ordinary one."""
@@ -88,16 +96,17 @@ class Domain:
 
     def record(self, rng: np.random.Generator) -> Record:
         """Return a random row."""
-        ordinary = _ordinary(rng)
+        ordinary = _ordinary(rng, self.n_numbers)
         return replace(
             ordinary,
-            numbers=(self.number("numbers", rng), self.number("numbers", rng)),
+            numbers=tuple(self.number("numbers", rng) for _ in ordinary.numbers),
             **{field: self.number(field, rng) for field in FIELDS if field != "numbers"},
         )
 
 
 def _with(record: Record, field: str, value: float) -> Record:
-    return replace(record, **{field: (value, 0.5) if field == "numbers" else value})
+    own = (value, *record.numbers[1:]) if field == "numbers" else value
+    return replace(record, **{field: own})
 
 
 class _Spent(BaseException):
@@ -120,12 +129,12 @@ def _is_accepted(case: Case, persons: Persons) -> bool:
     raise AssertionError(f"{case} released nothing")
 
 
-def _ordinary(rng: np.random.Generator) -> Record:
+def _ordinary(rng: np.random.Generator, n_numbers: int) -> Record:
     def one_of(values: Sequence[Any]) -> Any:
         return values[rng.integers(len(values))]
 
     return Record(
-        numbers=(rng.uniform(-1.2, 1.2), rng.uniform(-1.2, 1.2)),
+        numbers=tuple(rng.uniform(-1.2, 1.2) for _ in range(n_numbers)),
         categories=(one_of((*CATEGORIES, *ABSENT)), one_of((*CATEGORIES, *ABSENT))),
         flag=one_of((True, False, None)),
         label=int(rng.integers(3)),

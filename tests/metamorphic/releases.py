@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,17 @@ from skdp.preprocessing import BoundsScaler, DPStandardScaler
 from skdp.solvers import SOLVERS
 from skdp.workloads import NOISES
 
-__all__ = ["EXCLUDED", "Case", "Record", "cases", "public_names", "releases", "variants", "ways"]
+__all__ = [
+    "EXCLUDED",
+    "Case",
+    "Record",
+    "cases",
+    "public_classifier",
+    "public_names",
+    "releases",
+    "variants",
+    "ways",
+]
 
 RELATIONS = ("replace_one", "add_remove_one")
 
@@ -58,7 +68,7 @@ TARGETS = (-10.0, 10.0)
 class Record:
     """One row: all that any release may read of it."""
 
-    numbers: tuple[float, float]
+    numbers: tuple[float, ...]
     categories: tuple[int | None, int | None]
     flag: bool | None
     label: int
@@ -70,9 +80,10 @@ class Record:
     key: int | None
 
 
-def _classifier() -> LogisticRegression:
+def public_classifier(n_numbers: int = 2) -> LogisticRegression:
     """Return a model of public rows."""
-    rows = np.array([[0.0, 0.0], [1.0, 1.0], [-1.0, 1.0]])
+    rows = np.ones((3, n_numbers))
+    rows[0], rows[2, 0] = 0.0, -1.0
     return LogisticRegression().fit(
         np.repeat(rows, 3, axis=0), np.repeat(LABELS[:2] + LABELS[:1], 3)
     )
@@ -89,7 +100,7 @@ SETTINGS: dict[str, Any] = {
     "classes": list(LABELS[:2]),
     "target_bounds": TARGETS,
     "max_weight": 1.5,
-    "estimator": _classifier(),
+    "estimator": public_classifier(),
     "n_clusters": 3,
     "n_trees": 3,
     "n_terms": 4,
@@ -233,6 +244,12 @@ class Case:
         Which data sets are neighbors.
     persons, weighted, keyed : bool
         Whether `groups`, `sample_weight`, and `by` with `keys` are given.
+    n_numbers : int
+        Number of numeric columns of a record.
+    stages : mapping of str to int
+        Beginnings of the names of stages on the tape, and the fewest questions of each.
+    shows : callable
+        Whether a result shows that the stages found something.
     """
 
     name: str
@@ -242,6 +259,9 @@ class Case:
     persons: bool = False
     weighted: bool = False
     keyed: bool = False
+    n_numbers: int = 2
+    stages: Mapping[str, int] = field(default_factory=dict)
+    shows: Callable[[Any], bool] = lambda result: True
 
     def __str__(self) -> str:
         changed = ", ".join(f"{name}={self.settings[name]!r}" for name in self.own)
@@ -312,7 +332,7 @@ class Case:
 
     def table(self, rows: Sequence[Record]) -> Any:
         """Return the columns X or x."""
-        numbers = np.array([row.numbers for row in rows], dtype=float).reshape(-1, 2)
+        numbers = np.array([row.numbers for row in rows], dtype=float)
         codes = pd.DataFrame([row.categories for row in rows], columns=range(2), dtype="Int64")
         categories, bounds = self.settings.get("categories"), self.settings.get("bounds")
         if isinstance(categories, Mapping):
@@ -343,13 +363,13 @@ def _scores(case: Case, rows: Sequence[Record]) -> np.ndarray:
     scores = np.array([row.score for row in rows], dtype=float)
     if case.name != "metrics.one_vs_rest_report":
         return scores
-    others = np.array([row.numbers for row in rows], dtype=float).reshape(-1, 2)
+    others = np.array([row.numbers[:2] for row in rows], dtype=float)
     return np.column_stack([scores, np.clip(others, 0.0, 1.0)])
 
 
 _COLUMNS: dict[str, Callable[[Case, Sequence[Record]], Any]] = {
-    "x": Case.table,
-    "X": Case.table,
+    "x": lambda case, rows: case.table(rows),
+    "X": lambda case, rows: case.table(rows),
     "y": _truth,
     "condition": lambda case, rows: pd.array([row.flag for row in rows], dtype="boolean"),
     "y_true": _truth,

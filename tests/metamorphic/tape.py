@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,15 @@ import skdp._private_fit
 import skdp.workloads
 from skdp.additive.ranks import RankRelease, ranks_of
 from skdp.design import LossSum, in_memory
-from skdp.mechanisms import AdditiveMechanism, Gaussian, Geometric, Laplace, Mechanism
+from skdp.linear_model._inference.releases import MatrixRelease, SpreadRelease
+from skdp.mechanisms import (
+    AdditiveMechanism,
+    ExponentialMechanism,
+    Gaussian,
+    Geometric,
+    Laplace,
+    Mechanism,
+)
 from skdp.mechanisms._grid import grid_step, to_steps
 from skdp.mechanisms._selection import Selection
 from skdp.mechanisms.grid_gaussian import GridGaussian
@@ -39,7 +48,6 @@ from skdp.solvers import SOLVERS, Solution, objective_perturbation, output_pertu
 from skdp.solvers._descent import Descent
 from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers._minimizer import Minimum
-from skdp.solvers.adassp import AdaSSP, NoisyMoments
 from skdp.solvers.base import ResumableSolver, RowCount
 from skdp.solvers.dp_sgd import DPSGDPlan
 from skdp.solvers.noisy_gd import NoisyGDPlan
@@ -50,19 +58,24 @@ __all__ = ["Answer", "Cost", "Tape", "ZeroNoise", "distance", "forget_plans", "r
 
 ROUNDING = 1e-12
 """Relative: what the norms that are computed here may be off by, sums of up to 2^14 squares."""
-FLOATS = 1e-9
-"""Relative to a sensitivity: sums of floats over some 300 rows, each off by 2^-53 at most."""
+FLOATS = 2.0**-24
+"""Relative to a sensitivity: two sums of n ≤ 2^14 floats, each off by n·2^-53 of Σ|x|."""
 ON_A_GRID = 1e-4
 """Relative: answers that are rounded to the grid of the noise, 1e-6 of it, before they are seen."""
+NEAR, FAR = 0.1, 3.0
+"""Scales of released coefficients: second derivatives are largest near 0, clipped scores far."""
+FEWEST = 25
+"""The least count that is returned, so that solvers have a few steps."""
 SCALES = (0.0, 0.3, 10.0, 1e4)
 """Lengths of the coefficients at which gradients are compared: most derivatives are extreme."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a distance under the noise of an answer: μ or ε is `rate` times a norm.
+    """The cost of a distance under the noise of an answer: `rate` times a norm.
 
-    With `trial` the answers of one name are a single release, tried at several places.
+    It is a μ ("gdp"), an ε ("pure"), or the ε of a bounded range ("range"). No stated sensitivity
+    is in it. With `trial` the answers of one name are a single release, tried at several places.
     """
 
     kind: str
@@ -89,6 +102,8 @@ class Answer:
         The cost of a distance under the added noise, if it is known here.
     adds_up : bool
         Whether the numbers are sums over records, exact but for the last rounding.
+    stage : str
+        The module that asks, and the name of the step in its plan.
     """
 
     name: str
@@ -97,6 +112,7 @@ class Answer:
     slack: float = ROUNDING
     cost: Cost | None = None
     adds_up: bool = False
+    stage: str = ""
 
     def excess(self, other: Answer) -> dict[str, tuple[float, float]]:
         """Return the distances of two answers above the limits, with the limits."""
@@ -140,6 +156,8 @@ class Tape:
         The rows that each solver received, with their targets and weights, as bytes.
     is_synthetic : bool
         Whether synthetic rows are asked, whose answers must be equal in all runs.
+    claims : dict
+        The Gaussian-DP parameter for which each noise on a grid was planned.
     """
 
     first: Tape | None = None
@@ -149,6 +167,7 @@ class Tape:
     solving: list[tuple[Any, Any]] = field(default_factory=list)
     metric_mu: float = 0.0
     is_synthetic: bool = False
+    claims: dict[GridGaussian, float] = field(default_factory=dict)
 
     def ask(
         self,
@@ -159,12 +178,14 @@ class Tape:
         slack: float = ROUNDING,
         cost: Cost | None = None,
         adds_up: bool = False,
+        step: str = "",
     ) -> Any:
         """Record an answer; return the reply of the first run."""
         if self.is_synthetic:
             limits, adds_up = {"linf": 0.0}, False
         flat = np.array(values, dtype=float).ravel()
-        at, answer = len(self.answers), Answer(name, flat, limits, slack, cost, adds_up)
+        stage = f"{_asking_module()} {step}".rstrip()
+        at, answer = len(self.answers), Answer(name, flat, limits, slack, cost, adds_up, stage)
         self.answers.append(answer)
         self.replies.append(reply() if self.first is None else self._repeated(at, answer))
         return self.replies[-1]
@@ -178,6 +199,20 @@ class Tape:
             "what is asked depends on the data"
         )
         return self.first.replies[at]
+
+
+def _asking_module() -> str:
+    """Return the module that asks, which is the nearest caller that adds no noise itself."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None:
+        module = frame.f_globals["__name__"]
+        if module.startswith("skdp.") and not module.startswith(_ADD_NOISE):
+            break
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"]).removeprefix("skdp.")
+
+
+_ADD_NOISE = ("skdp.mechanisms", "skdp.workloads", "skdp.data.records")
 
 
 class ZeroNoise(np.random.Generator):
@@ -222,6 +257,10 @@ def recorded(tape: Tape, seed: int = 0) -> Iterator[Tape]:
         patch.setattr(QueryPlan, "release", _query_plan(tape))
         patch.setattr(GaussianPlan, "release", _gaussian_plan(tape))
         patch.setattr(GridGaussian, "noise", lambda self, size, rng: np.zeros(size, np.int64))
+        patch.setattr(GridGaussian, "at", staticmethod(_claimed(tape, GridGaussian.at)))
+        patch.setattr(GridGaussian, "add", _grid(tape, GridGaussian.add))
+        patch.setattr(MatrixRelease, "release", _matrix(tape, MatrixRelease.release))
+        patch.setattr(SpreadRelease, "release", _spread(tape, SpreadRelease.release))
         patch.setattr(RankRelease, "release", _ranks(tape))
         for kind in _kinds_that_define("release", Mechanism):
             patch.setattr(kind, "release", _mechanism(tape))
@@ -295,7 +334,9 @@ def _query_plan(tape: Tape) -> Callable[..., Any]:
             if query.integer:
                 limits["fractions"] = 0.0
             cost = _cost_of(mechanism)
-            found[query.name] = tape.ask(name, exact, limits, exact.copy, ROUNDING, cost, True)
+            found[query.name] = tape.ask(
+                name, exact, limits, exact.copy, ROUNDING, cost, True, query.name
+            )
         return found
 
     return release
@@ -321,8 +362,8 @@ def _gaussian_plan(tape: Tape) -> Callable[..., Any]:
     def release(plan: GaussianPlan, name: str, values: Any, rng: Any) -> np.ndarray:
         exact, mechanism = np.array(values, dtype=float), plan._mechanism(name)
         limits = {"l2": mechanism.sensitivity}
-        name, cost = f"{name} by {mechanism!r}", _cost_of(mechanism)
-        found = tape.ask(name, exact, limits, exact.copy, ROUNDING, cost, True)
+        question, cost = f"{name} by {mechanism!r}", _cost_of(mechanism)
+        found = tape.ask(question, exact, limits, exact.copy, ROUNDING, cost, True, name)
         return np.asarray(found).reshape(exact.shape)
 
     return release
@@ -352,9 +393,50 @@ def _selection(tape: Tape, mechanism: Selection, value: Any) -> int:
     limit = math.ceil(mechanism.sensitivity / step)
     limits = {"range": limit if mechanism.monotonic else 2 * limit}
     steps = to_steps(value, step)
-    whole = mechanism.event.pure_epsilon("replace_one")
-    cost = Cost("pure", "range", whole / limits["range"])
+    kind = "range" if isinstance(mechanism, ExponentialMechanism) else "pure"
+    cost = Cost(kind, "range", 1.0 / mechanism._scale)
     return int(tape.ask(repr(mechanism), steps, limits, steps.argmax, cost=cost))
+
+
+def _claimed(tape: Tape, at: Callable[..., GridGaussian]) -> Callable[..., GridGaussian]:
+    def planned(mu: float, *facts: Any, **more: Any) -> GridGaussian:
+        noise = at(mu, *facts, **more)
+        tape.claims[noise] = min(mu, tape.claims.get(noise, math.inf))
+        return noise
+
+    return planned
+
+
+def _grid(tape: Tape, add: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Record what meets the noise on a grid, wherever nothing above has recorded it."""
+
+    def observed(noise: GridGaussian, values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+        seen = np.zeros_like(values) if noise.hides else values
+        mu = tape.claims.get(noise)
+        limits = {} if mu is None else {"l2": mu * noise.scale}
+        cost, reply = Cost("gdp", "l2", 1.0 / noise.scale), partial(add, noise, values, drawn)
+        return np.array(tape.ask(repr(noise), seen, limits, reply, ROUNDING, cost))
+
+    return observed
+
+
+def _matrix(tape: Tape, release: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    def observed(matrix: MatrixRelease, total: np.ndarray, rng: Any) -> np.ndarray:
+        limits, cost = {"l2": matrix.mu * matrix.scale}, Cost("gdp", "l2", 1.0 / matrix.scale)
+        reply = partial(release, matrix, total, ZeroNoise(0))
+        return np.array(tape.ask(repr(matrix), upper(total), limits, reply, FLOATS, cost))
+
+    return observed
+
+
+def _spread(tape: Tape, release: Any) -> Callable[..., tuple[float, float]]:
+    def observed(spread: SpreadRelease, sums: np.ndarray, rng: Any) -> tuple[float, float]:
+        exact = sums / np.array([spread.longest**2, spread.steepest])
+        limits, cost = {"l2": spread.mu * spread.scale}, Cost("gdp", "l2", 1.0 / spread.scale)
+        reply = partial(release, spread, sums, ZeroNoise(0))
+        return tape.ask(repr(spread), exact, limits, reply, FLOATS, cost)
+
+    return observed
 
 
 def _ranks(tape: Tape) -> Callable[..., Any]:
@@ -403,7 +485,12 @@ def rows_of(design: Any) -> Counter:
     rows = in_memory(design)
     X = rows.X.toarray() if hasattr(rows.X, "toarray") else np.asarray(rows.X)
     parts = [np.ascontiguousarray(part) for part in (X, rows.factors, rows.targets)]
-    return Counter(tuple(part[i].tobytes() for part in parts) for i in range(len(X)))
+    widths = [part.nbytes // max(len(X), 1) for part in parts]
+    octets = [
+        np.frombuffer(part.tobytes(), np.uint8).reshape(len(X), width)
+        for part, width in zip(parts, widths, strict=True)
+    ]
+    return Counter(np.hstack(octets).view(f"V{sum(widths)}").ravel().tolist())
 
 
 def _chosen_count(tape: Tape, release: Callable[..., int]) -> Callable[..., int]:
@@ -411,7 +498,9 @@ def _chosen_count(tape: Tape, release: Callable[..., int]) -> Callable[..., int]
         if count.public is not None:
             return release(count, design, rng)
         cost = Cost("gdp", "l2", count.mu)
-        return int(tape.ask(repr(count), design.n_records, {"l1": 1.0}, lambda: 25, cost=cost))
+        exact = design.n_records
+        reply = partial(max, exact, FEWEST)
+        return int(tape.ask(repr(count), exact, {"l1": 1.0}, reply, cost=cost))
 
     return observed
 
@@ -453,7 +542,7 @@ def _descent(tape: Tape, run: Any) -> Callable[..., np.ndarray]:
         for k, scale in enumerate(SCALES):
             found = gradient(chosen(start.shape, scale, k))
             tape.ask(repr(descent), found, {"l2": limit}, lambda: None, FLOATS, cost)
-        return chosen(start.shape, 1.0)
+        return chosen(start.shape, FAR)
 
     return observed
 
@@ -500,7 +589,7 @@ def _minimize(tape: Tape, minimize: Any) -> Callable[..., Minimum]:
                 Cost("gdp", "l2", 1.0 / (plan.noise * plan.ridge), True) if _is_gdp(plan) else None
             )
             tape.ask(repr(plan), found, {"l2": limit}, lambda: None, FLOATS, cost)
-        return Minimum(chosen(shape, 1.0), np.zeros(shape))
+        return Minimum(chosen(shape, NEAR), np.zeros(shape))
 
     return observed
 
@@ -532,7 +621,7 @@ def _sample(tape: Tape) -> Callable[..., Sample]:
         for k, scale in enumerate(SCALES):
             found = target.design.slope_sum(target.loss.gradient, chosen(target.shape, scale, k))
             tape.ask(repr(whole), found, {"l2": limit}, lambda: None, FLOATS, cost)
-        return Sample(chosen(target.shape, 0.5, len(tape.answers)))  # another for each fit
+        return Sample(chosen(target.shape, FAR, len(tape.answers)))  # another for each fit
 
     return observed
 
@@ -547,21 +636,9 @@ def _tempered(tape: Tape, target: Any, plan: ExponentialMechanismPlan) -> Sample
             target.design.total(LossSum(target.loss.value, side * theta)) for side in (-1, 1)
         ]
     limits = {"range": plan.event.epsilon / plan.temperature}
-    cost = Cost("pure", "range", plan.temperature)
+    cost = Cost("range", "range", plan.temperature)
     tape.ask(repr(plan), losses, limits, lambda: None, FLOATS, cost)
     return Sample(chosen(target.shape, 0.1 * radius))
-
-
-def _moments(tape: Tape, release: Any) -> Callable[..., NoisyMoments]:
-    def observed(solver: AdaSSP, plan: Any, design: Any, rng: Any) -> NoisyMoments:
-        exact = release(solver, plan, design, ZeroNoise(0))
-        values = np.append(upper(exact.gram) / plan.gram_noise, exact.moment / plan.moment_noise)
-        limits = {"l2": plan.event.mu}
-        return tape.ask(
-            repr(plan), values, limits, lambda: exact, ON_A_GRID, Cost("gdp", "l2", 1.0)
-        )
-
-    return observed
 
 
 _SOLVER_STEPS = {
@@ -571,5 +648,4 @@ _SOLVER_STEPS = {
     (Cycles, "run"): _cycles,
     (objective_perturbation, "minimize"): _minimize,
     (output_perturbation, "minimize"): _minimize,
-    (AdaSSP, "release"): _moments,
 }
