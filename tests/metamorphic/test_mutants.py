@@ -7,19 +7,31 @@ from typing import Any
 import numpy as np
 import pytest
 import releases as suite
-from comparison import compare
+from comparison import compare, compare_real
+from real_sizes import REAL
 from tape import forget_plans
 
+from skdp.additive import densities, pairs, ranks
+from skdp.calibration import _threshold
 from skdp.cluster import _lloyd
 from skdp.data.column_facts import ColumnBounds
+from skdp.data.exact_sums import STEP_BITS
 from skdp.data.persons import Persons
+from skdp.data.records import Records
+from skdp.data.schema import values
+from skdp.density import _plan as trees
+from skdp.density import _release
 from skdp.design import Design, memory
 from skdp.design.shared import SharedDesign
 from skdp.linear_model._base import PrivateLinearModel
+from skdp.linear_model._inference import moments
+from skdp.linear_model._inference.releases import MatrixRelease, SpreadRelease
+from skdp.linear_model._stages import center, target_search
 from skdp.losses import WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.metrics import _counts
-from skdp.solvers import NoisyGD, Problem, adassp
+from skdp.solvers import NoisyGD, Problem, _means, adassp
+from skdp.solvers.base import RowCount
 from skdp.workloads import Query
 from skdp.workloads import plan as plans
 from skdp.workloads.gaussian_steps import GaussianPlan
@@ -47,6 +59,12 @@ class Mutant:
         (found,) = suite.variants({self.release: [self.own]})
         assert found.kind is kind
         return replace(found, **self.way)
+
+    def compare_once(self):
+        compare(self.case, 1, 0)
+
+    def compare(self, seed):
+        compare(self.case, 2, seed)
 
 
 def mutant(owner, name, instead, release, own=None, **way):
@@ -139,22 +157,129 @@ MUTANTS = [
 ]
 
 
-def finds(case):
+@dataclass
+class RealMutant(Mutant):
+    """A defect of a stage that few rows do not reach; the release is a setting of `REAL`."""
+
+    way: dict
+
+    @property
+    def case(self):
+        given = {"persons": False, "weighted": False, "relation": "replace_one", **self.way}
+        (found,) = (
+            case
+            for case in REAL[self.release]
+            if all(getattr(case, name) == value for name, value in given.items())
+        )
+        return found
+
+    def compare_once(self):
+        compare_real(self.case, 0, 1, 0)
+
+    def compare(self, seed):
+        compare_real(self.case, 2, 6, seed)
+
+
+def real_mutant(owner, name, instead, setting, **way):
+    return RealMutant(owner, name, instead, setting, way, {})
+
+
+def halves(table):
+    return {relation: 0.5 * distance for relation, distance in table.items()}
+
+
+def without_noise(count, records, rng):
+    return records.n_records
+
+
+def of_unbounded_scores(sums, block):
+    y = block.targets
+    scores = block.scores(sums.theta) / _means._MOST_SCORE
+    signed = np.where(y > 0, 1.0, -1.0)
+    return np.array([signed.sum(), scores.sum(), signed @ scores])
+
+
+def of_all_residuals(residual, y, z):
+    targets, shares = moments._targets(residual.loss, y)
+    return shares * (z - targets)
+
+
+def nulls_take_the_first(part, date_format, moments_of=values.moments):
+    found = moments_of(part, date_format)
+    return np.where(np.isnan(found), np.nanmin(found), found)
+
+
+def from_the_exact_count(plan, records, exact, rng, merged=_release._merged_levels):
+    levels = merged(plan, records, exact, rng)
+    return replace(levels, n_bins=dict.fromkeys(levels.n_bins, 2 + records.n_records % 2))
+
+
+def by_the_middle_of_the_data(bounds, records, below=target_search.counts_below):
+    return below(replace(bounds, high=float(records.y.max()) + 1.0), records)
+
+
+def of_one_table(name, size, squared, share, step=trees._step):
+    return step(name, size, 1, share)
+
+
+def of_one_column(n_columns, n_bins, mu, neighboring, noise=ranks.histogram_noise):
+    return noise(1, n_bins, mu, neighboring)
+
+
+def of_every_row(facts, n_bins, records):
+    return {"counts": np.ldexp(ranks.counts_of(facts, records.X, n_bins), STEP_BITS)}
+
+
+UNSCALED = property(lambda records: records.weights)
+SPREAD = property(halved(SpreadRelease.scale.fget))
+ONE = staticmethod(lambda mu, largest, relation: MatrixRelease(mu, 0.5 * largest / mu))
+PERSONS = {"persons": True}
+WEIGHTED = {"weighted": True}
+REAL_MUTANTS = [
+    real_mutant(target_search, "_BETWEEN", 0.5, "range of targets"),
+    real_mutant(target_search, "counts_below", by_the_middle_of_the_data, "range of targets"),
+    real_mutant(center, "_SENSITIVITY", halves(center._SENSITIVITY), "means and center"),
+    real_mutant(memory, "clip_factors", lambda X, norm: np.ones(len(X)), "means and center"),
+    real_mutant(Records, "shares", UNSCALED, "weights and center", **WEIGHTED),
+    real_mutant(_means, "_SENSITIVITY", halves(_means._SENSITIVITY), "means"),
+    real_mutant(_means._Sums, "__call__", of_unbounded_scores, "means"),
+    real_mutant(
+        RowCount, "release", lambda count, records, rng: records.n_records, "means", **REMOVED
+    ),
+    real_mutant(ranks, "histogram_noise", of_one_column, "ranks"),
+    real_mutant(densities, "histogram_noise", of_one_column, "densities of columns"),
+    real_mutant(ranks, "_counts", of_every_row, "ranks", **PERSONS),
+    real_mutant(pairs, "SENSITIVITY", 0.25, "pairs of numbers"),
+    real_mutant(trees, "_step", of_one_table, "merged bins"),
+    real_mutant(_release, "_merged_levels", from_the_exact_count, "merged bins", **REMOVED),
+    real_mutant(Records, "shares", UNSCALED, "numeric target", **WEIGHTED),
+    real_mutant(values, "moments", nulls_take_the_first, "merged bins"),
+    real_mutant(SpreadRelease, "scale", SPREAD, "standard errors"),
+    real_mutant(MatrixRelease, "plan", ONE, "robust errors"),
+    real_mutant(
+        Persons, "row_weights", lambda p: np.ones(len(p.codes)), "errors by person", **PERSONS
+    ),
+    real_mutant(moments._Residual, "__call__", of_all_residuals, "robust errors by moments"),
+    real_mutant(_threshold, "_FARTHEST", 0.5, "conformal searches"),
+]
+
+
+def finds(mutant):
     """Return whether neighbors differ by too much for some seed."""
     for seed in range(SEEDS):
         try:
-            compare(case, 2, seed)
+            mutant.compare(seed)
         except AssertionError:
             return True
     return False
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+@pytest.mark.parametrize("mutant", [*MUTANTS, *REAL_MUTANTS], ids=str)
 def test_a_defect_is_found(mutant, monkeypatch):
-    compare(mutant.case, 1, 0)
+    mutant.compare_once()
     forget_plans()
     monkeypatch.setattr(mutant.owner, mutant.name, mutant.instead)
     try:
-        assert finds(mutant.case)
+        assert finds(mutant)
     finally:
         forget_plans()
