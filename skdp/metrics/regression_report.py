@@ -121,8 +121,8 @@ class RegressionReport(Viewed):
     ----------
     sums : ndarray of shape (4,) to (6,)
         *Released.* Sums of e², e, u and u², where e is an error in units of `error_bound` and u a
-        target mapped to [−1, 1]; the number of larger errors if `error_bound` was given; and the
-        number of rows if that is private.
+        target mapped to [−1, 1]. Then the number of larger errors, if `error_bound` was given, and
+        the number of rows, if that is private.
     target_bounds : (float, float)
         *Public.* Interval of the targets.
     error_bound : float
