@@ -38,6 +38,7 @@ from skdp.support.callers import caller_outside
 from skdp.support.digits import at_least
 from skdp.support.public_words import public_words
 from skdp.support.random import hidden, noise_generator
+from skdp.support.replaced_methods import allow_replaced_fit, check_no_fit_is_replaced
 from skdp.support.types import Countable, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice, check_delta, check_epsilon, explain_keywords
 
@@ -304,6 +305,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         """
         # A user's `numpy.seterr` could raise errors after the spend, which would reveal values.
         with np.errstate(all="ignore"), self._restored_on_error() as entry:
+            check_no_fit_is_replaced()
             data = tuple(map(received, data))
             more = {name: received(value) for name, value in more.items()}
             check_plain(*data, *more.values())
@@ -324,7 +326,8 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
                 return self
             entry.commit()  # from here on the release counts as made, even without a budget
             self._forget()
-            with warnings.catch_warnings(action="ignore"):
+            # Fits inside of this one are paid, so none of them may raise.
+            with allow_replaced_fit(), warnings.catch_warnings(action="ignore"):
                 released = self._read(plan, records, parameters.rng)
             return self._publish(plan, records, released, guarantee)
 

@@ -203,6 +203,14 @@ def test_a_batch_has_to_become_a_table():
         st.mean(batch, epsilon=1.0, bounds=NUMBERS)
 
 
+def test_a_reader_of_batches_has_to_be_read_once():
+    for read in (DPGaussianNB(bounds=NUMBERS).fit, DPLogisticRegression().fit):
+        with pytest.raises(ValueError, match=r"reader\.read_all\(\)"):
+            read(as_table(PLAIN).to_reader(), LABELS)
+    with pytest.raises(ValueError, match=r"reader\.read_all\(\)"):
+        st.mean(as_table(PLAIN).to_reader(), epsilon=1.0, bounds=NUMBERS)
+
+
 def test_holes_in_tables_are_named_or_filled():
     table = in_chunks(PLAIN.assign(b=PLAIN["b"].where(PLAIN.index > 0)))
     with pytest.raises(ValueError, match="column 'b' has missing values"):

@@ -1,5 +1,7 @@
 """What leaks beside paid releases: every verdict, where it is said, and what can't be known."""
 
+import contextlib
+import itertools
 import re
 
 import numpy as np
@@ -63,7 +65,7 @@ import skdp
 from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV
-from skdp.pipeline import check_pipeline, make_private_pipeline
+from skdp.pipeline import PrivatePipeline, check_pipeline, make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
 
 KNOTS = np.linspace(-1.0, 1.0, 5)[:, None]
@@ -311,7 +313,7 @@ class Named(Doubled):
 
 
 class Scaled(pre.StandardScaler):
-    """A subclass is not the class of which something is known."""
+    """A subclass leaks as its base does."""
 
 
 def test_an_unknown_class_that_learns_is_found():
@@ -321,14 +323,19 @@ def test_an_unknown_class_that_learns_is_found():
 
 
 def test_an_unknown_class_in_which_nothing_is_found_is_not_called_safe():
-    (leak,) = check_pipeline(Doubled(), strict=True)
+    (leak,) = check_pipeline(Doubled())
     assert (leak.kind, leak.severity) == ("untested", "unknown")
     assert "may on other data" in leak.advice
+    with pytest.raises(PrivacyLeakError, match="may on other data"):
+        check_pipeline(Doubled(), strict=True)  # which passes only what is proved
 
 
 def test_public_rows_are_for_classes_that_need_certain_columns():
     (leak,) = check_pipeline(Named())
     assert "X_public" in leak.advice
+    assert leak.severity == "medium"  # it learns until shown otherwise
+    with pytest.raises(PrivacyLeakError, match="X_public"):
+        check_pipeline(Named(), strict=True)
     (leak,) = check_pipeline(Named(), pd.DataFrame({"age": np.arange(20.0)}))
     assert "may on other data" in leak.advice
 
@@ -548,3 +555,276 @@ def test_folds_by_position_move_records_that_others_join(cv):
     fixed = PredefinedSplit([0, 1, 2] * 4)
     found = check_pipeline(StackingClassifier([("a", coming)], coming, cv=fixed))
     assert "add_remove_one" not in str(found)
+
+
+class Mine(Pipeline):
+    """The steps are known, what a subclass adds is not."""
+
+
+class Search(GridSearchCV):
+    pass
+
+
+def foreign_class(kind):
+    """Return a subclass of the same name, as imbalanced-learn's Pipeline is."""
+    return type(kind.__name__, (kind,), {"__module__": "another_library"})
+
+
+@pytest.mark.parametrize("kind", [Mine, foreign_class(Pipeline)])
+def test_a_subclass_is_its_known_base_with_one_note(kind):
+    harmless = kind([("scaler", BoundsScaler(bounds=(0, 1))), ("model", MODEL)])
+    (note,) = check_pipeline(harmless)
+    assert (note.kind, note.severity, note.estimator) == ("untested", "unknown", kind.__name__)
+    assert "its base Pipeline" in note.advice
+    learning = kind([("scaler", pre.StandardScaler()), ("model", PAID)])
+    assert [(leak.path, leak.kind) for leak in check_pipeline(learning)] == [
+        ("scaler", "learns"),
+        ("", "untested"),
+    ]
+    uncounted = check_pipeline(kind([("scaler", SCALER), ("model", PAID)]))
+    assert [leak.kind for leak in uncounted] == ["budget", "untested"]
+    with pytest.raises(ValueError, match="beside the budget"):
+        make_private_pipeline(kind([("scaler", SCALER)]), MODEL)
+
+
+class LearnsBeside(DPLogisticRegression):
+    def fit(self, X, y, **more):
+        self.mean_ = np.mean(X, axis=0)
+        return super().fit(X, y, **more)
+
+
+def test_a_subclass_of_a_private_model_is_not_proved():
+    (note,) = check_pipeline(LearnsBeside())
+    assert (note.kind, note.severity) == ("untested", "unknown")
+    with pytest.raises(PrivacyLeakError, match="its base DPLogisticRegression"):
+        check_pipeline(make_pipeline(BoundsScaler(bounds=(0, 1)), LearnsBeside()), strict=True)
+
+
+def test_a_subclass_of_a_search_is_judged_with_its_grid():
+    leaks = check_pipeline(Search(STEPS, {"scaler": [pre.StandardScaler()]}))
+    assert {leak.kind for leak in leaks} == {"scores", "folds", "learns", "untested"}
+
+
+class LearnsAnyway(pre.Normalizer):
+    def fit(self, X, y=None):
+        self.mean_ = np.mean(X, axis=0)
+        return self
+
+
+def test_a_subclass_of_a_safe_class_is_tested():
+    (leak,) = check_pipeline(LearnsAnyway())
+    assert (leak.kind, leak.severity) == ("learns", "high")
+    (leak,) = check_pipeline(foreign_class(pre.Normalizer)())
+    assert (leak.kind, leak.severity) == ("untested", "unknown")
+
+
+class Duck:
+    """A step without parameters, which scikit-learn accepts."""
+
+    def fit(self, X, y=None):
+        self.mean_ = np.mean(X, axis=0)
+        return self
+
+    def transform(self, X):
+        return X - self.mean_
+
+
+def test_a_step_that_is_no_estimator_is_looked_at():
+    assert [leak.path for leak in check_pipeline(make_pipeline(Duck(), MODEL))] == ["duck"]
+    with pytest.raises(PrivacyLeakError, match="Duck"):
+        make_private_pipeline(Duck(), MODEL)
+    (leak,) = check_pipeline(Duck())
+    assert (leak.kind, leak.severity) == ("learns", "high")
+
+
+class Broken(Doubled):
+    """Its get_params raises an error."""
+
+    def __init__(self, start=None):
+        pass
+
+    def get_params(self, deep=True):
+        raise AttributeError(f"no attribute {self.start}")
+
+
+class Calibrates:
+    """Neither parameters nor fit, as conformal methods of other libraries."""
+
+    def __init__(self, model):
+        self._model = model
+
+    def fit_conformalize(self, X, y):
+        raise NotImplementedError
+
+
+def test_errors_of_other_classes_do_not_come_through():
+    (leak,) = check_pipeline(make_pipeline(Broken(), MODEL))
+    assert (leak.kind, leak.severity) == ("untested", "unknown")
+    (leak,) = check_pipeline(Calibrates(MODEL))
+    assert (leak.kind, leak.severity) == ("unknown stage", "high")
+
+
+class Combines(BaseEstimator):
+    """A predictor of another library that fits a private one, and more."""
+
+    def __init__(self, models):
+        self.models = models
+
+    def fit(self, X, y):
+        raise NotImplementedError
+
+    def predict(self, X):
+        raise NotImplementedError
+
+
+def test_a_private_model_inside_of_an_unknown_class_does_not_make_it_private():
+    for model in (Combines([MODEL]), make_pipeline(Combines({"a": make_pipeline(MODEL)}))):
+        (leak,) = check_pipeline(model)
+        assert (leak.kind, leak.severity) == ("unknown stage", "high")
+        assert "it holds DPLogisticRegression; what it computes" in leak.advice
+        with pytest.raises(PrivacyLeakError, match="unknown stage"):
+            check_pipeline(model, strict=True)
+    (leak,) = check_pipeline(Combines([]))  # it has no private part, and no fit succeeds
+    assert (leak.kind, leak.severity) == ("untested", "medium")
+
+
+class Resamples(BaseEstimator):
+    def __init__(self, sampling_strategy="auto"):
+        self.sampling_strategy = sampling_strategy
+
+    def fit_resample(self, X, y):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("strategy", "k"), [("auto", "k depends on the rows"), ({0: 7, 1: 90}, "k is at most 90")]
+)
+def test_a_step_that_repeats_rows_is_named(strategy, k):
+    steps = Mine([("more", Resamples(strategy)), ("model", MODEL)])
+    leak, note = check_pipeline(steps)
+    assert (leak.path, leak.kind, leak.severity) == ("more", "rows", "high")
+    assert k in leak.advice
+    assert note.severity == "unknown"
+    with pytest.raises(PrivacyLeakError, match="rows"):
+        make_private_pipeline(Resamples(), MODEL)
+
+
+def test_files_of_a_cache_are_named():
+    for steps in (
+        Pipeline([("model", MODEL)], memory="folder"),
+        PrivatePipeline([("model", MODEL)], memory="folder"),
+    ):
+        (leak,) = check_pipeline(steps)
+        assert (leak.parameter, leak.kind, leak.severity) == ("memory", "files", "medium")
+    search = DPGridSearchCV(Pipeline([("model", MODEL)], memory="folder"), {})
+    assert [leak.kind for leak in check_pipeline(search)] == ["files"]
+
+
+class Curious:
+    def on_fit_task_begin(self, estimator):
+        raise NotImplementedError
+
+    def on_fit_task_end(self, estimator, *, X, y):
+        raise NotImplementedError
+
+
+def test_callbacks_that_ask_for_rows_are_named():
+    steps = make_pipeline(BoundsScaler(bounds=(0, 1)), DPLogisticRegression())
+    for one in (steps, steps[0], steps[1]):
+        one._skl_callbacks = [Curious()]
+    leaks = check_pipeline(steps)
+    assert [leak.kind for leak in leaks] == ["callback"] * 3
+    assert {leak.path for leak in leaks} == {"", "boundsscaler", "dplogisticregression"}
+    assert all("asks for ['X', 'y']" in leak.advice for leak in leaks)
+
+
+def test_estimators_that_were_fitted_before_have_no_folds():
+    before = [("one", DPLogisticRegression()), ("two", DPLogisticRegression())]
+    assert check_pipeline(StackingClassifier(before, final_estimator=PAID, cv="prefit")) == []
+    learns = StackingClassifier(before, final_estimator=LogisticRegression(), cv="prefit")
+    assert {leak.kind for leak in check_pipeline(learns)} == {"learns"}
+
+
+class ByPandas(TransformerMixin, BaseEstimator):
+    """Keeps what a function of the frame and of the target returns."""
+
+    def __init__(self, learn, accepts=lambda X, y: True):
+        self.learn, self.accepts = learn, accepts
+
+    def fit(self, X, y=None):
+        if not self.accepts(X, y):
+            raise TypeError("not for these data")
+        self.kept_ = self.learn(pd.DataFrame(X), y)
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def is_mixed(X, y):
+    return isinstance(X, pd.DataFrame) and len({*map(str, X.dtypes)}) > 1
+
+
+def is_column(X, y):
+    return isinstance(X, pd.Series) and not pd.api.types.is_numeric_dtype(X)
+
+
+def is_positive(X, y):
+    return np.asarray(X).dtype.kind == "f" and (np.asarray(X) > 0).all()
+
+
+def is_continuous(X, y):
+    return y is not None and len({*y.tolist()}) > 10
+
+
+PROVOKED = {
+    "constant columns": ByPandas(lambda X, y: [*(X.nunique() == 1)]),
+    "duplicated columns": ByPandas(lambda X, y: int(X.T.duplicated().sum())),
+    "correlated columns": ByPandas(
+        lambda X, y: int((X.corr() > 0.9).sum().sum()), lambda X, y: np.ndim(X) == 2
+    ),
+    "positive rows": ByPandas(lambda X, y: float(np.log(X.to_numpy()).mean()), is_positive),
+    "positive frames": ByPandas(
+        lambda X, y: float(np.log(X.to_numpy()).mean()),
+        lambda X, y: isinstance(X, pd.DataFrame) and is_positive(X, y),
+    ),
+    "a continuous target": ByPandas(lambda X, y: float(np.mean(y)), is_continuous),
+    "a column of strings": ByPandas(lambda X, y: sorted({*X.iloc[:, 0]}), is_column),
+    "a mixed frame": ByPandas(lambda X, y: float(X["x"].mean()), is_mixed),
+    "strings of a mixed frame": ByPandas(lambda X, y: sorted({*X["s"]}), is_mixed),
+    "no target": ByPandas(lambda X, y: len({*X.iloc[:, 0]}), lambda X, y: y is None),
+}
+
+
+@pytest.mark.parametrize("estimator", PROVOKED.values(), ids=PROVOKED)
+def test_synthetic_tables_provoke_what_other_data_would(estimator):
+    (leak,) = check_pipeline(estimator)
+    assert (leak.kind, leak.severity) == ("learns", "high")
+
+
+def test_rows_of_the_user_do_not_replace_what_provokes():
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=list("abc"))
+    (leak,) = check_pipeline(PROVOKED["constant columns"], rows)
+    assert (leak.kind, leak.severity) == ("learns", "high")
+
+
+NUMBERS = itertools.count()
+UNTESTED = {
+    "one table only": ByPandas(lambda X, y: 0, lambda X, y: X[0][0] == FIRST_NUMBER),
+    "other results each time": ByPandas(lambda X, y: next(NUMBERS)),
+    "no table": ByPandas(lambda X, y: 0, lambda X, y: False),
+}
+FIRST_NUMBER = np.random.default_rng(0).exponential(size=(60, 4))[0][0] + 0.01
+
+
+@pytest.mark.parametrize("estimator", UNTESTED.values(), ids=UNTESTED)
+def test_an_unknown_class_learns_until_two_fits_were_compared(estimator):
+    (leak,) = check_pipeline(estimator)
+    assert (leak.kind, leak.severity) == ("untested", "medium")
+
+
+def test_no_transformer_of_scikit_learn_passes_unless_it_is_listed():
+    proved = {"FrozenEstimator", "FunctionTransformer", *(type(one).__name__ for one in SAFE)}
+    for name, kind in all_estimators(type_filter="transformer"):
+        with contextlib.suppress(TypeError):  # it needs another estimator
+            assert check_pipeline(kind()) or name in proved, name

@@ -14,8 +14,9 @@ import numpy as np
 from skdp.budget.dry_run import DryRun, Spender, StandIns
 from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
 from skdp.exceptions import BudgetExceededError
+from skdp.ledger.no_spends import no_spends
 from skdp.ledger.release import Release
-from skdp.ledger.store import Ledger, SpendRequest, no_spends
+from skdp.ledger.store import Ledger, SpendRequest
 from skdp.privacy import Unit, event_from_dict
 from skdp.support.types import MatrixLike
 from skdp.support.validation import check_count

@@ -194,6 +194,10 @@ def received(x: MatrixLike) -> MatrixLike:
     """
     if isinstance(x, np.ndarray):
         return _received_array(x)
+    if type(x).__name__ == "RecordBatchReader":
+        raise ValueError(
+            "a RecordBatchReader can be read only once. Read it once: pass reader.read_all()."
+        )
     if isinstance(x, _PLAIN) or sparse.issparse(x) or home_of(x):
         return x
     for protocol, convert in _PROTOCOLS.items():

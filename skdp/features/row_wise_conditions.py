@@ -18,6 +18,7 @@ __all__ = [
     "BOUNDS",
     "CONDITIONS",
     "KERNEL_MAP",
+    "NO_FILES",
     "ROW_WISE",
     "ROW_WISE_WRAPPERS",
     "Condition",
@@ -263,6 +264,15 @@ def _fixed_columns(columns: BaseEstimator) -> bool:
     return all(isinstance(which, make_column_selector) or not callable(which) for which in chosen)
 
 
+NO_FILES = Condition(
+    "memory",
+    is_one_of("memory", None),
+    "its files contain pickles of the transformed private rows, and a step with a budget never "
+    "uses them: pass memory=None",
+    kind="files",
+    severity="medium",
+)
+
 ROW_WISE_WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
     "ColumnTransformer": (
         ("transformers", "remainder"),
@@ -282,7 +292,7 @@ ROW_WISE_WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
         ),
     ),
     "FeatureUnion": (("transformer_list",), ()),
-    "Pipeline": (("steps",), ()),
+    "Pipeline": (("steps",), (NO_FILES,)),
 }
 """Compositions of transformers: in which parameters those are, and what must hold besides."""
 

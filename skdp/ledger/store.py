@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from threading import local
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -20,6 +18,7 @@ from skdp.ledger.file_storage import FileStorage
 from skdp.ledger.files import is_ledger
 from skdp.ledger.fractions import Amounts
 from skdp.ledger.migration import migrate
+from skdp.ledger.no_spends import check_may_write
 from skdp.ledger.release import Release
 from skdp.ledger.server.address import is_address
 from skdp.ledger.storage import TIMEOUT, Storage
@@ -27,7 +26,7 @@ from skdp.ledger.tables import Found, Group, Tables
 from skdp.ledger.totals import Totals, accounts_of
 from skdp.ledger.verification import Verification, recall, remember, scopes_in
 
-__all__ = ["Ledger", "SpendRequest", "no_spends"]
+__all__ = ["Ledger", "SpendRequest"]
 
 _DEFAULTS: dict[str, object] = {
     "slack": 0.0,
@@ -38,19 +37,7 @@ _DEFAULTS: dict[str, object] = {
     "orders": "[]",
 }
 
-_HERE = local()  # per thread
 T = TypeVar("T")
-
-
-@contextmanager
-def no_spends(identity: str | None) -> Iterator[None]:
-    """Reject all spends of this thread from a ledger."""
-    refused = vars(_HERE).setdefault("refused", [])
-    refused.append(identity)
-    try:
-        yield
-    finally:
-        refused.remove(identity)
 
 
 @dataclass(frozen=True)
@@ -130,6 +117,7 @@ class Ledger:
         Opening checks its terms. It checks hashes and totals of all releases the first time, and
         later those of the releases since.
         """
+        check_may_write(None)
         self.storage.make(self._make)
         self.open()
 
@@ -156,6 +144,7 @@ class Ledger:
 
     def prepare(self, skipped: frozenset[int] = frozenset()) -> None:
         """Check the terms, and migrate the ledger; entries in `skipped` need not be readable."""
+        check_may_write(None)
         self._know_orders()
         migrate(self.storage, self.terms, self.rules, skipped)
 
@@ -184,11 +173,7 @@ class Ledger:
         The check and the entry are one transaction, durable on return. After an error that comes
         after the call of `before_commit` the outcome is unknown.
         """
-        if self.identity in vars(_HERE).get("refused", ()):
-            raise ValueError(
-                "The estimator refers to the budget outside of its parameters, so price would "
-                "spend from it. Pass the budget as a parameter."
-            )
+        check_may_write(self.identity)
         key = uuid4().hex
         self._seen = self.storage.write(
             partial(self._append, release, check, key), before_commit, key
@@ -235,6 +220,7 @@ class Ledger:
 
     def open_account(self, account: Account, limits: Amounts) -> None:
         """Write the limit of a share; an existing share of this name must have the same limit."""
+        check_may_write(self.identity)
         name, epsilon, delta = account
         found = self.storage.write(partial(self._open_account, account, limits))
         if found != account:

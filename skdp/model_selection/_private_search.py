@@ -39,6 +39,7 @@ from skdp.model_selection._row_score import Scoring, check_callable, row_score, 
 from skdp.privacy import ComposedEvent, Composition, PrivacyGuarantee, Unit
 from skdp.support.public_words import public_words
 from skdp.support.random import child_generator
+from skdp.support.replaced_methods import allow_replaced_fit
 from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_real
 
@@ -433,5 +434,6 @@ def _winner(plan: SearchPlan, tried: list[int], noisy: list[float]) -> int | Non
 
 
 def _fit(learn: Callable[[BaseEstimator], BaseEstimator], model: BaseEstimator) -> BaseEstimator:
-    with warnings.catch_warnings(action="ignore"):
+    # The search is paid, so no fit may raise. Worker threads do not inherit the permission.
+    with allow_replaced_fit(), warnings.catch_warnings(action="ignore"):
         return learn(model)

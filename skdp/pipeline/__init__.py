@@ -2,5 +2,13 @@
 
 from skdp.pipeline.check_pipeline import Leak, Leaks, check_pipeline
 from skdp.pipeline.private_pipeline import PrivatePipeline, make_private_pipeline
+from skdp.support.replaced_methods import allow_replaced_fit
 
-__all__ = ["Leak", "Leaks", "PrivatePipeline", "check_pipeline", "make_private_pipeline"]
+__all__ = [
+    "Leak",
+    "Leaks",
+    "PrivatePipeline",
+    "allow_replaced_fit",
+    "check_pipeline",
+    "make_private_pipeline",
+]

@@ -1,21 +1,30 @@
-"""scikit-learn's estimators: which parameters make them learn, and the advice for each."""
+"""scikit-learn's estimators: which are proved not to learn, and the advice for the others."""
 
 from __future__ import annotations
 
-from sklearn.base import BaseEstimator, is_classifier
+from dataclasses import replace
+
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    is_classifier,
+    is_regressor,
+)
+from sklearn.feature_selection import SelectorMixin
 
 from skdp._private_fit import PrivateFit
 from skdp.features.row_wise_conditions import (
     BOUNDS,
     CONDITIONS,
     KERNEL_MAP,
+    NO_FILES,
     ROW_WISE,
     ROW_WISE_WRAPPERS,
     Condition,
     is_one_of,
 )
-
-__all__ = ["CONDITIONS", "LEARNS", "SAFE", "WRAPPERS", "Condition", "instead_of", "is_private"]
 
 SAFE = ROW_WISE | {"FrozenEstimator"}
 """Transformers of single rows that learn nothing, and estimators that were fitted before."""
@@ -24,53 +33,35 @@ _SELECTION = (
     "choose columns by public knowledge, or on public data; DPGridSearchCV compares lists of "
     "columns privately"
 )
-_COMPONENTS = "DPPCA releases principal components privately"
-_PUBLIC_VALUES = "give the list of public values"
-
-LEARNS = {
-    "DictVectorizer": "it lists the names that occur; FeatureHasher does not",
-    "FastICA": _COMPONENTS,
-    "FeatureAgglomeration": _COMPONENTS,
-    "GenericUnivariateSelect": _SELECTION,
-    "IncrementalPCA": _COMPONENTS,
-    "Isomap": _COMPONENTS,
-    "IterativeImputer": "SimpleImputer(strategy='constant') and BoundsScaler(missing=...) do not",
-    "KBinsDiscretizer": "AdditiveFeatures has bins by public bounds",
-    "KMeans": "DPKMeans finds clusters privately",
-    "KNNImputer": "SimpleImputer(strategy='constant') and BoundsScaler(missing=...) do not",
-    "KernelCenterer": KERNEL_MAP,
-    "KernelPCA": _COMPONENTS,
-    "LabelBinarizer": _PUBLIC_VALUES + " as classes= of a private classifier",
-    "LabelEncoder": _PUBLIC_VALUES + " as classes= of a private classifier",
-    "MaxAbsScaler": BOUNDS + "DPMinMaxScaler by private ones",
-    "MinMaxScaler": BOUNDS + "DPMinMaxScaler by private ones",
-    "MiniBatchKMeans": "DPKMeans finds clusters privately",
-    "MultiLabelBinarizer": _PUBLIC_VALUES + " as classes",
-    "NMF": _COMPONENTS,
-    "Nystroem": KERNEL_MAP,
-    "PCA": _COMPONENTS,
-    "PowerTransformer": "AdditiveFeatures(transformation=...) has public transformations",
-    "PublicDirections": "fit it to public rows before, and pass FrozenEstimator of it",
-    "QuantileTransformer": "DPQuantileClipper clips at private quantiles, AdditiveFeatures has "
-    "public transformations",
-    "RobustScaler": BOUNDS + "DPQuantileClipper learns quantiles privately",
-    "SelectFdr": _SELECTION,
-    "SelectFpr": _SELECTION,
-    "SelectFwe": _SELECTION,
-    "SelectKBest": _SELECTION,
-    "SelectPercentile": _SELECTION,
-    "TargetEncoder": "naive Bayes (DPMixedNB) and additive models learn from categories privately",
-    "TruncatedSVD": _COMPONENTS,
-    "VarianceThreshold": _SELECTION,
+_ADVICE: dict[type, str] = {
+    SelectorMixin: _SELECTION,
+    ClusterMixin: "DPKMeans finds clusters privately",
+    ClassNamePrefixFeaturesOutMixin: f"DPPCA releases principal components privately. {KERNEL_MAP}",
+    TransformerMixin: f"{BOUNDS}DPStandardScaler, DPMinMaxScaler and DPQuantileClipper by private "
+    "numbers. AdditiveFeatures has public bins and transformations. Encoders and imputers learn "
+    "nothing from lists of public values and constants",
+    BaseEstimator: "use an estimator of skdp",
 }
-"""Transformers that learn with any parameters, and what to do instead."""
+
+
+def advice_on(estimator: BaseEstimator) -> str:
+    """Return what to use instead of an estimator of scikit-learn that learns."""
+    if is_classifier(estimator) or is_regressor(estimator):
+        return instead_of(estimator)
+    return next(advice for kind, advice in _ADVICE.items() if isinstance(estimator, kind))
 
 
 def _keeps_labels_apart(search: BaseEstimator) -> bool:
     """Return whether folds are independent of labels and of the sizes of groups."""
     by_position = {"KFold", "ShuffleSplit", "LeaveOneOut", "PredefinedSplit", "TimeSeriesSplit"}
     by_position |= {"RepeatedKFold", "LeavePOut"}
-    return type(search.cv).__name__ in by_position | {"HashSplit"}
+    return is_prefit(search) or type(search.cv).__name__ in by_position | {"HashSplit"}
+
+
+def is_prefit(estimator: BaseEstimator) -> bool:
+    """Return whether the inner estimators were fitted before."""
+    cv = getattr(estimator, "cv", None)
+    return (isinstance(cv, str) and cv == "prefit") or getattr(estimator, "prefit", None) is True
 
 
 _FOLDS = Condition(
@@ -88,18 +79,28 @@ def _exact(what: str, instead: str) -> Condition:
     return Condition("", lambda _: False, f"{what}: {instead}", kind="scores")
 
 
-def _without_folds(advice: str) -> Condition:
-    return Condition("cv", is_one_of("cv", None), advice, kind="folds", severity="medium")
+def home_of(kind: type) -> str | None:
+    """Return "sklearn" or "skdp" if a class is of these libraries."""
+    home = kind.__module__.partition(".")[0]
+    return home if home in ("sklearn", "skdp") else None
 
 
-def is_private(estimator: BaseEstimator) -> bool:
+def is_private(estimator: object) -> bool:
     """Return whether an estimator spends; scikit-learn's own parameters epsilon do not count."""
     if isinstance(estimator, PrivateFit):
         return True
-    if type(estimator).__module__.startswith("sklearn.") or not hasattr(estimator, "get_params"):
+    if home_of(type(estimator)) == "sklearn" or not hasattr(type(estimator), "get_params"):
         return False
-    names = estimator.get_params(deep=False).keys()
+    names = params_of(estimator).keys()
     return "epsilon" in names and bool(names & {"accountant", "bounds", "budget", "delta"})
+
+
+def params_of(estimator: object, *, deep: bool = False) -> dict[str, object]:
+    """Return the parameters of an estimator of any library; none if that raises an error."""
+    try:
+        return dict(estimator.get_params(deep=deep))  # type: ignore[attr-defined]
+    except Exception:
+        return {}
 
 
 _NAMESAKES = {"CategoricalNB", "GaussianNB", "HuberRegressor", "LinearRegression"}
@@ -118,19 +119,16 @@ def instead_of(predictor: BaseEstimator) -> str:
     return f"it learns without privacy. Use {linear}, {others}"
 
 
-def _published_seeds(name: str) -> Condition:
-    return Condition(
-        "",
-        lambda _: False,
-        f"{name} publishes the random_state of every member, which voids the guarantee, and "
-        f"repeats rows: {_ENSEMBLES}",
-        kind="seed",
-    )
-
-
 _ENSEMBLES = (
     "DPRandomForestClassifier, DPAdditiveClassifier and their regressors are private, and "
     "VotingClassifier of private models with one budget= sets no seeds"
+)
+_SEEDS = Condition(
+    "",
+    lambda _: False,
+    "it publishes the random_state of every member, which voids the guarantee, and repeats rows: "
+    f"{_ENSEMBLES}",
+    kind="seed",
 )
 _SEARCH = _exact(
     "exact scores of held-out records choose the winner, and cv_results_ publishes them",
@@ -142,59 +140,44 @@ _LAST = Condition(
     "the last estimator learns from exact targets. Pass a private one, such as "
     "DPLogisticRegression or DPLinearRegression",
 )
-
-WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
-    "AdaBoostClassifier": (
+_BY_NAMES: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
+    "FixedThresholdClassifier MultiOutputClassifier MultiOutputRegressor OneVsOneClassifier "
+    "OneVsRestClassifier OutputCodeClassifier RFE SelectFromModel": (("estimator",), ()),
+    "AdaBoostClassifier AdaBoostRegressor": (
         ("estimator",),
-        (_exact("exact errors weigh the members", _ENSEMBLES), _published_seeds("boosting")),
+        (_exact("exact errors weigh members or select records", _ENSEMBLES), _SEEDS),
     ),
-    "AdaBoostRegressor": (
-        ("estimator",),
-        (_exact("exact errors select records", _ENSEMBLES), _published_seeds("boosting")),
-    ),
-    "BaggingClassifier": (("estimator",), (_published_seeds("bagging"),)),
-    "BaggingRegressor": (("estimator",), (_published_seeds("bagging"),)),
+    "BaggingClassifier BaggingRegressor": (("estimator",), (_SEEDS,)),
     "CalibratedClassifierCV": (
         ("estimator",),
         (_exact("exact labels set the curve", "DPCalibratedClassifier calibrates privately"),),
     ),
-    "ClassifierChain": (
+    "ClassifierChain RegressorChain": (
         ("estimator", "base_estimator"),
-        (_without_folds("folds depend on labels: cv=None"),),
+        (
+            replace(
+                _FOLDS, holds=is_one_of("cv", None), advice="folds may depend on labels: cv=None"
+            ),
+        ),
     ),
-    **ROW_WISE_WRAPPERS,
-    "FixedThresholdClassifier": (("estimator",), ()),
-    "GridSearchCV": (("estimator",), (_SEARCH, _FOLDS)),
-    "HalvingGridSearchCV": (("estimator",), (_SEARCH, _FOLDS)),
-    "HalvingRandomSearchCV": (("estimator",), (_SEARCH, _FOLDS)),
-    "MultiOutputClassifier": (("estimator",), ()),
-    "MultiOutputRegressor": (("estimator",), ()),
-    "OneVsOneClassifier": (("estimator",), ()),
-    "OneVsRestClassifier": (("estimator",), ()),
-    "OutputCodeClassifier": (("estimator",), ()),
-    "PrivatePipeline": (("steps",), ()),
+    "GridSearchCV HalvingGridSearchCV HalvingRandomSearchCV RandomizedSearchCV": (
+        ("estimator",),
+        (_SEARCH, _FOLDS),
+    ),
+    "PrivatePipeline": (("steps",), (NO_FILES,)),
     "RANSACRegressor": (
         ("estimator",),
         (_exact("inlier_mask_ lists each record", "DPHuberRegressor bears outliers"),),
     ),
-    "RFE": (("estimator",), ()),
-    "RFECV": (("estimator",), (_exact("exact scores choose the columns", _SELECTION), _FOLDS)),
-    "RandomizedSearchCV": (("estimator",), (_SEARCH, _FOLDS)),
-    "RegressorChain": (
-        ("estimator", "base_estimator"),
-        (_without_folds("folds may depend on labels: cv=None"),),
+    "RFECV SequentialFeatureSelector": (
+        ("estimator",),
+        (_exact("exact scores choose the columns", _SELECTION), _FOLDS),
     ),
-    "SelectFromModel": (("estimator",), ()),
     "SelfTrainingClassifier": (
         ("estimator", "base_estimator"),
         (_exact("transduction_ and labeled_iter_ list each record", "leave them unpublished"),),
     ),
-    "SequentialFeatureSelector": (
-        ("estimator",),
-        (_exact("exact scores choose the columns", _SELECTION), _FOLDS),
-    ),
-    "StackingClassifier": (("estimators", "final_estimator"), (_LAST, _FOLDS)),
-    "StackingRegressor": (("estimators", "final_estimator"), (_LAST, _FOLDS)),
+    "StackingClassifier StackingRegressor": (("estimators", "final_estimator"), (_LAST, _FOLDS)),
     "TransformedTargetRegressor": (("regressor", "transformer"), ()),
     "TunedThresholdClassifierCV": (
         ("estimator",),
@@ -206,7 +189,16 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
             ),
         ),
     ),
-    "VotingClassifier": (("estimators",), ()),
-    "VotingRegressor": (("estimators",), ()),
+    "VotingClassifier VotingRegressor": (("estimators",), ()),
+}
+WRAPPERS = ROW_WISE_WRAPPERS | {
+    name: known for names, known in _BY_NAMES.items() for name in names.split()
 }
 """Meta-estimators: the parameters with inner estimators, and further conditions."""
+KNOWN = CONDITIONS.keys() | SAFE | WRAPPERS.keys()
+
+
+def parts_of(estimator: BaseEstimator, name: str) -> tuple[str, ...]:
+    """Return the parameters of a wrapper, by name, with estimators that it fits."""
+    names = WRAPPERS[name][0]
+    return tuple(one for one in names if one.startswith("final") or not is_prefit(estimator))

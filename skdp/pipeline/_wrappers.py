@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from gc import get_referents
+from logging import Logger
+from types import FunctionType, ModuleType
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
+from skdp.budget import BudgetHandle
 from skdp.features.row_wise_conditions import ROW_WISE_WRAPPERS
-from skdp.pipeline._known_estimators import WRAPPERS, is_private
-
-__all__ = ["fitted_leaves", "inside", "is_wrapper", "leaves", "ledgers_of", "spends"]
+from skdp.pipeline._known_estimators import KNOWN, WRAPPERS, home_of, is_private, parts_of
 
 
-def is_wrapper(estimator: BaseEstimator) -> bool:
-    """Return whether this is a known meta-estimator of scikit-learn or skdp."""
+def known_as(estimator: object) -> str | None:
+    """Return the name of its class in the catalogs, or of the first base class there."""
     kind = type(estimator)
-    return kind.__module__.split(".")[0] in ("sklearn", "skdp") and kind.__name__ in WRAPPERS
+    bases = kind.__mro__ if home_of(kind) is None else (kind,)
+    return next((one.__name__ for one in bases if one.__name__ in KNOWN and home_of(one)), None)
+
+
+def is_part(value: object) -> bool:
+    """Return whether a parameter or a step can be fitted, also if it is no estimator."""
+    kind = type(value)
+    if kind in (str, type, type(None)) or hasattr(kind, "get_params"):
+        return kind is not type and hasattr(kind, "get_params")
+    return any(name.startswith("fit") for name in dir(kind))
 
 
 def inside(
@@ -27,10 +39,32 @@ def inside(
         value = getattr(estimator, name, None)
         if isinstance(value, list | tuple):
             for part in value:
-                if hasattr(part[1], "get_params"):
+                if is_part(part[1]):
                     yield f"{before}{part[0]}", part[1]
-        elif hasattr(value, "get_params"):
+        elif is_part(value):
             yield f"{before}{name}", value
+
+
+def held_in(estimator: object) -> list[str]:
+    """Return the classes of private estimators and budgets that an estimator can reach.
+
+    Attributes, containers and variables of nested functions are followed, at any depth.
+    """
+    found, seen, todo = dict[str, None](), dict[int, object](), [estimator]
+    while todo:
+        one = todo.pop()
+        if id(one) in seen or isinstance(one, type | ModuleType | Logger):
+            continue
+        seen[id(one)] = one
+        if one is not estimator and (isinstance(one, BudgetHandle) or is_private(one)):
+            found[type(one).__name__] = None
+        elif isinstance(one, FunctionType):  # its module is not followed
+            todo += [one.__closure__, one.__defaults__, one.__kwdefaults__]
+        elif isinstance(one, np.ndarray):
+            todo += one.ravel().tolist() if one.dtype == object else []
+        else:
+            todo += get_referents(one)
+    return [*found]
 
 
 def spends(step: BaseEstimator) -> bool:
@@ -65,8 +99,9 @@ def _is_composition(step: BaseEstimator) -> bool:
 
 def ledgers_of(estimator: BaseEstimator) -> set[Hashable]:
     """Return keys of the ledgers that the estimator spends from; None is a missing budget."""
-    if is_wrapper(estimator):
-        parts = inside("", estimator, WRAPPERS[type(estimator).__name__][0])
+    name = known_as(estimator)
+    if name in WRAPPERS:
+        parts = inside("", estimator, parts_of(estimator, name))
         return set().union(*(ledgers_of(part) for _, part in parts))
     return {_ledger(estimator)} if is_private(estimator) else set()
 

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from html import escape
 from itertools import groupby, product
 
+from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.preprocessing import FunctionTransformer
 
 from skdp._private_fit import PrivateFit, schemas_in
 from skdp.exceptions import PrivacyLeakError
+from skdp.ledger.no_spends import without_spends
 from skdp.pipeline._known_estimators import (
     CONDITIONS,
-    LEARNS,
-    SAFE,
     WRAPPERS,
     Condition,
+    advice_on,
+    home_of,
     instead_of,
+    is_prefit,
     is_private,
+    params_of,
+    parts_of,
 )
-from skdp.pipeline._synthetic import what_differs
-from skdp.pipeline._wrappers import inside, is_wrapper, ledgers_of
+from skdp.pipeline._synthetic import Evidence, evidence_of
+from skdp.pipeline._wrappers import held_in, inside, is_part, known_as, ledgers_of
 from skdp.privacy import Unit
+from skdp.support.callbacks import curious_callbacks
 from skdp.support.html import html_table
+from skdp.support.replaced_methods import loaded_replacements, replaced_in
 from skdp.support.types import MatrixLike
 
 __all__ = ["Leak", "Leaks", "check_pipeline"]
@@ -48,8 +57,9 @@ class Leak:
     parameter : str
         *Public.* The parameter that makes it leak; empty if no parameter can help.
     kind : str
-        *Public.* "learns", "scores", "folds", "errors", "seed", "budget" or "untested"; see
-        *Privacy leaks in pipelines* in the user guide.
+        *Public.* "learns", "scores", "folds", "errors", "seed", "budget", "unknown stage", "rows",
+        "replaced", "callback", "files" or "untested"; see *Privacy leaks in pipelines* in the user
+        guide.
     severity : str
         *Public.* "high", "medium", or "unknown" if nothing was found and nothing is proved.
     advice : str
@@ -80,26 +90,45 @@ class Leaks(list[Leak]):
     ----------
     iterable : iterable of Leak, default ()
         *Public.* The leaks.
+
+    Attributes
+    ----------
+    fitted : tuple of str
+        *Public.* The unknown classes that were fitted to synthetic rows.
     """
 
+    fitted: tuple[str, ...] = ()
+
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) if self else _NOTHING_FOUND
+        return "\n".join([*map(str, self), *self._notes])
 
     def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes)
         if not self:
-            return f"<p>{_NOTHING_FOUND}</p>"
+            return notes
         rows = ((one.severity, one.kind, f"{one._where}\n{one.advice}") for one in self)
-        return html_table(("severity", "kind", "where, and what to do instead"), rows)
+        return html_table(("severity", "kind", "where, and what to do instead"), rows) + notes
+
+    @property
+    def _notes(self) -> list[str]:
+        names = ", ".join(self.fitted)
+        fitted = [f"Fitted to synthetic rows: {names}."] if names else []
+        return ([] if self else [_NOTHING_FOUND]) + fitted
 
 
 def check_pipeline(
-    estimator: BaseEstimator, X_public: MatrixLike = None, *, strict: bool = False
+    estimator: BaseEstimator,
+    X_public: MatrixLike = None,
+    *,
+    strict: bool = False,
+    fit_unknown: bool = True,
 ) -> Leaks:
     """Find privacy leaks in an estimator, pipeline or search, without reading private data.
 
-    A table says which parameters make scikit-learn's classes learn. An unknown class is fitted to
-    pairs of synthetic data sets: it learns if the results differ. See *Privacy leaks in pipelines*
-    in the user guide.
+    A table says which parameters make scikit-learn's classes learn. A copy of an unknown class is
+    fitted to pairs of synthetic data sets: it learns if the results differ. A class that holds a
+    private estimator or a budget is not fitted, and no fit of a check can spend. See *Privacy leaks
+    in pipelines* in the user guide.
 
     Parameters
     ----------
@@ -110,7 +139,10 @@ def check_pipeline(
         *Public.* Synthetic or public rows for unknown classes that need columns of certain names or
         types.
     strict : bool, default False
-        *Public.* Whether to raise if a leak of high or medium severity is found.
+        *Public.* Whether to raise unless every part is proved.
+    fit_unknown : bool, default True
+        *Public.* Whether to fit unknown classes, which runs their code. With False they are only
+        named.
 
     Returns
     -------
@@ -119,8 +151,10 @@ def check_pipeline(
 
     Raises
     ------
+    ValueError
+        If `estimator` is not an estimator.
     PrivacyLeakError
-        If `strict` and a leak of high or medium severity is found.
+        If `strict` and anything is found, also of unknown severity.
 
     Examples
     --------
@@ -131,61 +165,109 @@ def check_pipeline(
     ...     print(leak.path, leak.kind)
     standardscaler learns
     """
-    if not hasattr(estimator, "get_params"):
-        raise ValueError(f"estimator must be an estimator with get_params, got {estimator!r}.")
-    found = Leaks(_leaks("", estimator, X_public))
+    if not is_part(estimator):
+        raise ValueError(
+            f"estimator must be an estimator, with fit or get_params, got {estimator!r}."
+        )
+    tests = _Tests(X_public, fit_unknown)
+    found = Leaks(_leaks("", estimator, tests))
     found.sort(key=lambda leak: _ORDER.index(leak.severity))
-    if strict and any(leak.severity != "unknown" for leak in found):
+    found.fitted = tuple(tests.fitted)
+    if strict and found:
         raise PrivacyLeakError(str(found))
     return found
 
 
-def _leaks(path: str, estimator: BaseEstimator, X_public: MatrixLike) -> Iterator[Leak]:
+@dataclass
+class _Tests:
+    """The tests of unknown classes in one check, and the names of the classes that were fitted."""
+
+    X_public: MatrixLike
+    fit_unknown: bool
+    fitted: dict[str, None] = field(default_factory=dict)
+
+    def of(self, estimator: BaseEstimator) -> Evidence:
+        if not self.fit_unknown:
+            return Evidence("medium", "it was not fitted, and may learn: fit_unknown=False")
+        if replaced := loaded_replacements():  # it might record the fits
+            return Evidence("medium", f"it was not fitted, because {replaced[0]}, and may learn")
+        self.fitted[type(estimator).__name__] = None
+        set_here = config_context(**get_config())  # the thread of the check has its own
+        return without_spends(lambda: set_here(evidence_of)(estimator, self.X_public))
+
+
+def _leaks(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[Leak]:
     """Yield the leaks of an estimator, of estimators in its parameters and in its grid."""
-    kind = type(estimator)
-    name, known = kind.__name__, kind.__module__.split(".")[0] in ("sklearn", "skdp")
-    if is_wrapper(estimator):
-        yield from _of_wrapper(path, estimator, X_public)
+    name, known = type(estimator).__name__, known_as(estimator)
+    for said in curious_callbacks(estimator):
+        yield Leak(path, name, "", "callback", "high", said)
+    for said in replaced_in(estimator):
+        advice = f"{said}, which may record exact scores or rows. Switch that off"
+        yield Leak(path, name, "", "replaced", "high", advice)
+    is_own = home_of(type(estimator)) is not None
+    if hasattr(estimator, "fit_resample"):
+        yield _of_resampler(path, estimator)
+    elif known in WRAPPERS:
+        yield from _of_wrapper(path, estimator, known, tests)
     elif is_private(estimator):
+        if isinstance(estimator, PrivateFit):
+            yield from _note(path, estimator)
         yield from _of_private(path, estimator)
-        yield from _of_parts(inside(path, estimator, ("estimator",)), X_public)
-        yield from _of_candidates(path, estimator, X_public)
-    elif known and name in CONDITIONS:
-        yield from _broken(path, estimator, CONDITIONS[name])
-    elif known and name in LEARNS:
-        yield Leak(path, name, "", "learns", "high", LEARNS[name])
-    elif known and name in SAFE:  # before the next test: a frozen predictor does not learn
-        return
-    elif is_classifier(estimator) or is_regressor(estimator):
-        yield Leak(path, name, "", "learns", "high", instead_of(estimator))
-    elif not (known and kind.__module__.startswith("skdp.")):
-        yield from _of_unknown(path, estimator, known, X_public)
+        for inner, part in inside(path, estimator, ("estimator",)):
+            yield from _leaks(inner, part, tests)
+        yield from _of_candidates(path, estimator, tests)
+    elif leaks := [*_broken(path, estimator, CONDITIONS.get(known or "", ()))]:
+        judged = "" if is_own else f"judged as its base {known}; "
+        yield from (replace(leak, advice=judged + leak.advice) for leak in leaks)
+    elif not is_own or type(estimator) is FunctionTransformer:
+        yield from _of_unknown(path, estimator, tests)
+    elif name == "PublicDirections":
+        advice = "fit it to public rows before, and pass FrozenEstimator of it"
+        yield Leak(path, name, "", "learns", "high", advice)
+    elif home_of(type(estimator)) == "sklearn" and known is None:
+        yield Leak(path, name, "", "learns", "high", advice_on(estimator))
 
 
-def _of_wrapper(path: str, estimator: BaseEstimator, X_public: MatrixLike) -> Iterator[Leak]:
-    parameters, conditions = WRAPPERS[type(estimator).__name__]
-    parts = list(inside(path, estimator, parameters))
-    yield from _broken(path, estimator, conditions)
+def _of_resampler(path: str, estimator: BaseEstimator) -> Leak:
+    """Return the leak of a step that repeats rows; a dictionary of class sizes is public."""
+    sizes = getattr(estimator, "sampling_strategy", None)
+    known = sizes.values() if isinstance(sizes, Mapping) else []
+    k = f"k is at most {max(known)} here" if known else "k depends on the rows"
+    advice = (
+        "it repeats rows, invents rows from others or drops some. A row that occurs k times costs "
+        f"its owner k times the μ of the model; {k}. Use class_weight={{...}} with public weights"
+    )
+    return Leak(path, type(estimator).__name__, "", "rows", "high", advice)
+
+
+def _note(path: str, estimator: BaseEstimator) -> Iterator[Leak]:
+    """Yield a note on a subclass in another library."""
+    if home_of(type(estimator)) is None:
+        bases = (one for one in type(estimator).__mro__ if home_of(one))
+        advice = f"it is judged as its base {next(bases).__name__}. What it adds is not proved"
+        yield Leak(path, type(estimator).__name__, "", "untested", "unknown", advice)
+
+
+def _of_wrapper(path: str, estimator: BaseEstimator, known: str, tests: _Tests) -> Iterator[Leak]:
+    parts = list(inside(path, estimator, parts_of(estimator, known)))
+    yield from _note(path, estimator)
+    yield from _broken(path, estimator, WRAPPERS[known][1])
     yield from _moved(path, estimator, [part for _, part in parts])
     yield from _apart(path, estimator, [part for _, part in parts])
     yield from _uncounted(path, estimator, [part for _, part in parts])
-    yield from _of_parts(parts, X_public)
-    yield from _of_candidates(path, estimator, X_public)
+    for inner, part in parts:
+        yield from _leaks(inner, part, tests)
+    yield from _of_candidates(path, estimator, tests)
 
 
-def _of_parts(parts: Iterable[tuple[str, BaseEstimator]], X_public: MatrixLike) -> Iterator[Leak]:
-    for path, part in parts:
-        yield from _leaks(path, part, X_public)
-
-
-def _of_candidates(path: str, search: BaseEstimator, X_public: MatrixLike) -> Iterator[Leak]:
+def _of_candidates(path: str, search: BaseEstimator, tests: _Tests) -> Iterator[Leak]:
     """Yield leaks of candidates that the estimator of a search does not have itself."""
     inner = f"{path}__estimator" if path else "estimator"
     for grid in _GRIDS:
         found: dict[Leak, None] = {}  # in order
         for candidate in _candidates(search, grid):
-            found |= dict.fromkeys(_leaks(inner, candidate, X_public))
-        known = [*_leaks(inner, search.estimator, X_public)] if found else []
+            found |= dict.fromkeys(_leaks(inner, candidate, tests))
+        known = [*_leaks(inner, search.estimator, tests)] if found else []
         for leak in found:
             if leak not in known:
                 yield replace(leak, advice=f"a candidate of {grid}; {leak.advice}")
@@ -214,8 +296,8 @@ def _settings(grid: object) -> Iterator[dict[str, object]]:
 
 def _moved(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> Iterator[Leak]:
     """Yield a leak if folds go by position and a record may be added or removed."""
-    cv = getattr(estimator, "cv", "prefit")
-    is_fixed = cv == "prefit" or type(cv).__name__ == "PredefinedSplit"
+    cv = getattr(estimator, "cv", "none")
+    is_fixed = is_prefit(estimator) or type(cv).__name__ in ("str", "PredefinedSplit")
     if not is_fixed and any("add_remove_one" in _relations(part) for part in parts):
         advice = (
             "under add_remove_one one record moves others to other folds. Use PredefinedSplit by a "
@@ -238,8 +320,8 @@ def _apart(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> I
 
 
 def _relations(part: BaseEstimator) -> set[str]:
-    params = part.get_params() if hasattr(part, "get_params") else {}
-    return {str(value) for name, value in params.items() if name.split("__")[-1] == "neighboring"}
+    params = params_of(part, deep=True).items()
+    return {str(value) for name, value in params if name.split("__")[-1] == "neighboring"}
 
 
 def _uncounted(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> Iterator[Leak]:
@@ -277,16 +359,26 @@ def _of_private(path: str, estimator: BaseEstimator) -> Iterator[Leak]:
         yield Leak(path, name, "random_state", "seed", "high", advice)
 
 
-def _of_unknown(
-    path: str, estimator: BaseEstimator, known: bool, X_public: MatrixLike
-) -> Iterator[Leak]:
+def _of_unknown(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[Leak]:
     name = type(estimator).__name__
-    found = what_differs(estimator, X_public)
-    if found is not None and not found.startswith("it could not"):
-        advice = f"{found}. A step in front of a private model must learn nothing"
-        yield Leak(path, name, "", "learns", "high", advice)
-    elif found is not None or not known:
+    if held := held_in(estimator):
         advice = (
-            found or "it learns nothing on synthetic data, but may on other data. Read its source"
+            f"it holds {', '.join(held)}; what it computes from the rows beside that, such as "
+            "exact scores, is not paid. Use a class of skdp or scikit-learn, or read its source"
         )
-        yield Leak(path, name, "", "untested", "unknown", advice)
+        yield Leak(path, name, "", "unknown stage", "high", advice)
+    elif _predicts(estimator):
+        yield Leak(path, name, "", "learns", "high", instead_of(estimator))
+    else:
+        severity, text = tests.of(estimator)
+        if severity == "high":
+            advice = f"{text}. A step in front of a private model must learn nothing"
+            yield Leak(path, name, "", "learns", "high", advice)
+        elif not (severity == "unknown" and type(estimator) is FunctionTransformer):
+            yield Leak(path, name, "", "untested", severity, text)
+
+
+def _predicts(estimator: BaseEstimator) -> bool:
+    with suppress(Exception):  # objects without the tags of scikit-learn
+        return bool(is_classifier(estimator) or is_regressor(estimator))
+    return False

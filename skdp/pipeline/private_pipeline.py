@@ -22,11 +22,12 @@ from skdp.budget.filters.base import largest_gaussian
 from skdp.data.schema import groups_of
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._rehearsal import rehearsing
-from skdp.pipeline._wrappers import fitted_leaves, leaves, ledgers_of, spends
+from skdp.pipeline._wrappers import fitted_leaves, is_part, leaves, ledgers_of, spends
 from skdp.pipeline.check_pipeline import check_pipeline
 from skdp.privacy import GDPEvent, Neighboring, PrivacyGuarantee, Unit
 from skdp.support.callbacks import check_callbacks
 from skdp.support.public_words import public_words
+from skdp.support.replaced_methods import check_no_fit_is_replaced
 from skdp.support.rounding import ROOT, down
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_real
@@ -56,7 +57,7 @@ class PrivatePipeline(Pipeline):
     transform_input : list of str or None
         *Public.* As in scikit-learn's `Pipeline`.
     memory : str, object or None
-        *Public.* As in scikit-learn's `Pipeline`. A cached step is as private as the step.
+        *Public.* As in scikit-learn's `Pipeline`. The files contain private rows.
     verbose : bool, default False
         *Public.* As in scikit-learn's `Pipeline`.
 
@@ -186,6 +187,7 @@ class PrivatePipeline(Pipeline):
     def _rehearse(self, X: MatrixLike, y: VectorLike, params: dict[str, object]) -> None:
         """Fit copies in a dry run, up to a spending step of another library."""
         check_callbacks(self)
+        check_no_fit_is_replaced(self)
         spending = [_spending(step) for _, step in self.steps]
         foreign = [not all(isinstance(one, PrivateFit) for one in found) for found in spending]
         private = [one for found in spending for one in found if isinstance(one, PrivateFit)]
@@ -355,7 +357,7 @@ def _check_leaf(leaf: BaseEstimator, budget: BudgetHandle | None) -> None:
 
 def _check_learns_nothing(step: BaseEstimator) -> None:
     """Raise if a step leaks, or may leak, beside what it spends."""
-    if isinstance(step, BaseEstimator) and not spends(step) and (leaks := check_pipeline(step)):
+    if is_part(step) and not spends(step) and (leaks := check_pipeline(step)):
         raise PrivacyLeakError(f"{step!r} may learn from the data without spending budget. {leaks}")
 
 

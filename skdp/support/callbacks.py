@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -20,20 +20,31 @@ except ImportError:  # scikit-learn 1.8 and earlier has no callbacks
         return method
 
 
-__all__ = ["CallbackSupportMixin", "StepsTask", "check_callbacks", "fit_as_task"]
+__all__ = [
+    "CallbackSupportMixin",
+    "StepsTask",
+    "check_callbacks",
+    "curious_callbacks",
+    "fit_as_task",
+]
 
 
 def check_callbacks(estimator: BaseEstimator) -> None:
     """Raise ValueError for a callback that asks for rows or fitted models."""
+    for said in curious_callbacks(estimator):
+        raise ValueError(f"{said} Nothing was spent.")
+
+
+def curious_callbacks(estimator: BaseEstimator) -> Iterator[str]:
+    """Yield a sentence about each callback that asks for rows or fitted models."""
     for callback in getattr(estimator, "_skl_callbacks", ()):
         for hook in (callback.on_fit_task_begin, callback.on_fit_task_end):
             parameters = inspect.signature(hook).parameters.values()
             if asked := [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]:
-                raise ValueError(
+                yield (
                     f"{type(callback).__name__} asks for {asked} during the fit. What it computes "
                     "from private rows, such as a score, would be exact. Use callbacks without "
-                    "these parameters, such as ProgressBar, and skdp.metrics for scores. Nothing "
-                    "was spent."
+                    "these parameters, such as ProgressBar, and skdp.metrics for scores."
                 )
 
 
