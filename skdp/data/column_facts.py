@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date, timedelta
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -278,10 +278,9 @@ def _codes(column: np.ndarray, values: np.ndarray) -> np.ndarray:
         return _codes_of_numbers(column, values)
     if column.dtype.kind in "mM":
         return _codes_of_times(column, values)
-    known = {value: code for code, value in enumerate(values.tolist())}
-    return np.fromiter(
-        (_place(known, value, values) for value in column.tolist()), np.intp, column.size
-    )
+    known = {_comparable(value): code for code, value in enumerate(Column(values).values())}
+    every = Column(column).values()
+    return np.fromiter((_place(known, value, values) for value in every), np.intp, column.size)
 
 
 def _codes_of_numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -321,12 +320,44 @@ def _place(known: Mapping[Any, int], value: Label, values: np.ndarray) -> int:
         return -1
 
 
+def _comparable(value: object) -> object:
+    """Return a time of NumPy as one of Python, unless that is an integer."""
+    found = value.item() if isinstance(value, (np.datetime64, np.timedelta64)) else value
+    return value if isinstance(found, int) else found
+
+
 def _codes_of_times(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     codes = np.full(column.shape, -1)
     for code, value in enumerate(values):
-        with suppress(TypeError):  # of units without a common one, as days and years are
-            codes[column == value] = code
+        held = _in_unit(_as_time(value), column.dtype)
+        if held is not None:
+            codes[column == held] = code
     return codes
+
+
+def _as_time(value: object) -> np.ndarray | None:
+    """Return a date or a duration in NumPy, None for another value."""
+    if isinstance(value, (date, timedelta)) and getattr(value, "tzinfo", None) is None:
+        kind = "m8" if isinstance(value, timedelta) else "M8"
+        return np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value, kind)
+    is_time = isinstance(value, (np.datetime64, np.timedelta64))
+    return np.asarray(value) if is_time else None
+
+
+def _in_unit(time: np.ndarray | None, unit: np.dtype) -> np.ndarray | None:
+    """Return a time in another unit, None if no value of the unit equals it.
+
+    An integer in another unit is that of this one times or divided by a constant. If NumPy wraps
+    around or rounds, the way back gives another integer.
+    """
+    if time is None or not np.can_cast(time.dtype, unit, "same_kind"):
+        return None  # of a date and a duration, or of days and years
+    try:
+        found = time.astype(unit)
+        return found if found.astype(time.dtype) == time else None
+    except OverflowError:  # A day has 8.64e22 attoseconds. What both units hold has milliseconds.
+        middle = np.dtype(f"{unit.kind}8[ms]")
+        return None if middle in (unit, time.dtype) else _in_unit(_in_unit(time, middle), unit)
 
 
 def _is_position(key: object, n_columns: int) -> bool:

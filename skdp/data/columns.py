@@ -268,6 +268,7 @@ def values_of(x: MatrixLike | Column, name: str = "x") -> Values:
     columns = Columns.of(x, name)
     if all(part.kind in "biuf" for part in columns.parts):
         return Values(columns.matrix())
-    read = [part.read() for part in columns.parts]
-    arrays = [one.array if columns.n_columns == 1 else one.array.astype(object) for one in read]
-    return Values(np.stack(arrays, axis=1), np.stack([one.missing() for one in read], axis=1))
+    if columns.n_columns == 1:
+        read = columns.parts[0].read()
+        return Values(read.array[:, None], read.missing()[:, None])
+    return Values(np.stack([part.objects() for part in columns.parts], axis=1))

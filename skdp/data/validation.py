@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
 from skdp.data.blocks import empty_rows
-from skdp.data.column import is_collection, typed, where_missing
+from skdp.data.column import equal_numbers, is_collection, typed, where_missing
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.columns import (
     Columns,
@@ -98,7 +98,7 @@ def present(name: str, values: MatrixLike) -> np.ndarray:
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
     if read.missing().any():
         raise ValueError(_missing(name))
-    return read.array
+    return equal_numbers(read.array)
 
 
 def one_column(y: VectorLike) -> np.ndarray:
