@@ -11,11 +11,9 @@ from pathlib import Path
 import hypothesis.strategies as some
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from kinds_of_columns import BIG, KINDS, VALUES, OnlyArray, OnlyArrow, as_objects
+from kinds_of_columns import BIG, KINDS, VALUES, OnlyArray, as_objects, table
 from sklearn.base import BaseEstimator
 
 import skdp
@@ -79,21 +77,6 @@ SEEDED = {"random_state": 0, "delta": 0.0}
 BOUNDS = (-1.0, 1.0)
 LABELS = np.resize([0, 1], N)
 PLAIN = np.linspace(-1.0, 1.0, N)
-
-
-def table(column, plain=PLAIN):
-    """Return a table of the library of a column, with another column beside it."""
-    if isinstance(column, pl.Series):
-        return pl.DataFrame({"x": column, "z": plain})
-    if isinstance(column, (pa.Array, pa.ChunkedArray)):
-        return pa.table({"x": column, "z": pa.array(plain)})
-    if isinstance(column, OnlyArrow):
-        return OnlyArrow(pa.table({"x": pa.chunked_array(column), "z": pa.array(plain)}))
-    if isinstance(column, np.ndarray) and column.dtype.kind not in "OT":
-        return pd.DataFrame({"x": column, "z": plain})
-    if isinstance(column, pd.Series):
-        return pd.DataFrame({"x": column, "z": plain})
-    return pd.DataFrame({"x": as_objects(list(np.asarray(column).tolist())), "z": plain})
 
 
 def fitted(model, *data):

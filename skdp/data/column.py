@@ -395,7 +395,15 @@ def _decoded_arrow(column: VectorLike) -> VectorLike:
     if isinstance(kind, pa.BaseExtensionType):
         chunks, kind = [chunk.storage for chunk in chunks], kind.storage_type
     elif pa.types.is_dictionary(kind):
-        chunks, kind = [chunk.dictionary_decode() for chunk in chunks], kind.value_type
+        # Arrow cannot decode views, in which polars sends its categories.
+        held = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+        if kind := held.get(str(kind.value_type)):
+            pairs = [(chunk.indices, chunk.dictionary.cast(kind)) for chunk in chunks]
+            chunks = [pa.DictionaryArray.from_arrays(*pair) for pair in pairs]
+        chunks, kind = (
+            [chunk.dictionary_decode() for chunk in chunks],
+            kind or column.type.value_type,
+        )
     elif pa.types.is_run_end_encoded(kind):
         from pyarrow import compute
 
@@ -457,6 +465,8 @@ def array_of_list(x: Sequence[Any]) -> np.ndarray:
     if any(issubclass(one, np.ndarray) or hasattr(one, "as_py") for one in classes):
         x = [*map(_row, x)]
     found = np.array(x, dtype=object)
+    if any(hasattr(one, "as_py") for one in {*map(type, found.flat)}):
+        found = _objects([*map(_row, found.flat)]).reshape(found.shape)
     if any(isinstance(value, (list, tuple)) for value in found.flat):
         raise ValueError(
             "a list must contain single values, as y does, or rows of equal length, as X does."
@@ -479,9 +489,10 @@ def equal_numbers(values: np.ndarray) -> np.ndarray:
 
     So numbers of several kinds may become numbers of one kind, if each of them equals itself.
     """
-    if values.dtype.kind != "O" or not all(map(_is_of_numbers, {*map(type, values.flat)})):
+    if values.dtype.kind != "O":
         return values
-    return _narrowed(values)
+    plain = _objects([*map(_python, values.flat)]).reshape(values.shape)
+    return _narrowed(plain) if all(map(_is_of_numbers, {*map(type, plain.flat)})) else plain
 
 
 def _narrowed(objects: np.ndarray) -> np.ndarray:

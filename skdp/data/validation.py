@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
 from skdp.data.blocks import empty_rows
-from skdp.data.column import equal_numbers, is_collection, typed, where_missing
+from skdp.data.column import Column, equal_numbers, is_collection, typed, where_missing
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.columns import (
     Columns,
@@ -139,7 +139,7 @@ def _check_labels(y: np.ndarray, known: VectorLike) -> None:
 def classes_of_blocks(name: str, labels: Sequence[np.ndarray], known: VectorLike) -> np.ndarray:
     """Return the public classes, those that are found in blocks if none are `known`."""
     alike = len({one.dtype.kind for one in labels}) == 1
-    found = np.concatenate(labels if alike else [one.astype(object) for one in labels])
+    found = np.concatenate(labels if alike else [Column(one).objects() for one in labels])
     return _encoded(name, found, known)[0]
 
 

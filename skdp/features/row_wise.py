@@ -161,12 +161,13 @@ def _objects(part: Column) -> np.ndarray:
 
 
 def _object(value: object) -> object:
-    """Return a number as a float, and a time as one of Python, but for fractions of microseconds."""
+    """Return a number as a float and a time as one of Python, to the microsecond."""
     if is_missing(value):
         return np.nan
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return value.astype(f"{value.dtype.kind}8[us]").item()
-    return float(value) if isinstance(value, Real) else value
+    # A category of 0 may also stand for −0.0: pandas keeps the first that it finds.
+    return float(value) + 0.0 if isinstance(value, Real) else value
 
 
 def _frame(rows: np.ndarray, names: Sequence[Hashable]) -> MatrixLike:
