@@ -5,6 +5,8 @@ Then no row changes how another one is read. A null must be missing for every re
 """
 
 from collections import UserList, deque
+from contextlib import suppress
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -15,7 +17,7 @@ import pytest
 from containers import CONTAINERS
 from kinds_of_columns import as_objects, table
 
-from skdp import TableSchema, statistics
+from skdp import PrivacyBudget, TableSchema, metrics, statistics
 from skdp.additive import DPAdditiveRegressor
 from skdp.data.column import equal_numbers, is_missing
 from skdp.data.column_facts import categories_by_column, category_codes
@@ -149,16 +151,38 @@ def test_a_row_is_read_as_it_is_alone(part):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CONTAINERS)
-def test_a_row_is_read_as_it_is_alone_whatever_the_others_are(name):
-    rng = np.random.default_rng()
-    for _ in range(10):
-        check_rows(name, rng)
+@pytest.mark.parametrize("part", range(16))
+def test_a_row_is_read_as_it_is_alone_whatever_the_others_are(part):
+    for name in [*CONTAINERS][part::16]:
+        for _ in range(20):
+            check_rows(name, np.random.default_rng())
 
 
 def test_no_row_changes_which_others_are_alike():
     for name in CONTAINERS:
         check_partition(name, np.random.default_rng())
+
+
+ATTOSECONDS = {"W": 604800 * 10**18, "D": 86400 * 10**18, "h": 3600 * 10**18, "m": 60 * 10**18}
+ATTOSECONDS |= {
+    unit: 10 ** (18 - 3 * k) for k, unit in enumerate(["s", "ms", "us", "ns", "ps", "fs", "as"])
+}
+
+
+@pytest.mark.parametrize("kind", "mM")
+@pytest.mark.parametrize("unit", ATTOSECONDS)
+def test_a_time_is_a_category_of_the_same_time_in_any_unit(kind, unit):
+    """NumPy wraps around, or raises an error for the constant between the units."""
+    numbers = [0, 1, -1, 7, 86400, 604800, 10**9, 10**18, 3 * 10**12, 2**62, -(2**62), 2**63 - 1]
+    for other, size in ATTOSECONDS.items():
+        known = np.array(numbers).astype(f"{kind}8[{other}]")
+        exact = [Fraction(number * size, ATTOSECONDS[unit]) for number in numbers]
+        held = {
+            int(x): code for code, x in enumerate(exact) if x.denominator == 1 and abs(x) < 2**63
+        }
+        rows = np.array([*held, *numbers])
+        codes = category_codes(rows.astype(f"{kind}8[{unit}]"), known).tolist()
+        assert codes == [held.get(row, -1) for row in rows.tolist()], other
 
 
 PLAIN = np.linspace(-1.0, 1.0, 3 * N)
@@ -254,6 +278,35 @@ def test_readers_of_some_containers(reader):
 def test_readers_of_all_containers(reader):
     for name in CONTAINERS:
         check_reader(reader, name, np.random.default_rng())
+
+
+def check_once_paid(name, rng):
+    """Check that nothing raises an error after the spend."""
+    x = CONTAINERS[name].make(some_values(CONTAINERS[name], rng))
+    known = CATEGORIES[int(rng.integers(len(CATEGORIES)))].tolist()
+    terms = {"epsilon": 1.0, "budget": PrivacyBudget(epsilon=9.0, delta=1e-5)}
+    for call in (
+        lambda: statistics.marginals(x, categories=known, **terms),
+        lambda: statistics.count(np.ones(N, bool), by=x, keys=known, **terms),
+        lambda: metrics.dp_accuracy_score(x, CATEGORIES[5][[0, 1, 0, 1, 0]], **terms),
+        lambda: statistics.mean(np.ones(N), bounds=(0, 2), groups=x, **terms),
+    ):
+        n_paid = len(terms["budget"].history())
+        with suppress(TypeError, ValueError):  # of wrong types, before the spend
+            call()
+            n_paid += 1
+        assert len(terms["budget"].history()) == n_paid, name
+
+
+def test_nothing_raises_once_paid():
+    for name in np.random.default_rng().choice([*CONTAINERS], 60):
+        check_once_paid(str(name), np.random.default_rng())
+
+
+@pytest.mark.slow
+def test_nothing_raises_once_paid_in_any_container():
+    for name in CONTAINERS:
+        check_once_paid(name, np.random.default_rng())
 
 
 def test_the_containers_are_many():
