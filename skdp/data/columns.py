@@ -221,12 +221,14 @@ def refuse_lazy(**inputs: object) -> None:
 
 
 def check_frame(name: str, values: MatrixLike) -> None:
-    """Raise ValueError for a frame that has no values yet, or has two columns of one name."""
+    """Raise ValueError for a frame without values or columns, or with two columns of one name."""
     refuse_lazy(**{name: values})
     if type(values).__name__ == "RecordBatch":
         raise ValueError(
             f"{name} is a RecordBatch: give it as a table, pyarrow.Table.from_batches([{name}])."
         )
+    if is_frame(values) and not frame_names(values):
+        raise ValueError(f"{name} must have at least one column.")
     if twice := [one for one, count in Counter(frame_names(values)).items() if count > 1]:
         raise ValueError(
             f"{name} has several columns of one name, {twice}: give each a name of its own."

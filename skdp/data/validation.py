@@ -132,6 +132,8 @@ def _check_labels(y: np.ndarray, known: VectorLike) -> None:
     """Raise ValueError unless labels are discrete; known classes are the stronger check."""
     check_no_missing("y", y)
     if known is None:
+        if y.dtype.kind == "S":
+            raise ValueError("y contains bytes. Decode them to strings, as y.astype(str) does.")
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
 
