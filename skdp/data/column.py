@@ -36,6 +36,7 @@ __all__ = [
     "array_of_list",
     "check_plain",
     "equal_numbers",
+    "furthest",
     "home_of",
     "is_collection",
     "is_missing",
@@ -178,9 +179,7 @@ class Column:
         Fractions of a microsecond are dropped. Dates beyond 146 000 years count as that far.
         """
         dates, nulls = self.read()
-        unit, step = np.datetime_data(dates.dtype)
-        # 2^62 microseconds are 146 138 years. NumPy wraps around beyond twice as many.
-        most = 2**62 // (_MICROSECONDS.get(unit, 1) * step)
+        most = furthest(dates.dtype)
         near = np.clip(dates.astype(np.int64), -most, most).astype(dates.dtype)
         found: np.ndarray = near.astype("M8[us]").astype(np.int64) / 1e6
         found[np.isnat(dates) if nulls is None else np.isnat(dates) | nulls] = np.nan
@@ -224,6 +223,16 @@ class Column:
                 f"column {name!r} is not numeric. Convert it to numbers: each argument must be "
                 "neither a string nor another object, only a real number or a missing value."
             )
+
+
+@cache
+def furthest(dtype: np.dtype) -> int:
+    """Return the most units from 1970 that are at most 2^62 microseconds, or 146 138 years.
+
+    NumPy wraps around beyond twice as many.
+    """
+    unit, step = np.datetime_data(dtype)
+    return 2**62 // (_MICROSECONDS.get(unit, 1) * step)
 
 
 def received(x: MatrixLike) -> MatrixLike:
@@ -396,14 +405,12 @@ def _decoded_arrow(column: VectorLike) -> VectorLike:
         chunks, kind = [chunk.storage for chunk in chunks], kind.storage_type
     elif pa.types.is_dictionary(kind):
         # Arrow cannot decode views, in which polars sends its categories.
-        held = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
-        if kind := held.get(str(kind.value_type)):
-            pairs = [(chunk.indices, chunk.dictionary.cast(kind)) for chunk in chunks]
+        known = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+        held = known.get(str(kind.value_type), kind.value_type)
+        if held != kind.value_type:
+            pairs = [(chunk.indices, chunk.dictionary.cast(held)) for chunk in chunks]
             chunks = [pa.DictionaryArray.from_arrays(*pair) for pair in pairs]
-        chunks, kind = (
-            [chunk.dictionary_decode() for chunk in chunks],
-            kind or column.type.value_type,
-        )
+        chunks, kind = [chunk.dictionary_decode() for chunk in chunks], held
     elif pa.types.is_run_end_encoded(kind):
         from pyarrow import compute
 

@@ -20,7 +20,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skdp.data.column import Column, is_missing
+from skdp.data.column import Column, furthest, is_missing
 from skdp.support.types import Label
 
 __all__ = [
@@ -41,7 +41,6 @@ UNKNOWN = object
 """A value that is no category and not missing. It is no value of data: it is a class."""
 
 _EPOCH = datetime(1970, 1, 1)
-_YEARS_OF_PYTHON = -62_135_596_800, 253_402_300_800  # 1 to 9999, in seconds from 1970
 _TRUTH = {"true": 1.0, "t": 1.0, "yes": 1.0, "y": 1.0, "1": 1.0}
 _TRUTH |= {"false": 0.0, "f": 0.0, "no": 0.0, "n": 0.0, "0": 0.0}
 _WORD = re.compile(r"\w+")
@@ -68,8 +67,9 @@ def _text(value: object) -> str:
         number = float(value)
         return str(int(number)) if number.is_integer() else repr(number)
     if isinstance(value, np.datetime64):
-        low, high = _YEARS_OF_PYTHON
-        value = value.astype("M8[us]").item() if low <= moment_of(value) < high else value
+        is_near = abs(value.astype(np.int64).item()) <= furthest(value.dtype)
+        found = value.astype("M8[us]").item() if is_near else value
+        value = found if isinstance(found, datetime) else value  # beyond the years of Python
     if isinstance(value, datetime):
         value = _datetime(value, None)
         value = value.date() if value.time() == time() and value.tzinfo is None else value
