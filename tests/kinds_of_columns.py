@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-__all__ = ["BIG", "KINDS", "VALUES", "Kind", "OnlyArray", "OnlyArrow", "as_objects"]
+__all__ = ["BIG", "KINDS", "VALUES", "Kind", "OnlyArray", "OnlyArrow", "as_objects", "table"]
 
 BIG = 2**53
 _READS_STREAMS = int(pa.__version__.split(".")[0]) >= 16  # of columns; an older Arrow raises
@@ -64,6 +64,22 @@ def as_objects(values):
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
+
+
+def table(column):
+    """Return a table of the library of a column, with another column of numbers beside it."""
+    plain = np.linspace(-1.0, 1.0, len(column))
+    if isinstance(column, pl.Series):
+        return pl.DataFrame({"x": column, "z": plain})
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return pa.table({"x": column, "z": pa.array(plain)})
+    if isinstance(column, OnlyArrow):
+        return OnlyArrow(pa.table({"x": pa.chunked_array(column), "z": pa.array(plain)}))
+    if isinstance(column, np.ndarray) and column.dtype.kind not in "OT":
+        return pd.DataFrame({"x": column, "z": plain})
+    if isinstance(column, pd.Series):
+        return pd.DataFrame({"x": column, "z": plain})
+    return pd.DataFrame({"x": as_objects(list(np.asarray(column).tolist())), "z": plain})
 
 
 def series(dtype):

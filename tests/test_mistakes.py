@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -162,6 +163,8 @@ MISTAKES = {
         lambda: statistics.mean(FRAME["job"], bounds=(0, 1), epsilon=1), ValueError, "strings",
     ),
     "missing values": (lambda: fit(np.where(X > 2, np.nan, X)), ValueError, "by a public rule"),
+    "no columns": (lambda: fit(FRAME[[]]), ValueError, "X must have at least one column"),
+    "labels of bytes": (lambda: fit(X, y=np.where(Y, b"a", b"b")), ValueError, "contains bytes"),
     # other data, and what is not fitted
     "privacy_ before fit": (lambda: DPLogisticRegression().privacy_, NotFittedError, "Call fit"),
     "coef_ before fit": (lambda: DPLogisticRegression().coef_, NotFittedError, "'coef_'"),
@@ -198,6 +201,16 @@ def test_a_mistake_is_named(name):
         warnings.simplefilter("ignore")
         with check(kind, match=words):
             make()
+
+
+def test_containers_of_numbers_and_labels_are_read():
+    """A matrix, as `todense` of a sparse matrix gives it, and labels of the type object."""
+    expected = DPGaussianNB(bounds=(0, 1), random_state=0).fit(X, Y).predict_proba(X)
+    dense = sparse.csr_matrix(X).todense()
+    truth, mixed = Y.astype(bool), [float(Y[0]), bool(Y[1]), *Y[2:].tolist()]
+    for y in (Y.astype(object), truth.astype(object), truth.tolist(), mixed):
+        found = DPGaussianNB(bounds=(0, 1), random_state=0).fit(dense, y)
+        assert np.array_equal(found.predict_proba(dense), expected)
 
 
 def test_a_missing_attribute_of_a_fitted_model_is_an_ordinary_error():

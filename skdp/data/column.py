@@ -10,13 +10,15 @@ column alone:
 - Nulls are filled with a constant of the column's own type.
 - Categories and dictionaries are decoded by code.
 - The mask is returned with the values.
+- A list keeps the type of each of its values.
 
-No other module converts a column of user data (`tests/test_gate.py` enforces it).
+No other module converts a column of user data (`tests/test_gate.py` enforces it). Readers take
+`values`, `floats`, `seconds`, `truth`, `missing` and the `category_codes` of a column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, cached_property
@@ -33,6 +35,8 @@ __all__ = [
     "Values",
     "array_of_list",
     "check_plain",
+    "equal_numbers",
+    "furthest",
     "home_of",
     "is_collection",
     "is_missing",
@@ -43,6 +47,14 @@ __all__ = [
 
 _NUMBERS = (Real, Decimal, np.bool_)
 _COMPARABLE = (*_NUMBERS, np.generic)  # a missing value among these differs from itself
+_TEXTS = (str, bytes, bytearray)
+_NESTED = (Sequence, np.ndarray)
+_OF_LISTS = frozenset([bool, int, float, complex, str, bytes])
+_MICROSECONDS = {
+    "Y": 31_622_400_000_000, "M": 2_678_400_000_000, "W": 604_800_000_000, "D": 86_400_000_000,
+    "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1000,
+}  # fmt: skip
+"""Most microseconds of a unit of time."""
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 _TRUSTED = frozenset([
     "abc", "builtins", "collections", "datetime", "decimal", "enum", "fractions", "ipaddress",
@@ -127,6 +139,22 @@ class Column:
             return Values(np.asarray(self.source))
         return _READERS.get(home_of(self.source), _of_sequence)(self.source)
 
+    def values(self) -> Iterator[object]:
+        """Yield each value by itself, None for nulls: numbers and strings as Python's own types.
+
+        Times of NumPy keep their type: in Python, those finer than microseconds are integers.
+        """
+        values, nulls = self.read()
+        every = map(_python, values) if values.dtype.kind in "mMO" else iter(values.tolist())
+        if nulls is None:
+            return every
+        pairs = zip(every, nulls.tolist(), strict=True)
+        return (None if null else value for value, null in pairs)
+
+    def objects(self) -> np.ndarray:
+        """Return the `values` as an array."""
+        return _objects([*self.values()])
+
     def missing(self) -> np.ndarray:
         return self.read().missing()
 
@@ -145,6 +173,18 @@ class Column:
             floats[nulls] = np.nan
         return floats
 
+    def seconds(self) -> np.ndarray:
+        """Return the seconds from 1970 to dates of NumPy, NaN where they are missing.
+
+        Fractions of a microsecond are dropped. Dates beyond 146 000 years count as that far.
+        """
+        dates, nulls = self.read()
+        most = furthest(dates.dtype)
+        near = np.clip(dates.astype(np.int64), -most, most).astype(dates.dtype)
+        found: np.ndarray = near.astype("M8[us]").astype(np.int64) / 1e6
+        found[np.isnat(dates) if nulls is None else np.isnat(dates) | nulls] = np.nan
+        return found
+
     def truth(self) -> np.ndarray:
         """Return where a column is true; a missing value counts as false."""
         values, nulls = self.read()
@@ -156,8 +196,7 @@ class Column:
     def types(self) -> set[type]:
         """Return the Python types of the values that are not missing."""
         values, nulls = self.read()
-        present = values if nulls is None else values[~nulls]
-        types = {*map(type, present.astype(object))}
+        types = {*map(type, values if nulls is None else values[~nulls])}
         return {one for one in types if one.__name__ not in _MISSING_TYPES}
 
     def holds_text(self) -> bool:
@@ -186,8 +225,18 @@ class Column:
             )
 
 
+@cache
+def furthest(dtype: np.dtype) -> int:
+    """Return the most units from 1970 that are at most 2^62 microseconds, or 146 138 years.
+
+    NumPy wraps around beyond twice as many.
+    """
+    unit, step = np.datetime_data(dtype)
+    return 2**62 // (_MICROSECONDS.get(unit, 1) * step)
+
+
 def received(x: MatrixLike) -> MatrixLike:
-    """Return user data in a known container; convert others by an exchange protocol.
+    """Return user data in a known container; convert others by an exchange protocol, or to lists.
 
     The protocols of Arrow, of data frames and of arrays are tried in this order. Masked arrays
     raise ValueError, because scikit-learn and NumPy drop their masks.
@@ -204,7 +253,7 @@ def received(x: MatrixLike) -> MatrixLike:
         if hasattr(type(x), protocol):
             found = _converted(x, convert)
             return _received_array(found) if isinstance(found, np.ndarray) else found
-    return x
+    return _converted(x, list) if isinstance(x, Sequence) else x
 
 
 def _received_array(x: np.ndarray) -> np.ndarray:
@@ -213,6 +262,8 @@ def _received_array(x: np.ndarray) -> np.ndarray:
     Strings of variable length become objects, in which nulls are found. Floats of more than 64 bits
     are rounded here, because NumPy would warn later of a value that overflows.
     """
+    if isinstance(x, np.matrix):  # a column of it is a table
+        x = x.view(np.ndarray)
     if hasattr(type(x), "mask"):  # masked arrays of NumPy, and those of Astropy
         raise ValueError(_MASKED)
     if x.dtype.kind == "V":
@@ -357,7 +408,13 @@ def _decoded_arrow(column: VectorLike) -> VectorLike:
     if isinstance(kind, pa.BaseExtensionType):
         chunks, kind = [chunk.storage for chunk in chunks], kind.storage_type
     elif pa.types.is_dictionary(kind):
-        chunks, kind = [chunk.dictionary_decode() for chunk in chunks], kind.value_type
+        # Arrow cannot decode views, in which polars sends its categories.
+        known = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+        held = known.get(str(kind.value_type), kind.value_type)
+        if held != kind.value_type:
+            pairs = [(chunk.indices, chunk.dictionary.cast(held)) for chunk in chunks]
+            chunks = [pa.DictionaryArray.from_arrays(*pair) for pair in pairs]
+        chunks, kind = [chunk.dictionary_decode() for chunk in chunks], held
     elif pa.types.is_run_end_encoded(kind):
         from pyarrow import compute
 
@@ -407,36 +464,84 @@ def _objects(values: VectorLike) -> np.ndarray:
 
 
 def array_of_list(x: Sequence[Any]) -> np.ndarray:
-    """Return a list as an array, of a numeric or string type only if that changes no value.
+    """Return a list as an array of objects; of another type if all values are of one kind.
 
     NumPy turns numbers beside a string into strings, and integers beside a float into floats. Then
-    the type of one value would change all others.
+    the type of one value would change all others. True, 1, 1.0 and 1+0j are of different kinds,
+    although they are equal in Python: readers of text tell them apart.
     """
-    if any(isinstance(row, np.ma.MaskedArray) and row is not np.ma.masked for row in x):
+    classes = {*map(type, x)}
+    if any(issubclass(one, np.ma.MaskedArray) for one in classes - {type(np.ma.masked)}):
         raise ValueError(_MASKED)
+    if any(issubclass(one, np.ndarray) or hasattr(one, "as_py") for one in classes):
+        x = [*map(_row, x)]
     found = np.array(x, dtype=object)
+    if any(hasattr(one, "as_py") for one in {*map(type, found.flat)}):
+        found = _objects([*map(_row, found.flat)]).reshape(found.shape)
     if any(isinstance(value, (list, tuple)) for value in found.flat):
         raise ValueError(
             "a list must contain single values, as y does, or rows of equal length, as X does."
         )
-    if any(value is np.ma.masked for value in found.flat):
+    if len(kinds := {*map(_kind_of, {*map(type, found.flat)})}) > 1:
         return found
+    narrow = _narrowed(found)
+    return narrow if kinds <= {_kind_of(narrow.dtype.type)} - {""} else found
+
+
+def _row(value: Any) -> Any:
+    """Return a row as scalars that keep their type; NumPy turns dates in objects into integers."""
+    if isinstance(value, np.ndarray):
+        return [*value] if value.ndim else value[()]
+    return value.as_py() if hasattr(value, "as_py") else value  # a scalar of Arrow
+
+
+def equal_numbers(values: np.ndarray) -> np.ndarray:
+    """Return labels or weights, of which readers only ask whether and how they differ in size.
+
+    So numbers of several kinds may become numbers of one kind, if each of them equals itself.
+    """
+    if values.dtype.kind != "O":
+        return values
+    plain = _objects([*map(_python, values.flat)]).reshape(values.shape)
+    return _narrowed(plain) if all(map(_is_of_numbers, {*map(type, plain.flat)})) else plain
+
+
+def _narrowed(objects: np.ndarray) -> np.ndarray:
+    """Return objects as the type that NumPy finds for them, if no value changes in Python."""
     try:
-        narrow = np.asarray(x)
+        narrow = np.array(objects.tolist())
     except (TypeError, ValueError, OverflowError):  # for example of times beside numbers
-        return found
-    return _received_array(narrow) if _is_same(found.ravel(), narrow.ravel()) else found
+        return objects
+    is_same = narrow.shape == objects.shape and _is_same(objects.ravel(), narrow.ravel())
+    return _received_array(narrow) if is_same else objects
 
 
 def _is_same(objects: np.ndarray, narrow: np.ndarray) -> bool:
     """Return whether the values of an array of a narrower type equal the objects in Python."""
     if narrow.dtype.kind in "mM":
         return all(getattr(one, "dtype", None) == narrow.dtype for one in objects)
-    if narrow.dtype.kind in "OV" or len(objects) != len(narrow):
+    if narrow.dtype.kind in "OV":
         return False
-    plain = [one.item() if isinstance(one, np.generic) else one for one in objects]
-    pairs = zip(plain, narrow.tolist(), strict=True)
+    pairs = zip(map(_python, objects), narrow.tolist(), strict=True)
     return all(is_missing(b) if is_missing(a) else a == b for a, b in pairs)
+
+
+def _kind_of(kind: type) -> str:
+    """Return the kind of a class in NumPy, "" for classes that a list keeps as they are.
+
+    These are classes of objects, subclasses such as enumerations, and floats of more than 64 bits.
+    """
+    if kind not in _OF_LISTS and not (issubclass(kind, np.generic) and kind.__module__ == "numpy"):
+        return ""
+    dtype = np.dtype(kind)
+    return "" if dtype.char in "gG" else dtype.kind.replace("u", "i")
+
+
+def _python(value: object) -> object:
+    """Return a number or string of NumPy as one of Python."""
+    if not isinstance(value, np.generic) or isinstance(value, (np.datetime64, np.timedelta64)):
+        return value
+    return float(value) if isinstance(value, np.floating) else value.item()
 
 
 def is_missing(value: object) -> bool:
@@ -484,7 +589,7 @@ def check_plain(*tables: MatrixLike) -> None:
 
 def _kinds(table: MatrixLike) -> set[type]:
     """Return the classes of the Python objects in a table, a column or a list."""
-    if isinstance(table, (list, tuple)):
+    if isinstance(table, Sequence) and not isinstance(table, _TEXTS):
         return _kinds_among(table)
     if is_collection(table):  # `Blocks.check` checks each block
         return set()
@@ -505,8 +610,8 @@ def _kinds(table: MatrixLike) -> set[type]:
 def _kinds_among(values: Collection[object]) -> set[type]:
     """Return the classes of values, and of the values inside lists, tuples and arrays."""
     kinds = {*map(type, values)}
-    if any(issubclass(kind, (list, tuple, np.ndarray)) for kind in kinds):
-        inner = (value for value in values if isinstance(value, (list, tuple, np.ndarray)))
+    if any(issubclass(kind, _NESTED) for kind in kinds - {str, bytes}):
+        inner = (one for one in values if isinstance(one, _NESTED) and not isinstance(one, _TEXTS))
         return kinds.union(*map(_kinds, inner))
     return kinds
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date, timedelta
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from skdp.data.column import Column, Values, array_of_list, is_missing
 from skdp.data.columns import column_name
-from skdp.support.types import Bounds, Categories, Label, VectorLike
+from skdp.support.types import Bounds, Categories, VectorLike
 
 __all__ = [
     "ColumnBounds",
@@ -278,10 +279,21 @@ def _codes(column: np.ndarray, values: np.ndarray) -> np.ndarray:
         return _codes_of_numbers(column, values)
     if column.dtype.kind in "mM":
         return _codes_of_times(column, values)
-    known = {value: code for code, value in enumerate(values.tolist())}
-    return np.fromiter(
-        (_place(known, value, values) for value in column.tolist()), np.intp, column.size
-    )
+    return _codes_of_objects(column, values)
+
+
+def _codes_of_objects(column: np.ndarray, values: np.ndarray) -> np.ndarray:
+    known = {value: code for code, value in enumerate(Column(values).values())}
+    codes = np.full(column.shape, -1)
+    times: dict[np.dtype, dict[int, np.ndarray]] = defaultdict(dict)
+    for i, value in enumerate(Column(column).values()):
+        if (time := _as_time(value)) is None:
+            codes[i] = _place(known, value)
+        else:
+            times[time.dtype][i] = time
+    for some in times.values():  # of one unit
+        codes[[*some]] = _codes_of_times(np.array([*some.values()]), values)
+    return codes
 
 
 def _codes_of_numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -312,21 +324,50 @@ def check_comparable(column: VectorLike | Column, values: np.ndarray, name: Hash
         )
 
 
-def _place(known: Mapping[Any, int], value: Label, values: np.ndarray) -> int:
+def _place(known: Mapping[Any, int], value: object) -> int:
     try:
-        if isinstance(value, (np.datetime64, np.timedelta64)):  # equal to one of another unit
-            return int(_codes_of_times(np.array([value]), values)[0])
         return known.get(value, -1)
     except Exception:  # a value that cannot be compared is no category; the budget is spent
         return -1
 
 
 def _codes_of_times(column: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return places among the values that the unit of the column holds, the same moment or span."""
     codes = np.full(column.shape, -1)
     for code, value in enumerate(values):
-        with suppress(TypeError):  # of units without a common one, as days and years are
-            codes[column == value] = code
+        held = _in_unit(_as_time(value), column.dtype)
+        if held is not None:
+            codes[column == held] = code
     return codes
+
+
+def _as_time(value: object) -> np.ndarray | None:
+    """Return a date or a duration in NumPy; None for others, and those with a time zone."""
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return np.asarray(value)
+    if not isinstance(value, (date, timedelta)) or getattr(value, "tzinfo", None) is not None:
+        return None
+    kind = "m8" if isinstance(value, timedelta) else "M8"
+    try:
+        return np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value, kind)
+    except OverflowError:  # of a duration of 300 000 years
+        return None
+
+
+def _in_unit(time: np.ndarray | None, unit: np.dtype) -> np.ndarray | None:
+    """Return a time in another unit, None if no value of the unit equals it.
+
+    An integer in another unit is that of this one times or divided by a constant. If NumPy wraps
+    around or rounds, the way back gives another integer.
+    """
+    if time is None or not np.can_cast(time.dtype, unit, "same_kind"):
+        return None  # of a date and a duration, or of days and years
+    try:
+        found = time.astype(unit)
+        return found if found.astype(time.dtype) == time else None
+    except OverflowError:  # A day has 8.64e22 attoseconds. What both units hold has milliseconds.
+        middle = np.dtype(f"{unit.kind}8[ms]")
+        return None if middle in (unit, time.dtype) else _in_unit(_in_unit(time, middle), unit)
 
 
 def _is_position(key: object, n_columns: int) -> bool:

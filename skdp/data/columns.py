@@ -221,12 +221,14 @@ def refuse_lazy(**inputs: object) -> None:
 
 
 def check_frame(name: str, values: MatrixLike) -> None:
-    """Raise ValueError for a frame that has no values yet, or has two columns of one name."""
+    """Raise ValueError for a frame without values or columns, or with two columns of one name."""
     refuse_lazy(**{name: values})
     if type(values).__name__ == "RecordBatch":
         raise ValueError(
             f"{name} is a RecordBatch: give it as a table, pyarrow.Table.from_batches([{name}])."
         )
+    if is_frame(values) and not frame_names(values):
+        raise ValueError(f"{name} must have at least one column.")
     if twice := [one for one, count in Counter(frame_names(values)).items() if count > 1]:
         raise ValueError(
             f"{name} has several columns of one name, {twice}: give each a name of its own."
@@ -268,6 +270,7 @@ def values_of(x: MatrixLike | Column, name: str = "x") -> Values:
     columns = Columns.of(x, name)
     if all(part.kind in "biuf" for part in columns.parts):
         return Values(columns.matrix())
-    read = [part.read() for part in columns.parts]
-    arrays = [one.array if columns.n_columns == 1 else one.array.astype(object) for one in read]
-    return Values(np.stack(arrays, axis=1), np.stack([one.missing() for one in read], axis=1))
+    if columns.n_columns == 1:
+        read = columns.parts[0].read()
+        return Values(read.array[:, None], read.missing()[:, None])
+    return Values(np.stack([part.objects() for part in columns.parts], axis=1))

@@ -12,9 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from skdp.data.column import is_collection
+from skdp.data.column import Column, is_collection
 from skdp.data.columns import values_of
-from skdp.support.types import Label, VectorLike
+from skdp.support.types import VectorLike
 from skdp.support.validation import check_count
 
 __all__ = ["Persons", "check_max_rows", "refuse_blocks"]
@@ -127,9 +127,9 @@ def _numbered(values: np.ndarray) -> np.ndarray:
         numbered = np.empty(len(first), dtype=np.intp)
         numbered[np.argsort(first)] = np.arange(len(first))
         return numbered[codes]
-    numbers: dict[Label, int] = {}
+    numbers: dict[object, int] = {}
     try:
-        found = [numbers.setdefault(value, len(numbers)) for value in values]
+        found = [numbers.setdefault(value, len(numbers)) for value in Column(values).values()]
     except Exception:  # of a class that the user has defined
         raise ValueError("groups must contain hashable values: numbers, strings.") from None
     return np.array(found, dtype=np.intp)

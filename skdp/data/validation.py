@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
 from skdp.data.blocks import empty_rows
-from skdp.data.column import is_collection, typed, where_missing
+from skdp.data.column import Column, equal_numbers, is_collection, typed, where_missing
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.columns import (
     Columns,
@@ -98,7 +98,7 @@ def present(name: str, values: MatrixLike) -> np.ndarray:
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
     if read.missing().any():
         raise ValueError(_missing(name))
-    return read.array
+    return equal_numbers(read.array)
 
 
 def one_column(y: VectorLike) -> np.ndarray:
@@ -132,6 +132,8 @@ def _check_labels(y: np.ndarray, known: VectorLike) -> None:
     """Raise ValueError unless labels are discrete; known classes are the stronger check."""
     check_no_missing("y", y)
     if known is None:
+        if y.dtype.kind == "S":
+            raise ValueError("y contains bytes. Decode them to strings, as y.astype(str) does.")
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
 
@@ -139,7 +141,7 @@ def _check_labels(y: np.ndarray, known: VectorLike) -> None:
 def classes_of_blocks(name: str, labels: Sequence[np.ndarray], known: VectorLike) -> np.ndarray:
     """Return the public classes, those that are found in blocks if none are `known`."""
     alike = len({one.dtype.kind for one in labels}) == 1
-    found = np.concatenate(labels if alike else [one.astype(object) for one in labels])
+    found = np.concatenate(labels if alike else [Column(one).objects() for one in labels])
     return _encoded(name, found, known)[0]
 
 

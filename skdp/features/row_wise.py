@@ -88,7 +88,7 @@ class RowWiseMap:
             warnings.catch_warnings(action="ignore"),
         ):  # a warning could reveal values, as an error could
             found = self.transformer.transform(_frame(rows, self.names))
-        is_whole = ~np.logical_or.reduce([part.read().missing() for part in columns.parts])
+        is_whole = ~np.logical_or.reduce([part.missing() for part in columns.parts])
         return _finite(_matrix(_one_a_row(found, columns.n_rows)), is_whole)
 
 
@@ -154,19 +154,20 @@ def _made_up(part: Column, unknown: str | float) -> str | float:
 
 def _objects(part: Column) -> np.ndarray:
     """Return the values of a column as objects that do not depend on its type."""
-    if part.kind in "biuf":
-        return part.floats().astype(object)
-    values, nulls = part.read()
-    found = np.array([_object(value) for value in values.tolist()] + [None], dtype=object)[:-1]
-    if nulls is not None:
-        found[nulls] = np.nan
+    found = part.objects()
+    for i, value in enumerate(found):
+        found[i] = _object(value)
     return found
 
 
 def _object(value: object) -> object:
+    """Return a number as a float and a time as one of Python, to the microsecond."""
     if is_missing(value):
         return np.nan
-    return float(value) if isinstance(value, Real) else value
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return value.astype(f"{value.dtype.kind}8[us]").item()
+    # A category of 0 may also stand for −0.0: pandas keeps the first that it finds.
+    return float(value) + 0.0 if isinstance(value, Real) else value
 
 
 def _frame(rows: np.ndarray, names: Sequence[Hashable]) -> MatrixLike:

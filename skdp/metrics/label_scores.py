@@ -283,7 +283,7 @@ def _check_labels(known: np.ndarray | None, pairs: Records[None]) -> None:
             raise ValueError(f"{name} has lists or arrays instead of labels.")
     try:
         _are_equal(pairs.y, pairs.X)
-    except TypeError:  # of units of time without a common one
+    except (TypeError, OverflowError):  # of units of time without a common one
         raise ValueError("y_true and y_pred must hold labels that can be compared.") from None
     for name, labels in (("y_true", pairs.y), ("y_pred", pairs.X)):
         if known is not None and not np.isin(labels, known).all():

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import product
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from skdp.workloads import QueryPlan
 __all__ = ["Axes", "Labels", "NoisyNumbers", "Numbers", "Statistic", "framed", "risk_of", "shown"]
 
 _LEVEL = 0.95
+_BOOLEANS = (bool, np.bool_)
 
 Numbers: TypeAlias = float | np.ndarray
 """One number, or an array."""
@@ -164,6 +166,7 @@ def framed(
     index: Mapping[str, Sequence[Label]], columns: Mapping[str, Sequence[float]], library: str
 ) -> MatrixLike:
     """Return a frame of columns, with labels as columns of polars or as the index of pandas."""
+    index = {name: _told_apart(labels) for name, labels in index.items()}
     if library == "polars":
         import polars
 
@@ -172,6 +175,21 @@ def framed(
 
     frame = pandas.DataFrame({**index, **columns})
     return frame.set_index([*index]) if index else frame
+
+
+def _told_apart(labels: Sequence[Label]) -> list[Label]:
+    """Return labels with booleans as text if there are numbers beside them.
+
+    Frames take 1 and True for the same label, because they are equal in Python.
+    """
+    flat = [one for label in labels for one in (label if isinstance(label, tuple) else (label,))]
+    if len({isinstance(one, _BOOLEANS) for one in flat if isinstance(one, (Number, np.bool_))}) < 2:
+        return [*labels]
+    return [tuple(map(_shown, one)) if isinstance(one, tuple) else _shown(one) for one in labels]
+
+
+def _shown(label: Label) -> Label:
+    return str(label) if isinstance(label, _BOOLEANS) else label
 
 
 def view(columns: Mapping[str, Sequence[Label]], privacy: PrivacyGuarantee) -> str:

@@ -31,7 +31,7 @@ from releases import releases as named_releases
 
 from skdp import PrivacyBudget, TableSchema
 
-__all__ = ["LISTED_DATES", "REAL", "RealCase", "corners", "population"]
+__all__ = ["REAL", "RealCase", "corners", "population"]
 
 N_RECORDS = 3000  # as many persons
 N_NUMBERS = 8
@@ -245,7 +245,6 @@ MANY = {"epsilon": 40.0}  # n·μ is then enough for a search for pairs
 WITH_SCHEMA: dict[str, Any] = {"bounds": SCHEMA, "categories": None}
 CENTERED = {"center": True}
 
-LISTED_DATES = "dates as categories of the library"
 REAL: dict[str, list[RealCase]] = {
     "means and center": real(
         LOGISTIC, CENTERED, {CENTER: 1, MEANS: 1, STEPS: 4}, (*ROWS, *PERSONS), shows=has_center
@@ -294,7 +293,9 @@ REAL: dict[str, list[RealCase]] = {
         {f"{TREE} tables": 1, f"{TREE} pairs": 1, TREE: 20},
         shows=has_merged_bins,
     ),
-    LISTED_DATES: real("density.DPTreeDensity", {**WITH_SCHEMA, "bounds": WITH_LISTED_DATES}, {}),
+    "dates as categories of the library": real(
+        "density.DPTreeDensity", {**WITH_SCHEMA, "bounds": WITH_LISTED_DATES}, {}
+    ),
     "numeric target": real(
         "density.DPTreeDensity",
         {**WITH_SCHEMA, "target": "integer"},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import releases as suite
 from comparison import compare, compare_real
-from real_sizes import LISTED_DATES, REAL
+from real_sizes import REAL
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures, RandomFourierFeatures
@@ -15,10 +15,6 @@ from skdp.solvers import SOLVERS
 from skdp.workloads import NOISES
 
 CASES = suite.cases()
-# Strict: remove the mark when a schema finds the nulls of such columns.
-FAILS = pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="missing dates take the first category of the data"
-)
 PUBLIC_MAPS = [
     name
     for name, kind in suite.public_names()
@@ -29,7 +25,7 @@ PUBLIC_MAPS = [
 def real_cases(chosen):
     """Return parameters for the chosen ways of all settings."""
     return [
-        pytest.param(case, id=f"{name}: {case}", marks=FAILS if name == LISTED_DATES else ())
+        pytest.param(case, id=f"{name}: {case}")
         for k, (name, cases) in enumerate(REAL.items())
         for case in chosen(k, cases)
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -292,6 +293,34 @@ def test_a_description_is_that_of_pandas(neighboring, delta):
         assert grouped[key, "x", "std"] == pytest.approx(own["x"].std(), rel=0.01)
         assert grouped[key, "t", "b"] == pytest.approx((own["t"] == "b").sum(), abs=1.0)
         assert grouped[key, "x", "75%"] == pytest.approx(own["x"].quantile(0.75), rel=0.01)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas])
+@pytest.mark.parametrize("order", [["on", "level"], ["level", "on"]])
+def test_frames_tell_true_from_one(order, library):
+    """They are equal in Python, and an index of pandas keeps the first of equal labels."""
+    n = 600
+    frame = pd.DataFrame({"on": np.arange(n) % 2 == 0, "level": np.arange(n) % 3})[order]
+    asked = {"epsilon": 1e4, "categories": {"on": [False, True], "level": [0, 1, 2]}}
+    expected = {"on": {"False": 300, "True": 300}, "level": {"0": 200, "1": 200, "2": 200}}
+    described = statistics.describe(library(frame), **asked).to_frame()
+    one_way = statistics.marginals(library(frame), **asked).to_frame()
+    for found in (described, one_way):
+        rows = found.reset_index() if library is pd.DataFrame else found.to_pandas()
+        told = {name: {} for name in order}
+        for name, label, estimate in rows.iloc[:, :3].itertuples(index=False):
+            told[name][str(label)] = round(estimate, -1)
+        assert told == expected
+
+
+def test_cells_of_pairs_tell_true_from_one():
+    n = 600
+    frame = pd.DataFrame({"on": np.arange(n) % 2 == 0, "a": np.arange(n) % 3, "b": 1})
+    known = {"on": [True, False], "a": [0, 1, 2], "b": [0, 1]}
+    found = statistics.marginals(frame, epsilon=1e4, categories=known, n_ways=2).to_frame()
+    texts = [str(row) for row in found.index.tolist()]
+    assert len({*texts}) == 2 * 3 + 2 * 2 + 3 * 2
+    assert sum("True" in text for text in texts) == 3 + 2
 
 
 def test_a_description_of_an_array_or_of_categories_alone():

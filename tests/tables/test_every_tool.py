@@ -22,6 +22,8 @@ from skdp import (
     PrivacyBudget,
     TableSchema,
 )
+from skdp.data.column import Column, Values
+from skdp.data.schema import Encoding
 from skdp.features import (
     AdditiveFeatures,
     AutoFeatures,
@@ -76,7 +78,7 @@ def settings_of(parameters):
     return ["a", "b"], {"bounds": NUMBERS}, {"bounds": bounds}
 
 
-def result(tool, parameters, X, given):
+def result(tool, parameters, X, given, y=None):
     more = {"random_state": 0, "target_bounds": (-1.0, 2.0), "n_clusters": 2, "q": 0.5}
     more |= {"epsilon": 3.0, "missing": "indicator"}
     more = {name: value for name, value in more.items() if name in parameters}
@@ -85,12 +87,15 @@ def result(tool, parameters, X, given):
     model = tool(**given, **more)
     if isinstance(model, AutoFeatures):
         model = DPLogisticRegression(features=model, random_state=0)
-    y = (X.iloc[:, 0] == X.iloc[0, 0]).astype(int) if "a" not in X else (X["a"] > 5).astype(int)
-    model.fit(X, y)
+    model.fit(X, labels(X) if y is None else y)
     methods = ("predict_proba", "predict", "transform", "score_samples")
     method = next(m for m in methods if callable(getattr(model, m, None)))
     found = getattr(model, method)(X.iloc[:50])
     return getattr(found, "toarray", lambda: found)().tolist()
+
+
+def labels(X):
+    return (X["a"] > 5).astype(int) if "a" in X else (X.iloc[:, 0] == X.iloc[0, 0]).astype(int)
 
 
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.FewRowsWarning")
@@ -100,6 +105,33 @@ def test_a_schema_gives_the_same_result(name):
     columns, schema, others = settings_of(parameters)
     X = table()[columns]
     assert result(tool, parameters, X, schema) == result(tool, parameters, X, others)
+
+
+def exchanged(values):
+    """Return other values of the same kind, each a function of one value."""
+    if values.dtype.kind == "f":
+        return 0.5 * values
+    first, second = (1, 2) if values.dtype.kind == "i" else ("x", "y")
+    return np.where(values == first, second, np.where(values == second, first, values))
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.FewRowsWarning")
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_tool_reads_columns_in_one_place(name, monkeypatch):
+    """So what holds for the readers of `Column` and `Encoding` holds for every tool."""
+    tool, parameters = TOOLS[name]
+    columns, schema, others = settings_of(parameters)
+    X = table()[columns]
+    y, read, encode = labels(X).to_numpy(), Column.read, Encoding.table
+    other = X.apply(lambda column: exchanged(column.to_numpy()))
+    expected = result(tool, parameters, other, others, y)
+    assert result(tool, parameters, X, others, y) != expected
+    with monkeypatch.context() as patch:
+        patch.setattr(Column, "read", lambda column: Values(exchanged(read(column).array)))
+        assert result(tool, parameters, X, others, y) == expected
+    with monkeypatch.context() as patch:
+        patch.setattr(Encoding, "table", lambda self, X: encode(self, other.iloc[: len(X)]))
+        assert result(tool, parameters, X, schema, y) == expected
 
 
 def test_all_tools_are_found():

@@ -20,7 +20,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skdp.data.column import Column, is_missing
+from skdp.data.column import Column, furthest, is_missing
 from skdp.support.types import Label
 
 __all__ = [
@@ -67,9 +67,12 @@ def _text(value: object) -> str:
         number = float(value)
         return str(int(number)) if number.is_integer() else repr(number)
     if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
-    if isinstance(value, datetime) and value.time() == time() and value.tzinfo is None:
-        value = value.date()
+        is_near = abs(value.astype(np.int64).item()) <= furthest(value.dtype)
+        found = value.astype("M8[us]").item() if is_near else value
+        value = found if isinstance(found, datetime) else value  # beyond the years of Python
+    if isinstance(value, datetime):
+        value = _datetime(value, None)
+        value = value.date() if value.time() == time() and value.tzinfo is None else value
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
@@ -86,6 +89,8 @@ def _number(value: object) -> float:
 def moment_of(value: object, date_format: str | None = None) -> float:
     """Return the seconds from 1970 to a date, UTC if it has a time zone; NaN for other values."""
     try:
+        if isinstance(value, np.datetime64):
+            return float(Column(np.array([value])).seconds()[0])
         found = _datetime(value, date_format)
         if found.tzinfo is not None:
             found = found.astimezone(UTC).replace(tzinfo=None)
@@ -95,8 +100,6 @@ def moment_of(value: object, date_format: str | None = None) -> float:
 
 
 def _datetime(value: object, date_format: str | None) -> datetime:
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
     if isinstance(value, datetime):  # nanoseconds of subclasses are dropped
         day, time_of_day = value.timetuple()[:3], value.timetuple()[3:6]
         return datetime(*day, *time_of_day, value.microsecond, value.tzinfo)
@@ -115,17 +118,8 @@ def _truth(value: object) -> float:
     return math.nan if text is None else _TRUTH.get(text.strip().lower(), math.nan)
 
 
-def _values(column: Column) -> Iterator[object]:
-    """Yield the values, None for nulls."""
-    values, nulls = column.read()
-    if nulls is not None:
-        values = values.astype(object)
-        values[nulls] = None
-    return iter(values if values.dtype.kind in "mM" else values.tolist())
-
-
 def _each(column: Column, function: Callable[[object], float]) -> np.ndarray:
-    return np.fromiter(map(function, _values(column)), float, len(column))
+    return np.fromiter(map(function, column.values()), float, len(column))
 
 
 def floats(column: Column) -> np.ndarray:
@@ -142,12 +136,9 @@ def truth(column: Column) -> np.ndarray:
 
 def moments(column: Column, date_format: str | None) -> np.ndarray:
     """Return the seconds from 1970 to dates, NaN for other values."""
-    if column.kind != "M":
-        return _each(column, lambda value: moment_of(value, date_format))
-    values = column.read().array
-    found: np.ndarray = values.astype("datetime64[us]").astype(np.int64) / 1e6
-    found[np.isnat(values)] = np.nan
-    return found
+    if column.kind == "M":
+        return column.seconds()
+    return _each(column, lambda value: moment_of(value, date_format))
 
 
 def categories(column: Column, known: tuple[Label, ...]) -> np.ndarray:
@@ -155,7 +146,7 @@ def categories(column: Column, known: tuple[Label, ...]) -> np.ndarray:
     by_text: dict[str | None, object] = {text_of(value): value for value in known}
     by_text[None] = None
     by_number = {} if all(isinstance(one, str) for one in known) else by_text
-    return _objects(_place(value, by_text, by_number) for value in _values(column))
+    return _objects(_place(value, by_text, by_number) for value in column.values())
 
 
 def _place(
@@ -185,7 +176,7 @@ def bucket_of(text: str, n_buckets: int) -> int:
 def buckets(column: Column, labels: tuple[str, ...]) -> np.ndarray:
     """Return the label of the bucket of each code, None for missing ones."""
     hashed = cache(lambda text: None if text is None else labels[bucket_of(text, len(labels))])
-    return _objects(hashed(text_of(value)) for value in _values(column))
+    return _objects(hashed(text_of(value)) for value in column.values())
 
 
 def words_in(text: str) -> list[str]:
@@ -202,7 +193,7 @@ def words(column: Column, labels: tuple[str, ...], hashed: bool, norm: float) ->
     of_word = {word: k for k, word in enumerate(labels)}
     place = cache(lambda word: bucket_of(word, len(labels)) if hashed else of_word.get(word, -1))
     found = np.zeros((len(labels), len(column)))
-    for row, value in enumerate(_values(column)):
+    for row, value in enumerate(column.values()):
         text = text_of(value)
         if text is None:
             found[:, row] = np.nan
