@@ -16,15 +16,17 @@ __all__ = ["METHODS", "CalibrationMap"]
 _RIDGE = 1e-3  # of the slope minus 1 and the intercept, relative to a mean loss in nats
 _SMOOTHED = 2.0  # rows with the share of all rows added to each bin
 _LEAST = 1.0  # rows of each label added to all rows, to avoid probabilities 0 and 1
-_RISE = 1e-4  # share of the score itself in the probability: no two scores become equal
+_RISE = 1e-6  # weight of the score's log-odds, so that different scores stay different
+_ODDS = (-750.0, 40.0)  # range of the log-odds of a double below 1
 
 
 @dataclass(frozen=True, eq=False)
 class CalibrationMap:
-    """A strictly increasing function from scores to probabilities: rankings do not change.
+    """An increasing function from scores to probabilities.
 
-    It is the score, with a weight of 1e-4, and a function that is linear between knots and constant
-    beyond them.
+    It is linear between knots and constant beyond them. A small multiple of the log-odds of the
+    score is added, so rankings do not change: scores stay different if their log-odds differ by
+    more than 1e-6.
 
     Parameters
     ----------
@@ -61,7 +63,9 @@ class CalibrationMap:
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Return the probabilities of scores."""
-        return (1.0 - _RISE) * np.interp(scores, self.scores, self.shares) + _RISE * scores
+        low, high = _ODDS
+        rank = (np.clip(logit(scores), low, high) - low) / (high - low)
+        return (1.0 - _RISE) * np.interp(scores, self.scores, self.shares) + _RISE * rank
 
 
 def _isotonic(centers: np.ndarray, counts: np.ndarray) -> np.ndarray:

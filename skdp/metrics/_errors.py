@@ -18,12 +18,12 @@ from skdp.metrics._row_sums import ResultT, RowSums
 from skdp.support.callers import caller_outside
 from skdp.support.validation import check_real
 
-__all__ = ["ErrorScale", "ErrorSums", "possible_sums"]
+__all__ = ["NO_R2", "ErrorScale", "ErrorSums", "possible_sums"]
 
 # Targets that spread evenly within their bounds have a standard deviation of .29 of the width.
 _LARGEST_SHARE = 0.1
 _MOST_CLIPPED = 0.01  # of the errors, so that R² is not that of other errors
-NO_R2 = "R² is nan: more than 1 % of the errors exceed error_bound."
+NO_R2 = "R² is nan: more than 1 % of the errors exceed error_bound, by a noisy count."
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,16 @@ class ErrorScale:
         u, v = (np.clip((np.clip(x, low, high) - middle) / half, -1.0, 1.0) for x in given)
         return np.abs(u - v) * (half / self.error_bound), u
 
-    def hides_r2(self, larger: np.ndarray, n: float) -> bool:
+    def hides_r2(self, larger: np.ndarray, n: float, variance: float) -> bool:
         """Return whether so many errors were clipped that theirs is not the R² of all errors.
 
-        `larger` begins with their number, if errors are clipped.
+        `larger` begins with their number, if errors are clipped. Noise alone exceeds the limit in
+        2 % of releases.
         """
-        return self.clips and not larger[0] <= _MOST_CLIPPED * n
+        return self.clips and not larger[0] <= _MOST_CLIPPED * n + 2.0 * math.sqrt(variance)
 
-    def r2(
-        self, square: float, linear: float, quadratic: float, larger: np.ndarray, n: float
-    ) -> float:
+    def r2(self, square: float, linear: float, quadratic: float, n: float) -> float:
         """Return R² from sums over n rows of e², u and u²; nan if u has no visible variance."""
-        if self.hides_r2(larger, n):
-            return math.nan
         whole = 0.25 * (quadratic - linear**2 / n) if n > 0.0 else 0.0  # in squared widths
         if not whole > max(n, 0.0) * 2.0**-31:  # the precision with which rows are added up
             return math.nan

@@ -203,7 +203,7 @@ def dp_r2_score(
     ``add_remove_one`` each changes by 1 at most: all four by 2 in l2 and 4 in l1. Under
     ``replace_one`` (u, u²) change by 2 in l2 and by 2.25 in l1: √5 and 3.25 in all. With an
     `error_bound`, the number of larger errors is one more number that changes by 1 at most. The
-    score is nan if they are more than 1 % of the rows.
+    score is nan if they are more than 1 % of the rows, beyond the noise.
 
     The score is computed from the nearest sums that rows can have.
 
@@ -270,14 +270,15 @@ class _R2(ErrorSums[Score]):
     def result(self, answer: np.ndarray, **known: Unpack[Known]) -> Score:
         n_samples = known["n_samples"]
         n, likely = _count(n_samples, answer), answer.copy()
-        likely[0] = min(max(answer[0], 0.0), max(n, 0.0))
+        hidden = self.scale.hides_r2(answer[3:], n, known["_variance"])
+        likely[0] = math.nan if hidden else min(max(answer[0], 0.0), max(n, 0.0))
         likely[1:3] = possible_sums(answer[1], answer[2], n, low=-1)
         return Score(
             value=_r2(self.scale, n_samples, likely),
             n_samples=n_samples,
             privacy=known["privacy"],
             _between=partial(_interval_of_r2, self.scale, likely, n_samples, known["_variance"]),
-            _note=NO_R2 if self.scale.hides_r2(answer[3:], n) else "",
+            _note=NO_R2 if hidden else "",
         )
 
 
@@ -286,7 +287,7 @@ def _count(n_samples: int | None, sums: np.ndarray) -> float:
 
 
 def _r2(scale: ErrorScale, n_samples: int | None, sums: np.ndarray) -> float:
-    return scale.r2(sums[0], sums[1], sums[2], sums[3:], _count(n_samples, sums))
+    return scale.r2(sums[0], sums[1], sums[2], _count(n_samples, sums))
 
 
 def _interval_of_r2(

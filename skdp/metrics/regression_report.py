@@ -93,8 +93,8 @@ def regression_report(
     ``replace_one`` errors change by 1 each, (u, u²) by 2 in l2 and by 2.25 in l1: √6 and 4.25.
     With an `error_bound`, the number of larger errors is one more such number.
 
-    R² is nan if more than 1 % of the errors exceed `error_bound`, by that noisy number: clipped
-    errors say nothing of the share of the whole variance.
+    R² is nan if more than 1 % of the errors exceed `error_bound`, by that number and beyond its
+    noise: clipped errors say nothing of the share of the whole variance.
 
     Scores are computed from the nearest sums that rows can have.
 
@@ -219,17 +219,22 @@ class RegressionReport(Viewed):
         return self.error_bound * float(ratio(sums[1], self._count(sums)))
 
     def _r2(self, sums: np.ndarray) -> float:
-        return self._scale.r2(sums[0], sums[2], sums[3], sums[4:], self._count(sums))
+        if self._hides_r2:
+            return math.nan
+        return self._scale.r2(sums[0], sums[2], sums[3], self._count(sums))
 
     @property
     def _scale(self) -> ErrorScale:
         return ErrorScale(self.target_bounds, self.error_bound)
 
+    @property
+    def _hides_r2(self) -> bool:
+        return self._scale.hides_r2(self.sums[4:], self._count(self.sums), self._variance)
+
     def _notes(self) -> list[str]:
         if not self._scale.clips:
             return []
-        hidden = self._scale.hides_r2(self.sums[4:], self._count(self.sums))
-        return [f"Errors above {self.error_bound:g} count as that.", *[NO_R2] * hidden]
+        return [f"Errors above {self.error_bound:g} count as that.", *[NO_R2] * self._hides_r2]
 
     def _numbers(self) -> Numbers:
         for name in _METRICS:

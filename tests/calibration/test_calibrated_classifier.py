@@ -129,7 +129,11 @@ def test_a_rare_class_keeps_its_ranking_and_is_no_worse_than_a_constant(method, 
 
 @every_method
 def test_a_map_rises_strictly_whatever_the_noise(method):
-    scores = np.linspace(0.0, 1.0, 10_001)
+    """Also among the scores of an overconfident model, which differ in their exponents only."""
+    odds = np.unique(
+        np.concatenate([np.linspace(-700.0, 36.0, 2001), np.linspace(-5.0, 5.0, 2001)])
+    )
+    scores = np.unique(expit(odds))
     for _ in range(20):
         report = score_report([0, 1, 0], [0.1, 0.2, 0.9], epsilon=0.1)
         found = CalibrationMap.of(report, method)(scores)
