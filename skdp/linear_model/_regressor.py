@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar, TypeVar
@@ -26,6 +28,7 @@ from skdp.linear_model._stages.staged import StagedPlan, rest_of
 from skdp.linear_model._stages.target_search import TargetSearch
 from skdp.linear_model._target_scale import TargetRange, TargetScale
 from skdp.solvers import Solution
+from skdp.support.callers import caller_outside
 from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = ["PrivateLinearRegressor"]
@@ -33,6 +36,11 @@ __all__ = ["PrivateLinearRegressor"]
 FactsT = TypeVar("FactsT")
 _LARGEST_BOUND = 1e50
 _WITHOUT_NOISE = 1e9  # μ of a search at epsilon=inf: its counts are off by 1e-8
+_TOO_WIDE = (
+    "Most targets have one value, and noise hides how far the others are from it. If they fill "
+    "less than a tenth of target_bounds, pass narrower bounds: the noise of the fit grows "
+    "with their width."
+)
 
 
 _EVERYTHING = TargetRange(-math.inf, math.inf)
@@ -154,6 +162,9 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         self.coef_ = coef[0] if one else coef
         self.intercept_ = float(intercept[0]) if one else intercept
         self.target_bounds_ = (task.low, task.high)
+        if task.is_doubtful:
+            with suppress(UserWarning):  # once paid, nothing raises
+                warnings.warn(_TOO_WIDE, UserWarning, stacklevel=caller_outside())
 
     @lazy_on_blocks
     def predict(self, X: MatrixLike) -> np.ndarray:

@@ -18,6 +18,7 @@ class TargetRange:
 
     low: float
     high: float
+    is_doubtful: bool = False  # released: most targets have one value, and few others are seen
 
     @property
     def middle(self) -> float:
