@@ -376,6 +376,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             n_features=records.facts.n_columns + bool(self.fit_intercept),
             rows_each=1 if records.persons is None else self._rows_each,
             has_features=records.facts.feature_map is not None,
+            determines_all=records.facts.determines_all,
             rows_are_exact=rows_are_exact(records.facts.feature_map),
             clips=1.0 + (records.facts.feature_map is not None),  # a mixture clips a part
         )

@@ -33,8 +33,9 @@ class DPLinearRegression(PrivateLinearRegressor):
 
     ``solver="adassp"`` releases the moments AᵀA and Aᵀy with Gaussian noise instead and solves the
     normal equations. It is exact least squares for large n·ε and up to some thousand columns,
-    noisier otherwise, and takes no weights. With ``epsilon=inf`` it is scikit-learn's
-    `LinearRegression`, or ``Ridge(alpha=1/C)`` if `C` is a number, and nothing is clipped.
+    noisier otherwise, and takes no weights. ``"auto"`` takes it where its noise is small. With
+    ``epsilon=inf`` it is scikit-learn's `LinearRegression`, or ``Ridge(alpha=1/C)`` if `C` is a
+    number, and nothing is clipped.
 
     Parameters
     ----------
