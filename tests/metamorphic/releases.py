@@ -172,8 +172,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "linear_model.DPLinearRegression": [
         {"solver": "adassp"},
-        {"n_samples_hint": 20_000},  # enough for a range of the targets and for moments
+        {"n_samples_hint": 20_000},  # enough for a range of the targets, moments and a mean
+        {"n_samples_hint": 8_000, "solver": "noisy_gd"},
     ],
+    "linear_model.DPPoissonRegressor": [{"n_samples_hint": 20_000}],
     "linear_model.DPHingeClassifier": [{"classes": list(LABELS)}, {"smoothing": 0.1}],
     "linear_model.DPQuantileRegressor": [{"quantile": [0.1, 0.9]}],
     "linear_model.DPSGDClassifier": [{"clip_norm": 0.2}, {"sampling_rate": 1.0}],
