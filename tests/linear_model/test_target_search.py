@@ -271,9 +271,7 @@ def test_a_person_with_many_rows_counts_as_one_record():
 
 
 @every_relation
-@pytest.mark.parametrize(
-    ("n", "share"), [(None, 0.02), (1000, 0.02), (250, 8.4 / 250), (20, 0.0)]
-)
+@pytest.mark.parametrize(("n", "share"), [(None, 0.02), (1000, 0.02), (250, 8.4 / 250), (20, 0.0)])
 def test_a_search_has_a_small_share_of_the_cost(neighboring, n, share):
     """What its counts cost is compared with this share in tests/test_tight_noise.py."""
     search = TargetSearch.plan(1.0, n, Neighboring(neighboring))
