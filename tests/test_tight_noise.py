@@ -76,13 +76,13 @@ def cost_of_search(monkeypatch, search, others, one, other, reply):
         records = Records.of_rows(np.zeros((y.size, 1)), y.ravel(), groups)
         run = partial(search.release, TargetRange(0.0, 1.0), records, np.random.default_rng())
         first, found = found, asked(monkeypatch, run, found, reply)
-    assert len(found) >= 19
+    assert len(found) >= 16  # of them 14 for the median
     return costs(moved(first, found))
 
 
 @every_relation
 @every_unit
-@pytest.mark.parametrize("n_known", [50, 10_000, None])
+@pytest.mark.parametrize("n_known", [60, 10_000, None])
 def test_a_search_for_the_range_of_targets(relation, n_own, n_known, monkeypatch):
     """A `n_known` is public, a hint, or None for an estimate, here replied by 1000."""
     if n_known is None and relation is REPLACE:
@@ -104,7 +104,9 @@ def test_a_search_for_the_range_of_targets(relation, n_own, n_known, monkeypatch
     low, high = np.zeros((1, n_own)), np.ones((1, n_own))
     own = neighbors(low, high, relation)
     cost = cost_of_search(monkeypatch, search, np.zeros((50, n_own)), *own, partial(reply, 0.0))
-    assert cost >= TIGHT * search.mu
+    # a record that is added outside of the median's cell does not move the count of the cell
+    attained = 1.0 if relation is REPLACE else math.sqrt(8.0 / 9.0)
+    assert cost >= TIGHT * attained * search.mu
 
 
 # -- conformal thresholds ------------------------------------------------------------------------

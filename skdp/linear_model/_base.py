@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -50,6 +50,8 @@ from skdp.linear_model._records import (
 )
 from skdp.linear_model._sample import (
     FitPlan,
+    Fitted,
+    Learned,
     LinearPlan,
     can_be_sampled,
     check_subsample,
@@ -59,7 +61,8 @@ from skdp.linear_model._sample import (
 )
 from skdp.linear_model._stages.auto_features import CountedPlan, plan_auto, with_choice
 from skdp.linear_model._stages.center import MOST_STRETCH, CenterRelease, plan_center
-from skdp.linear_model._stages.staged import StagedPlan, rest_of
+from skdp.linear_model._stages.mean_shift import MeanShift
+from skdp.linear_model._stages.staged import FinishedPlan, StagedPlan, rest_of
 from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import SAMPLERS, Progress
@@ -76,16 +79,6 @@ if TYPE_CHECKING:
 __all__ = ["Fitted", "Learned", "PrivateLinearModel", "dense", "is_auto"]
 
 _MOST_ROWS = 1e15
-Fitted: TypeAlias = Solution | BaseEstimator
-"""What a solver released; without privacy, the fitted estimator of scikit-learn."""
-
-
-class Learned(NamedTuple):
-    """The result of a fit, with its facts and plan, which earlier releases may have set."""
-
-    fitted: Fitted
-    facts: LinearFacts[Any]
-    plan: NonPrivatePlan | LinearPlan
 
 
 class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned]):
@@ -178,9 +171,9 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             if records.blocks is not None:
                 solver = records.facts.solver
                 _check_reads_blocks(solver, epsilon=self.epsilon, is_sampled=False)
-            fit = self._plan_fit(parameters, records)
+            fit = self._plan_finished(parameters, records)
             return FitPlan(1.0, fit, fit.event, fit.theorem, fit.exact)
-        plan_fit = partial(self._plan_fit, records=expected(records, rate))
+        plan_fit = partial(self._plan_finished, records=expected(records, rate))
         return plan_sampled(rate, parameters, records.facts.solver, plan_fit)
 
     def _plan_without_privacy(
@@ -201,6 +194,20 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         """Whether a fit is scikit-learn's, not the limit of private fits of features or errors."""
         is_plain = self._features() is None and not self.standard_errors
         return math.isinf(self.epsilon) and is_plain
+
+    def _plan_finished(
+        self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
+    ) -> LinearPlan:
+        """Return the plan of a private fit, and of a release that corrects it, if that can help."""
+        last = self._last_release(parameters, records)
+        if last is None:
+            return self._plan_fit(parameters, records)
+        return FinishedPlan(last, self._plan_fit(rest_of(parameters, last.mu), records))
+
+    def _last_release(
+        self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
+    ) -> MeanShift | None:
+        """Return a release at the fit that corrects it, None for none."""
 
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> LinearPlan:
         """Return the plan of a private fit to all of the records."""
@@ -262,6 +269,9 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         if isinstance(plan, NonPrivatePlan):
             return Learned(self._fit_reference(records), records.facts, plan)
         with _thread_pools().limit(limits=1, user_api="blas"):  # so that sums do not depend on it
+            if isinstance(plan, FinishedPlan):
+                learned = self._read_fit(plan.fit, records, rng)
+                return plan.first.finished(learned, records, rng)  # type: ignore[no-any-return]
             while isinstance(plan, CountedPlan | StagedPlan):
                 plan, records = plan.next(records, rng)
             return Learned(self._solve(plan, records, rng), records.facts, plan)
@@ -376,6 +386,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             n_features=records.facts.n_columns + bool(self.fit_intercept),
             rows_each=1 if records.persons is None else self._rows_each,
             has_features=records.facts.feature_map is not None,
+            determines_all=records.facts.determines_all,
             rows_are_exact=rows_are_exact(records.facts.feature_map),
             clips=1.0 + (records.facts.feature_map is not None),  # a mixture clips a part
         )

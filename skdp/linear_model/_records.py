@@ -107,6 +107,13 @@ class LinearFacts(Generic[TaskT]):
         return self.n_known is None or self.n_known * mu <= _MOST_SIGNAL * self.n_columns
 
     @property
+    def determines_all(self) -> bool:
+        """Whether many rows determine all coefficients; see `Problem`."""
+        feature_map = self.feature_map
+        has_curves = isinstance(feature_map, AdditiveMap) and not feature_map.pairs
+        return feature_map is None or has_curves
+
+    @property
     def stretch(self) -> float:
         """*Released.* Factor from coefficients of shifted rows to coefficients of rows."""
         return 1.0 if self.center is None else self.center.stretch

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar, TypeVar
@@ -22,10 +24,12 @@ from skdp.linear_model._base import PrivateLinearModel, is_auto
 from skdp.linear_model._records import AnyMap, LinearRecords
 from skdp.linear_model._sample import LinearPlan
 from skdp.linear_model._stages.center import CenterRelease
+from skdp.linear_model._stages.mean_shift import MeanShift, shift_kind
 from skdp.linear_model._stages.staged import StagedPlan, rest_of
 from skdp.linear_model._stages.target_search import TargetSearch
-from skdp.linear_model._target_scale import TargetRange, TargetScale
+from skdp.linear_model._target_scale import TargetRange, TargetScale, encoded
 from skdp.solvers import Solution
+from skdp.support.callers import caller_outside
 from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = ["PrivateLinearRegressor"]
@@ -33,6 +37,11 @@ __all__ = ["PrivateLinearRegressor"]
 FactsT = TypeVar("FactsT")
 _LARGEST_BOUND = 1e50
 _WITHOUT_NOISE = 1e9  # μ of a search at epsilon=inf: its counts are off by 1e-8
+_TOO_WIDE = (
+    "Most targets have one value, and noise hides how far the others are from it. If they fill "
+    "less than a tenth of target_bounds, pass narrower bounds: the noise of the fit grows "
+    "with their width."
+)
 
 
 _EVERYTHING = TargetRange(-math.inf, math.inf)
@@ -113,6 +122,15 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
             return None
         return super()._plan_center(parameters, records)
 
+    def _last_release(
+        self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
+    ) -> MeanShift | None:
+        kind, facts = shift_kind(self._loss_of(records.facts.task)), records.facts
+        is_gaussian = facts.solver.is_gaussian and parameters.delta > 0.0
+        if kind is None or self.standard_errors or not (self.fit_intercept and is_gaussian):
+            return None
+        return kind.plan(parameters, records)
+
     def _search(
         self, parameters: ReleaseParameters, records: LinearRecords[TargetRange]
     ) -> TargetSearch | None:
@@ -131,14 +149,13 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
     def _solve(
         self, plan: LinearPlan, records: LinearRecords[TargetRange], rng: np.random.Generator
     ) -> Solution:
-        encoded = records.mapped(partial(_encoded, records.facts.task))
-        return super()._solve(plan, encoded, rng)
+        return super()._solve(plan, records.mapped(partial(encoded, records.facts.task)), rng)
 
     def _publish_coefficients(
         self, coef: np.ndarray, intercept: np.ndarray, task: TargetRange
     ) -> None:
-        coef, intercept = task.half_width * coef, task.middle + task.half_width * intercept
-        self._set_coefficients(coef, intercept, task)
+        intercept = task.middle + task.half_width * intercept + task.shift
+        self._set_coefficients(task.half_width * coef, intercept, task)
 
     def _unit(self, task: TargetRange) -> float:
         return task.half_width
@@ -153,7 +170,16 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         one = len(coef) == 1
         self.coef_ = coef[0] if one else coef
         self.intercept_ = float(intercept[0]) if one else intercept
-        self.target_bounds_ = (task.low, task.high)
+        self.target_bounds_ = self._ends(task)
+        if task.is_doubtful:
+            with suppress(UserWarning):  # once paid, nothing raises
+                warnings.warn(_TOO_WIDE, UserWarning, stacklevel=caller_outside())
+
+    def _ends(self, task: TargetRange) -> tuple[float, float]:
+        """Return the range of predictions. One that was found is shifted as they are."""
+        if task.shift == 0.0 or (bounds := self._target_range()).half_width == task.half_width:
+            return task.low, task.high
+        return max(task.low + task.shift, bounds.low), min(task.high + task.shift, bounds.high)
 
     @lazy_on_blocks
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -215,10 +241,6 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
 
 def _scaled(scale: TargetScale, records: Records[FactsT]) -> Records[FactsT]:
     return replace(records, y=scale.scaled(_numbers(records.y)))
-
-
-def _encoded(task: TargetRange, records: LinearRecords[TargetRange]) -> LinearRecords[TargetRange]:
-    return replace(records, y=task.encode(records.y))
 
 
 def _numbers(y: np.ndarray) -> np.ndarray:

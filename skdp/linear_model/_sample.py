@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from sklearn.base import BaseEstimator
 
 from skdp._private_fit import NonPrivatePlan, ReleaseParameters, ReleasePlan
 from skdp.accounting import sampled_gdp_mu, sampled_pure_epsilon
 from skdp.exceptions import IncompatibleSolverError
-from skdp.linear_model._records import LinearRecords, TaskT
+from skdp.linear_model._records import LinearFacts, LinearRecords, TaskT
 from skdp.privacy import (
     Event,
     GaussianCurve,
@@ -18,12 +20,14 @@ from skdp.privacy import (
     PoissonSampledEvent,
     PureDPEvent,
 )
-from skdp.solvers import SOLVERS, Problem, Solver
+from skdp.solvers import SOLVERS, Problem, Solution, Solver
 from skdp.support.validation import check_real
 
 __all__ = [
     "ENOUGH_ROWS",
     "FitPlan",
+    "Fitted",
+    "Learned",
     "LinearPlan",
     "can_be_sampled",
     "check_subsample",
@@ -55,6 +59,18 @@ class FitPlan:
     event: Event  # the release of `fit`, for the records that the sample is drawn from
     theorem: str
     exact: bool
+
+
+Fitted: TypeAlias = Solution | BaseEstimator
+"""What a solver released; without privacy, the fitted estimator of scikit-learn."""
+
+
+class Learned(NamedTuple):
+    """The result of a fit, with its facts and plan, which earlier releases may have set."""
+
+    fitted: Fitted
+    facts: LinearFacts[Any]
+    plan: NonPrivatePlan | LinearPlan
 
 
 def check_subsample(subsample: object) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skdp.linear_model._records import LinearRecords
 from skdp.support.validation import check_choice, check_size
 
-__all__ = ["TargetRange", "TargetScale"]
+__all__ = ["TargetRange", "TargetScale", "encoded"]
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class TargetRange:
 
     low: float
     high: float
+    shift: float = 0.0  # released: of predictions; of their logarithms for counts
+    is_doubtful: bool = False  # released: most targets have one value, and few others are seen
 
     @property
     def middle(self) -> float:
@@ -64,3 +67,8 @@ class TargetScale:
         is_root = math.isinf(self.unit)
         size = scores**2 if is_root else self.unit * np.expm1(np.abs(scores))
         return np.asarray(np.copysign(size, scores))
+
+
+def encoded(task: TargetRange, records: LinearRecords[TargetRange]) -> LinearRecords[TargetRange]:
+    """Return records with their targets as numbers in [−1, 1]."""
+    return replace(records, y=task.encode(records.y))

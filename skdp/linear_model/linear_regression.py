@@ -29,12 +29,14 @@ class DPLinearRegression(PrivateLinearRegressor):
     The solver learns the coefficients from rows clipped to `data_norm` and targets scaled from
     `target_bounds` to [−1, 1], with the squared loss, its derivative clipped at ±`slope_bound`. The
     defaults depend on public numbers only, so no parameter needs tuning on the data. See *Which
-    solver?* in the user guide. A number for `C` makes it ridge regression.
+    solver?* in the user guide. A number for `C` makes it ridge regression. With enough rows,
+    predictions are shifted so that their mean is right (*Models* in the user guide).
 
     ``solver="adassp"`` releases the moments AᵀA and Aᵀy with Gaussian noise instead and solves the
     normal equations. It is exact least squares for large n·ε and up to some thousand columns,
-    noisier otherwise, and takes no weights. With ``epsilon=inf`` it is scikit-learn's
-    `LinearRegression`, or ``Ridge(alpha=1/C)`` if `C` is a number, and nothing is clipped.
+    noisier otherwise, and takes no weights. ``"auto"`` takes it where its noise is small. With
+    ``epsilon=inf`` it is scikit-learn's `LinearRegression`, or ``Ridge(alpha=1/C)`` if `C` is a
+    number, and nothing is clipped.
 
     Parameters
     ----------

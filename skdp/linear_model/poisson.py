@@ -146,8 +146,14 @@ class DPPoissonRegressor(DPLinearRegression):
     def _publish_coefficients(
         self, coef: np.ndarray, intercept: np.ndarray, task: TargetRange
     ) -> None:
-        start = self._loss_of(task).start + math.log(task.high)
+        start = self._loss_of(task).start + math.log(task.high) + task.shift
         self._set_coefficients(coef, intercept + start, task)
+
+    def _ends(self, task: TargetRange) -> tuple[float, float]:
+        """The upper end of a range that was found moves with the predictions."""
+        if task.shift == 0.0 or (most := self._target_range().high) == task.high:
+            return task.low, task.high
+        return task.low, min(task.high * math.exp(task.shift), most)
 
     def _unit(self, task: TargetRange) -> float:
         return 1.0  # coefficients are logarithms, which have no unit

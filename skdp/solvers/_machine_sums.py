@@ -138,17 +138,18 @@ def record_error(
     return whole, of_score + subtracted * row_norm
 
 
-def mean_sum(problem: Problem, sensitivity: float, length: float, most_score: float) -> MachineSum:
-    """Return the facts of Σ s·(y, c, y·c), c = z/`most_score` clipped to [−1, 1], for |θ| `length`.
+def mean_sum(
+    problem: Problem, sensitivity: float, longest: float, length: float, size: int
+) -> MachineSum:
+    """Return the facts of Σ s·v(y, z) for vectors of norm `longest` at most and shares s.
 
-    y is −1 or 1, and s the share of a record.
+    `length` is |θ| times the Lipschitz constant of v in the score.
     """
-    # (1, 1, 1) is √3 long, and c and y·c move together. Quotient, clip and product with a share
-    # are among the products.
+    # Products with shares, and a residual or a logarithm of ten operations, as of a derivative.
     n_features = problem.n_features or 1
-    of_score = problem.row_norm * length * _of_score(n_features, problem.clips) / most_score
-    each = math.sqrt(3.0) * _summed() + math.sqrt(2.0) * of_score
-    return _with_errors(sensitivity, problem.covered_rows, math.sqrt(3.0), each, 3)
+    of_score = problem.row_norm * length * _of_score(n_features, problem.clips)
+    each = longest * (_summed() + _DERIVATIVE * _UNIT) + of_score
+    return _with_errors(sensitivity, problem.covered_rows, longest, each, size)
 
 
 def gram_sum(problem: Problem) -> MachineSum:

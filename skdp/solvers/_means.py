@@ -100,9 +100,11 @@ class MeansRelease:
 
     def sums(self, theta: np.ndarray) -> MachineSum:
         """Return the facts of the sums at a *released* θ."""
-        length = float(np.linalg.norm(theta)) * (1.0 + SCALE_MARGIN)
+        # (1, 1, 1) is √3 long, and c and y·c move together
+        length = math.sqrt(2.0) * float(np.linalg.norm(theta)) / _MOST_SCORE * (1.0 + SCALE_MARGIN)
         between = _SENSITIVITY[self.problem.neighboring]
-        return mean_sum(self.problem.with_columns(theta.size), between, length, _MOST_SCORE)
+        problem = self.problem.with_columns(theta.size)
+        return mean_sum(problem, between, math.sqrt(3.0), length, 3)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

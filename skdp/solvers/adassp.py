@@ -140,10 +140,14 @@ class AdaSSP(Solver[AdaSSPPlan]):
     def solve(
         self, plan: AdaSSPPlan, design: Design, rng: np.random.Generator, progress: Progress
     ) -> Solution:
+        plan = plan.with_columns(design.n_features)
         moments = self.release(plan, design, rng)
-        theta = self.solution(plan, moments)
+        inverse = self._inverse(plan, moments)
+        theta = np.asarray(inverse @ moments.moment)
         progress(1, 1)
-        return Solution(theta, 1)
+        # b̂ has noise of covariance m²I, and Ĝθ of (g²/2)(|θ|²I + θθᵀ) ≤ g²|θ|²I: to first order
+        noise = math.hypot(plan.moment_noise, plan.gram_noise * float(np.linalg.norm(theta)))
+        return Solution(theta, 1, noise_bound=noise, noise_root=inverse)
 
     def release(self, plan: AdaSSPPlan, design: Design, rng: np.random.Generator) -> NoisyMoments:
         """Release the moments with noise; nothing else is read from the data.
@@ -186,6 +190,9 @@ class AdaSSP(Solver[AdaSSPPlan]):
         ndarray of shape (d,)
             *Released.*
         """
+        return np.asarray(self._inverse(plan, moments) @ moments.moment)
+
+    def _inverse(self, plan: AdaSSPPlan, moments: NoisyMoments) -> np.ndarray:
         gram, d, problem = moments.gram.copy(), len(moments.moment), plan.problem
         if _knows_weight(problem) and problem.intercept_scaling > 0.0:
             assert problem.n_samples is not None
@@ -193,7 +200,7 @@ class AdaSSP(Solver[AdaSSPPlan]):
         values, vectors = np.linalg.eigh(gram)
         ridge = 0.0 if problem.C == "auto" else 1.0 / float(problem.C)
         values = np.maximum(values + ridge, math.sqrt(2.0 * d) * plan.gram_noise)
-        return vectors @ (vectors.T @ moments.moment / values)
+        return np.asarray((vectors / values) @ vectors.T)
 
 
 def _moment_of(loss: Loss) -> Callable[[MemoryDesign], np.ndarray]:

@@ -9,10 +9,11 @@ import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.design import Design
-from skdp.losses import GradientDirections, Loss, Minorant
+from skdp.losses import GradientDirections, Loss, Minorant, SharedLoss, SquaredLoss
 from skdp.privacy import Event, GDPEvent
 from skdp.samplers import Progress, Sampler
 from skdp.solvers._means import MeansRelease
+from skdp.solvers.adassp import AdaSSP
 from skdp.solvers.base import (
     Plan,
     PlannedSolver,
@@ -36,6 +37,7 @@ _MOST_STEPS_OF_TARGETS = 128
 _MOST_STEPS_OF_SCORES = 64
 _ENDED_BY_RIDGE = 24_000.0  # n·μ/k: so short a run with such a signal ends at a feature map's ridge
 _WIDE = 1024  # columns; above, `NoisyGD` takes no metric
+_MOMENTS = 1000.0  # least n·μ for each column; with 400, symmetric targets lost up to .01 of R²
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,7 @@ class _Chosen:
 
 @dataclass(frozen=True, kw_only=True)
 class AutoSolver(Solver[AutoPlan]):
-    """Regularized exponential mechanism for few rows, noisy gradient descent for others.
+    """Regularized exponential mechanism for few rows, noisy gradients or moments for others.
 
     Let x = n·μ/k, with n rows and neighbors that differ in k of them. The exponential mechanism
     takes a number of steps proportional to x, at least 32. It is used if all of these hold:
@@ -88,6 +90,11 @@ class AutoSolver(Solver[AutoPlan]):
     - regression: at most 128 steps, or 64 for several scores per record, and 1024 columns;
     - a smooth or nearly smooth loss;
     - one row per record.
+
+    `AdaSSP` comes first for the squared loss of d coefficients if n·μ is at least 1000·d. It then
+    reads the data once, and it does not clip residuals, so that means of skewed targets are right.
+    Weights are not supported. Random features and products of columns have directions in which rows
+    hardly vary. In these its noise would be too large.
 
     Otherwise `NoisyGD` is used. In its metric the number of steps does not grow with x, and it
     clips the gradients of a person's rows together. Without a metric its momentum would drive
@@ -104,7 +111,7 @@ class AutoSolver(Solver[AutoPlan]):
 
     Notes
     -----
-    **Guarantee.** Both solvers' releases are μ-Gaussian DP with the same μ, which includes the
+    **Guarantee.** All solvers' releases are μ-Gaussian DP with the same μ, which includes the
     means. The choice depends on public facts and, if n is private, on an estimate of n that costs
     1 % of μ²; estimate, solution and means compose adaptively.
     """
@@ -125,6 +132,8 @@ class AutoSolver(Solver[AutoPlan]):
         if problem.n_samples is None:
             chosen, event = None, composed((*count.events, GDPEvent(mu)))
             kinds = "noisy steps" if self.exact else "Theorem A' or noisy steps"
+            if _takes_moments(problem):
+                kinds += ", or the Gaussian mechanism on moments"
             theorem = (
                 f"a noisy count, then the solver that it chooses: {kinds}; for two classes of few "
                 f"rows then {MeansRelease.name} by the Gaussian mechanism"
@@ -171,9 +180,11 @@ class AutoSolver(Solver[AutoPlan]):
         Returns
         -------
         PlannedSolver
-            `RegularizedExponential` or `NoisyGD` with default parameters.
+            `RegularizedExponential`, `NoisyGD` or `AdaSSP` with default parameters.
         """
         d, persons = problem.n_features or 0, problem.rows_each != 1
+        if _takes_moments(problem) and (problem.n_samples or 0) * mu >= _MOMENTS * d:
+            return _planned(AdaSSP(), problem, mu)
         if self.exact or d > _WIDE or persons or Minorant.of(problem.loss).gap:
             return _planned(NoisyGD(), problem, mu)
         sampling = RegularizedExponential()
@@ -183,6 +194,15 @@ class AutoSolver(Solver[AutoPlan]):
         if few or steps <= _most_steps(problem, mu):
             return PlannedSolver(sampling, plan)
         return _planned(NoisyGD(), problem, mu)
+
+
+def _takes_moments(problem: Problem) -> bool:
+    """Whether noisy moments are the best for many records: for squares without weights."""
+    loss = problem.loss
+    if isinstance(loss, SharedLoss) and loss.largest == 1.0:
+        loss = loss.loss
+    few = (problem.n_features or 0) <= _WIDE
+    return few and isinstance(loss, SquaredLoss) and problem.determines_all
 
 
 def _most_steps(problem: Problem, mu: float) -> int:
@@ -198,11 +218,12 @@ def _has_classes(loss: Loss) -> bool:
     return GradientDirections.of(loss).n_extremes != (2 if loss.n_scores == 1 else 0)
 
 
-def _planned(solver: NoisyGD, problem: Problem, mu: float) -> PlannedSolver:
+def _planned(solver: NoisyGD | AdaSSP, problem: Problem, mu: float) -> PlannedSolver:
     return PlannedSolver(solver, solver.plan_at(problem, mu))
 
 
 _NAMES: dict[type[Solver], str] = {
     RegularizedExponential: "regularized_exponential",
     NoisyGD: "noisy_gd",
+    AdaSSP: "adassp",
 }

@@ -92,6 +92,9 @@ class Problem:
     has_features : bool
         *Public.* Whether rows are features of a map. There are then many features, and rows
         determine few of them, so "auto" keeps a ridge even with little noise.
+    determines_all : bool
+        *Public.* Whether many rows determine all coefficients, as those of columns and of curves.
+        Random features and products have directions in which rows hardly vary.
     most_C : float
         *Public or released.* Largest C that "auto" stands for; set by `adapted`.
     rows_are_exact : bool
@@ -110,6 +113,7 @@ class Problem:
     n_features: int | None = None
     rows_each: int | None = 1
     has_features: bool = False
+    determines_all: bool = True
     most_C: float = math.inf
     rows_are_exact: bool = True
     clips: float = 1.0

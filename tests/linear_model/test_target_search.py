@@ -1,6 +1,7 @@
 """Bounds of the targets that are too wide: a narrower range is found privately."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -125,6 +126,57 @@ def test_most_targets_at_one_value_do_not_hide_the_others():
     assert high >= 1.0
 
 
+OTHERS = {
+    "counts": lambda rng, n: 1.0 + rng.poisson(0.3, n),
+    "amounts": lambda rng, n: np.exp(rng.normal(size=n)),
+    "below": lambda rng, n: -np.exp(rng.normal(size=n)),
+    "far": lambda rng, n: rng.normal(8.0, 1.0, n),
+}
+
+
+@every_relation
+@pytest.mark.parametrize("too_wide", [1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("share", [0.05, 0.3])
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_point_mass_does_not_hide_the_others(kind, share, too_wide, neighboring):
+    """A count has a standard deviation of 83 rows at most (under replacement), so that a tenth of
+    1000 others must be missed by six of them: 1e-8."""
+    rng = np.random.default_rng(0)
+    y, X = np.zeros(20_000), np.zeros((20_000, 1))
+    few = round(share * len(y))
+    y[:few] = OTHERS[kind](rng, few)
+    settings = {"target_bounds": (-20 * too_wide, 20 * too_wide), "neighboring": neighboring}
+    low, high = found(DPLinearRegression(epsilon=1.0, **settings).fit(X, y))
+    assert np.mean((low <= y[:few]) & (y[:few] <= high)) >= 0.5
+
+
+@pytest.mark.parametrize(("n_far", "says"), [(0, True), (1, True), (900, False)])
+def test_a_fit_says_if_bounds_may_be_too_wide(n_far, says):
+    """A count has a standard deviation of 113 rows, a warning needs fewer than 281.
+
+    A fit with one far target sees as many by noise in .6 %, so one of two fits must warn: 4e-5.
+    900 far targets are too few for a radius, which needs 1008, unless noise of 252 rows adds to
+    them. They are seen in all but 2e-8.
+    """
+    y, X = np.zeros(20_000), np.zeros((20_000, 1))
+    y[:n_far] = 150.0
+    model = DPLinearRegression(target_bounds=WIDE, epsilon=0.3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ranges = {found(model.fit(X, y)) for _ in range(2)}
+    assert bool(caught) == says
+    assert WIDE in ranges or n_far == 900
+    assert all("narrower bounds" in str(one.message) for one in caught)
+
+
+def test_the_warning_does_not_raise_once_the_fit_is_paid():
+    """Warnings are errors here. The model is there, whatever the noise."""
+    model = DPLinearRegression(target_bounds=WIDE, epsilon=0.3)
+    for _ in range(2):
+        model.fit(np.zeros((20_000, 1)), np.zeros(20_000))
+        assert found(model) == WIDE
+
+
 def test_bounds_at_the_limit_of_floating_point_are_kept():
     X, _ = data()
     y = np.full(len(X), 1e16)
@@ -219,7 +271,7 @@ def test_a_person_with_many_rows_counts_as_one_record():
 
 
 @every_relation
-@pytest.mark.parametrize(("n", "share"), [(None, 0.02), (1000, 0.007), (20, 0.0)])
+@pytest.mark.parametrize(("n", "share"), [(None, 0.02), (1000, 0.02), (250, 8.4 / 250), (20, 0.0)])
 def test_a_search_has_a_small_share_of_the_cost(neighboring, n, share):
     """What its counts cost is compared with this share in tests/test_tight_noise.py."""
     search = TargetSearch.plan(1.0, n, Neighboring(neighboring))

@@ -170,7 +170,12 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"features": make_pipeline(BoundsScaler(bounds=(-1.0, 1.0)), PolynomialFeatures(2))},
         {"class_weight": {LABELS[0]: 2.0}},
     ],
-    "linear_model.DPLinearRegression": [{"solver": "adassp"}],
+    "linear_model.DPLinearRegression": [
+        {"solver": "adassp"},
+        {"n_samples_hint": 20_000},  # enough for a range of the targets, moments and a mean
+        {"n_samples_hint": 8_000, "solver": "noisy_gd"},
+    ],
+    "linear_model.DPPoissonRegressor": [{"n_samples_hint": 20_000}],
     "linear_model.DPHingeClassifier": [{"classes": list(LABELS)}, {"smoothing": 0.1}],
     "linear_model.DPQuantileRegressor": [{"quantile": [0.1, 0.9]}],
     "linear_model.DPSGDClassifier": [{"clip_norm": 0.2}, {"sampling_rate": 1.0}],

@@ -27,6 +27,7 @@ from skdp.linear_model._base import PrivateLinearModel
 from skdp.linear_model._inference import moments
 from skdp.linear_model._inference.releases import MatrixRelease, SpreadRelease
 from skdp.linear_model._stages import center, target_search
+from skdp.linear_model._stages.mean_shift import ScoreShift
 from skdp.losses import WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.metrics import _counts
@@ -103,6 +104,11 @@ def with_half_the_noise(solver, plan, n, descent=NoisyGD.descent):
     return replace(found, release=GridGaussian.of_scale(0.5 * found.noise))
 
 
+def with_half_the_sensitivity(shift, *facts, numbers=ScoreShift._numbers):
+    found = numbers(shift, *facts)
+    return found._replace(between=0.5 * found.between)
+
+
 def not_clipped(design, derivative, theta, longest=math.inf, records=None, grid=None):
     return Design.slope_sum(design, derivative, theta)
 
@@ -138,6 +144,14 @@ MUTANTS = [
         halved(adassp._sensitivity),
         "linear_model.DPLinearRegression",
         {"solver": "adassp"},
+    ),
+    mutant(
+        ScoreShift,
+        "_numbers",
+        with_half_the_sensitivity,
+        "linear_model.DPLinearRegression",
+        {"n_samples_hint": 8_000},
+        **REMOVED,
     ),
     mutant(
         _lloyd,

@@ -94,6 +94,22 @@ def test_the_release_has_the_distribution_that_the_plan_says(neighboring):
     assert np.abs(pairs).max() < stats.norm.isf(FALSE_ALARM / 56) / math.sqrt(1500) * 1.05
 
 
+@every_relation
+def test_the_noise_bound_covers_the_coefficients(neighboring):
+    """2000 fits: a variance is off by 3 %, so that six standard deviations are .19. The bound is up
+    to twice the variance, because the noise in the matrix along θ is larger than across."""
+    p, rng = plan(neighboring, epsilon=30.0, n=2000), np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2)) * [1.0, 0.3]
+    design = ClippedDesign.clip(X, 2.0, 0.5, np.clip(X @ [0.4, 1.0], -1, 1))
+    fits = [SOLVER.solve(p, design, rng, lambda *_: None) for _ in range(2000)]
+    spread = np.cov(np.array([fit.theta for fit in fits]).T)
+    root = fits[0].noise_bound * fits[0].noise_root
+    inverse = np.linalg.inv(root)
+    shares = np.linalg.eigvalsh(inverse @ spread @ inverse.T)
+    assert shares[0] > 0.3
+    assert shares[-1] < 1.0 + 6.0 * math.sqrt(2.0 / 2000)
+
+
 def test_what_is_released_lies_on_a_public_grid():
     p, rng = plan(Neighboring.REPLACE_ONE), np.random.default_rng(0)
     moments = SOLVER.release(p, ClippedDesign.clip(np.eye(3), 2.0, 0.5, np.ones(3)), rng)

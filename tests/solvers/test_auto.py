@@ -8,8 +8,10 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
 
-from skdp import DPHingeClassifier, DPLogisticRegression
+from skdp import DPHingeClassifier, DPLinearRegression, DPLogisticRegression
 from skdp.losses import (
     AdaptiveCompetitorLoss,
     AdaptiveHingeLoss,
@@ -20,12 +22,15 @@ from skdp.losses import (
     HuberLoss,
     LogisticLoss,
     MultinomialLoss,
+    SharedLoss,
     SmoothedHingeLoss,
+    SquaredLoss,
     WeightedLoss,
     adapted,
 )
+from skdp.preprocessing import BoundsScaler
 from skdp.privacy import Neighboring
-from skdp.solvers import AutoSolver, NoisyGD, Problem, RegularizedExponential
+from skdp.solvers import AdaSSP, AutoSolver, NoisyGD, Problem, RegularizedExponential
 
 
 def problem(n, *, loss=None, d=20, neighboring=Neighboring.ADD_REMOVE_ONE):
@@ -107,6 +112,40 @@ def test_short_runs_are_samples_and_long_ones_are_steps(neighboring):
     assert isinstance(solver.choice(problem(200, d=1025), mu).solver, NoisyGD)
     sharp = SmoothedHingeLoss(0.04)  # whose minorants leave a gap, which samples pay for
     assert isinstance(solver.choice(problem(200, loss=sharp), mu).solver, NoisyGD)
+
+
+@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+@pytest.mark.parametrize("exact", [False, True])
+def test_squares_of_many_records_are_fitted_by_moments(neighboring, exact):
+    """From n·μ = 1000·d on, with any other loss, with weights or with random features never."""
+    solver, mu = AutoSolver(exact=exact), 0.25
+    facts = problem(80_000, loss=SquaredLoss(), neighboring=neighboring)
+    shared = replace(facts, loss=SharedLoss(SquaredLoss(), 1.0), rows_each=3)
+    for enough in (facts, shared, replace(facts, has_features=True)):
+        assert solver.choice(enough, mu).solver == AdaSSP()
+    for other in (
+        replace(facts, n_samples=79_999),
+        replace(facts, determines_all=False, has_features=True),
+        replace(facts, loss=HuberLoss()),
+        replace(facts, loss=WeightedLoss(SquaredLoss(), 1.0)),
+        replace(shared, loss=SharedLoss(SquaredLoss(), 2.0)),
+        replace(facts, n_features=2000, n_samples=10**8),
+    ):
+        assert solver.choice(other, mu).solver != AdaSSP()
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_means_of_skewed_targets_are_right_with_many_records(neighboring):
+    """The noise moves the mean by less than a tenth of it: its standard deviation is .002."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, size=(60_000, 2))
+    y = np.minimum(rng.poisson(0.05 * np.exp(2 * X[:, 0])), 3)
+    model = DPLinearRegression(target_bounds=(0, 3), neighboring=neighboring).fit(X, y)
+    assert model.solver_ == "adassp"
+    assert model.predict(X).mean() == pytest.approx(y.mean(), rel=0.3)
+    features = make_pipeline(BoundsScaler(bounds=(-0.5, 0.5)), PolynomialFeatures(2))
+    model.set_params(features=features, data_norm=3.0).fit(X, y)
+    assert model.solver_ != "adassp"
 
 
 @pytest.mark.parametrize("n", [300, 100_000, None])

@@ -103,9 +103,9 @@ class TestBounds:
         assert_covered(moment_sum(facts, 1.0), 2 * added + 3 * factors, n)
         center = center_sum(facts, d - 1, 1.0)
         assert_covered(center, 2 * (added + of_factors(d - 1, clips)), n)
-        scores = R * Fraction(17.0) * (gamma(d + 4) + factors) / 3
-        means = root(3) * added + root(2) * scores
-        assert_covered(mean_sum(facts, 1.0, 17.0, 3.0), means, n)
+        scores = R * Fraction(17.0) * (gamma(d + 4) + factors)
+        means = 2 * (added + 32 * U) + scores
+        assert_covered(mean_sum(facts, 1.0, 2.0, 17.0, 3), means, n)
 
     def test_a_private_number_of_records_is_covered_up_to_its_limit(self):
         sums = [gradient_sum(problem(n=n, neighboring=ADD)) for n in (None, 10, 2**24)]

@@ -16,7 +16,13 @@ from skdp.privacy import Event, GaussianCurve, GDPEvent
 from skdp.solvers import Problem
 from skdp.solvers.base import composed
 
-__all__ = ["GaussianRelease", "StagedPlan", "most_rest", "rest_of"]
+__all__ = [
+    "FinishedPlan",
+    "GaussianRelease",
+    "StagedPlan",
+    "most_rest",
+    "rest_of",
+]
 
 _REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
 
@@ -75,6 +81,14 @@ class StagedPlan(Generic[FirstT]):
     ) -> tuple[LinearPlan, LinearRecords[TaskT]]:
         """Make the release; return the plan and the records of the fit."""
         return self.fit, self.first.prepared(records, rng)
+
+
+class FinishedPlan(StagedPlan[Any]):
+    """The public plan of a fit, then of a release at it: `first` is planned first, made last."""
+
+    @property
+    def theorem(self) -> str:
+        return f"{self.fit.theorem}; then {self.first.name} by the Gaussian mechanism"
 
 
 def most_rest(parameters: ReleaseParameters, spent: float) -> float:

@@ -21,22 +21,26 @@ from skdp.solvers.base import RowCount
 
 __all__ = ["TargetSearch"]
 
-# A count is a float: up to two sums of steps of 2⁻³¹, a public share of all records and two
+# A count is a float: up to two sums of steps of 2⁻³¹, a share of all records and two
 # differences are rounded by n·2⁻⁵³ each, which is less than this for both neighbors together if
 # n < 2²⁹.
 _ROUNDED = 2.0**-20
 _MOST_COUNTED = 2.0**40
 # No guarantee rests on the numbers below.
-_SIGNAL = 7.0  # the search's share of μ² is this number over n·μ, so that both gain from more rows
-_SHARE = 0.02  # of μ², if n is private
+_SHARE = 0.02  # of μ²; less missed the others of targets with a point mass (zeros, at n·μ = 5000)
+_SIGNAL = 8.4  # the share is this number over n·μ for few records, as bisection needs so much
 _OF_SIZE = 0.1  # of the search's μ², unless the size is known
-_OF_MEDIAN, _OF_SPREAD = 1.0 / 3.0, 2.0 / 3.0  # of the rest
+_OF_MEDIAN, _OF_MASS, _OF_SPREAD = 1.0 / 3.0, 1.0 / 9.0, 5.0 / 9.0  # of the rest
 _HALVINGS = 14
 _CELLS = 2**_HALVINGS  # of the grid, between the bounds
 _SHORTENINGS = 5
 _RADII = 2**_SHORTENINGS
 _SHRINKING = 2.0**-0.4  # from radius to radius; the last of 32 is 3 cells or less
 _CERTAIN = 2.5  # standard deviations of a count
+_LEAST_MASS = 0.3  # of the targets in one cell: those of a normal distribution fill many cells
+_MOST_OF_FEW = 0.3  # share of the others outside, if there are too few of them for a certain count
+_FEWEST_OTHERS = 4.0  # standard deviations of a count
+_FAR = 0.1  # of the width of the bounds: if few targets are beyond it, the bounds may be too wide
 _LEAST_OUTSIDE, _MOST_OUTSIDE = 0.005, 0.2  # shares of the targets
 _DEVIATIONS = 3.0  # of normal targets, to which the range extends
 _NARROW = 1.0 / 3.0  # of the bounds: a range that is not narrower than that is no gain
@@ -52,6 +56,10 @@ class TargetSearch:
     and replacing it by at most 1. With N(0, Δ²/m²) added, for this change Δ, a count is m-Gaussian
     DP. The next interval depends on noisy counts only, so that the squares add up to μ² (Dong, Roth
     and Su 2022, Corollary 2).
+
+    Up to a fifth of the targets may be outside of the radius. The normal distribution then says how
+    far they reach. Where most targets have one value, as counts and amounts do, that fifth could be
+    all others. So the targets in the median's cell are counted, and the rule is applied to others.
     """
 
     mu: float  # Gaussian-DP parameter of all counts together
@@ -66,7 +74,7 @@ class TargetSearch:
         cls, mu: float, n_known: int | None, relation: Neighboring, keeps_low: bool = False
     ) -> TargetSearch | None:
         """Return a search with a small share of μ², or None if n·μ is known to be too small."""
-        share = _SHARE if n_known is None else min(0.5, _SIGNAL / (n_known * mu))
+        share = _SHARE if n_known is None else min(0.5, max(_SHARE, _SIGNAL / (n_known * mu)))
         search = cls(math.sqrt(share) * mu, n_known, relation, keeps_low)
         return search if n_known is None or search.can_find(n_known) else None
 
@@ -80,7 +88,7 @@ class TargetSearch:
         """Release a range; return the records with it as their task."""
         bounds = records.facts.task
         found = self.release(bounds, records, rng)
-        task = TargetRange(bounds.low, found.high) if self.keeps_low else found
+        task = replace(found, low=bounds.low) if self.keeps_low else found
         return records.with_facts(replace(records.facts, task=task))
 
     def release(
@@ -92,8 +100,13 @@ class TargetSearch:
         if not self.can_find(n):
             return bounds
         middle = self._median(below, rng)
-        radius = self._radius(below, middle, n, rng)
-        return bounds if radius is None else _within(bounds, middle, radius * self._reach(n))
+        others = self._others(below, middle, n, rng)
+        outside = self._outside_of(others, n)
+        if outside is None:
+            return replace(bounds, is_doubtful=self._sees_none_far(below, middle, rng))
+        radius = self._radius(below, middle, outside, rng)
+        reach = _DEVIATIONS / float(ndtri(1.0 - 0.5 * outside / others))
+        return bounds if radius is None else _within(bounds, middle, radius * reach)
 
     def _outside(self, n: float) -> float:
         """Return the share o of targets outside of the interval that the noise can tell."""
@@ -102,9 +115,29 @@ class TargetSearch:
             found /= 1.0 + found  # solves o = found·(1 − o): the noise is 1 − o times as large
         return max(_LEAST_OUTSIDE, found)
 
-    def _reach(self, n: float) -> float:
-        """Return the factor from a radius without the outside to that of the range."""
-        return _DEVIATIONS / float(ndtri(1.0 - 0.5 * self._outside(n)))
+    def _outside_of(self, others: float, n: float) -> float | None:
+        """Return this share if so many targets are not in the median's cell, None for too few."""
+        if (outside := self._outside(n)) <= _MOST_OUTSIDE * others:
+            return outside
+        noise = self._noise(_OF_SPREAD, _SHORTENINGS, 1.0).scale
+        return _MOST_OF_FEW * others if others * n >= _FEWEST_OTHERS * noise else None
+
+    def _others(self, below: np.ndarray, middle: int, n: float, rng: np.random.Generator) -> float:
+        """Release the share of targets that are not in the median's cell.
+
+        It is 1 unless a point mass is certain, so that noise does not change the rule of others.
+        """
+        noise = self._noise(_OF_MASS, 1, 0.0)
+        inside = _noisy(noise, 1, rng)(below[middle + 1] - below[middle]) / n
+        is_mass = inside >= max(_LEAST_MASS, _CERTAIN * noise.scale / n)
+        return max(0.0, 1.0 - inside) if is_mass else 1.0
+
+    def _sees_none_far(self, below: np.ndarray, middle: int, rng: np.random.Generator) -> bool:
+        """Release whether few targets are far from a cell, by a count instead of a radius."""
+        noise, far = self._noise(_OF_SPREAD, 1, 0.0), int(_FAR * _CELLS)
+        first, last = max(middle - far, 0), min(middle + far + 1, _CELLS)
+        beyond = _noisy(noise, 1, rng)(below[-1] - (below[last] - below[first]))
+        return beyond < _CERTAIN * noise.scale
 
     def _noise(self, share: float, n_counts: int, p: float) -> GridGaussian:
         """Return the noise of `n_counts` counts less a share p; all cost a share of the μ² left."""
@@ -120,10 +153,10 @@ class TargetSearch:
         return _last(_CELLS, lambda cell: noisy(below[cell] - half) < 0.0)
 
     def _radius(
-        self, below: np.ndarray, middle: int, n: float, rng: np.random.Generator
+        self, below: np.ndarray, middle: int, outside: float, rng: np.random.Generator
     ) -> float | None:
         """Return the least radius around a cell with nearly all targets, None below the least."""
-        inside = 1.0 - self._outside(n)
+        inside = 1.0 - outside
         noisy = _noisy(self._noise(_OF_SPREAD, _SHORTENINGS, inside), _SHORTENINGS, rng)
         radii = max(middle, _CELLS - 1 - middle) * _SHRINKING ** np.arange(_RADII)
         radii, wanted = np.floor(radii).astype(int), inside * below[-1]

@@ -1,0 +1,227 @@
+"""The mean of predictions is that of the targets: the release after a fit, and its cost."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skdp import (
+    DPAdditiveRegressor,
+    DPHuberRegressor,
+    DPKernelRegressor,
+    DPLADRegressor,
+    DPLinearRegression,
+    DPPoissonRegressor,
+    DPTabularRegressor,
+)
+from skdp.accounting import gdp_mu
+from skdp.linear_model._stages.mean_shift import LogShift, ScoreShift, _shrunk
+from skdp.linear_model._target_scale import TargetRange
+from skdp.losses import PoissonLoss, SharedLoss, SquaredLoss
+from skdp.privacy import Neighboring
+
+N = 20_000
+every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+
+
+def data(kind):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, size=(N, 2))
+    strength = np.exp(2.0 * X[:, 0])
+    if kind == "counts":
+        return X, np.minimum(rng.poisson(0.05 * strength), 3), (0, 3)
+    if kind == "zeros":
+        amounts = np.exp(rng.normal(size=N)) * (rng.random(N) < 0.1 * strength)
+        return X, np.minimum(amounts, 20), (0, 20)
+    if kind == "amounts":
+        return X, np.minimum(strength * np.exp(rng.normal(size=N)), 40), (0, 40)
+    return X, 9.0 + X[:, 0], (0, 10)  # far from the middle of the bounds
+
+
+MODELS = {
+    "linear": DPLinearRegression(),
+    "poisson": DPPoissonRegressor(),
+    "noisy steps": DPLinearRegression(solver="noisy_gd"),
+    "additive": DPAdditiveRegressor(bounds=(-0.5, 0.5)),
+    "kernel": DPKernelRegressor(bounds=(-0.5, 0.5), n_components=20),
+}
+
+
+@every_relation
+@pytest.mark.parametrize("kind", ["counts", "zeros", "amounts", "far"])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_mean_of_predictions_is_that_of_the_targets(name, kind, neighboring):
+    """The noise of a shift is .001 of the width of the range that targets are clipped to.
+
+    That is at most .1 of the mean (zeros, under replacement), so that half of the mean is five of
+    them: 6e-7. Without a shift clipped derivatives move the first two means by more.
+    """
+    X, y, bounds = data(kind)
+    settings = {"target_bounds": bounds, "neighboring": neighboring, "epsilon": 3.0}
+    model = MODELS[name].__class__(**{**MODELS[name].get_params(), **settings}).fit(X, y)
+    assert model.predict(X).mean() == pytest.approx(y.mean(), rel=0.1 if kind == "far" else 0.5)
+    assert "a mean error" in model.privacy_.theorem
+    low, high = model.target_bounds_
+    assert bounds[0] <= low <= high <= bounds[1]
+
+
+def test_features_that_a_count_chooses_are_shifted_too():
+    """The noise is an eighth of the mean."""
+    X, y, bounds = data("zeros")
+    X, y = X[:6000], y[:6000]
+    settings = {"epsilon": 8.0, "neighboring": "add_remove_one"}
+    model = DPTabularRegressor(bounds=(-0.5, 0.5), target_bounds=bounds, **settings).fit(X, y)
+    assert model.predict(X).mean() == pytest.approx(y.mean(), rel=0.6)
+
+
+@pytest.mark.parametrize("unit", ["persons", "weights", "blocks", "a sample"])
+@pytest.mark.parametrize("Model", [DPLinearRegression, DPPoissonRegressor])
+def test_records_of_any_kind_are_shifted(Model, unit):
+    """The noise is an eighth of the mean at most. Weights make one half of the rows count."""
+    X, y, bounds = data("counts")
+    model, more, wanted = Model(epsilon=5.0, target_bounds=bounds), {}, y.mean()
+    if unit == "persons":
+        more["groups"] = np.arange(N) // 2
+        model.set_params(max_rows=2)
+    if unit == "weights":
+        more["sample_weight"] = np.where(X[:, 1] > 0, 2.0, 0.0)
+        y = np.where(X[:, 1] > 0, y, 3)
+        model.set_params(max_weight=2.0)
+        wanted = y[X[:, 1] > 0].mean()
+    if unit == "a sample":
+        model.set_params(subsample=0.5)
+    if unit == "blocks":
+        da = pytest.importorskip("dask.array")
+        model.set_params(solver="noisy_gd")
+        model.fit(da.from_array(X, chunks=(6000, 2)), da.from_array(y, chunks=6000))
+    else:
+        model.fit(X, y, **more)
+    assert "a mean error" in model.privacy_.theorem
+    rows = X[X[:, 1] > 0] if unit == "weights" else X
+    assert model.predict(rows).mean() == pytest.approx(wanted, rel=0.5)
+
+
+@every_relation
+@pytest.mark.parametrize("Model", [DPLinearRegression, DPPoissonRegressor])
+def test_the_fit_and_the_mean_cost_what_was_asked_for(Model, neighboring):
+    X, y, bounds = data("counts")
+    model = Model(epsilon=0.7, target_bounds=bounds, neighboring=neighboring).fit(X, y)
+    mu = gdp_mu(0.7, 1e-5)
+    assert mu * (1.0 - 1e-6) <= model.privacy_.gdp_mu <= mu * (1.0 + 1e-12)
+    assert model.privacy_.epsilon(1e-5) <= 0.7 * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DPLinearRegression(epsilon=0.1),
+        DPLinearRegression(fit_intercept=False),
+        DPLinearRegression(standard_errors=True),
+        DPLinearRegression(solver="dp_sgd"),
+        DPHuberRegressor(),
+        DPLADRegressor(),
+    ],
+    ids=["few rows", "no intercept", "standard errors", "not Gaussian", "Huber", "median"],
+)
+def test_no_mean_is_released_where_public_facts_speak_against_it(model):
+    X, y, bounds = data("counts")
+    model.set_params(target_bounds=bounds).fit(X, y)
+    assert "a mean error" not in model.privacy_.theorem
+
+
+def test_a_small_number_of_records_that_is_private_is_not_shifted():
+    """500 rows at ε = 1, of which the noise of the count hides 100: 5600 are needed."""
+    X, y, bounds = data("counts")
+    model = DPLinearRegression(target_bounds=bounds, neighboring="add_remove_one")
+    model.fit(X[:500], y[:500])
+    assert "a mean error" in model.privacy_.theorem
+    parameters = model._release_parameters()
+    records = model._check_data(parameters, X[:500], y[:500])
+    plan = model._plan(parameters, records).fit
+    learned = model._read_fit(plan, records, np.random.default_rng(0))
+    assert learned.facts.task.shift == 0.0
+
+
+# -- sensitivity ---------------------------------------------------------------------------------
+
+
+def numbers_of(rng, kind, neighboring):
+    """Return the numbers of rows for a random range in random bounds, and the coefficients."""
+    low, high = 0.0, float(rng.uniform(1, 9))
+    ends = np.sort(rng.uniform(low, high, 2)) if rng.random() < 0.7 else np.array([low, high])
+    if kind is LogShift:
+        ends[0] = 0.0
+    theta = rng.normal(size=3) * 10.0 ** rng.uniform(-2, 1)
+    problem = SimpleNamespace(
+        loss=SharedLoss(PoissonLoss() if kind is LogShift else SquaredLoss(), 1.0),
+        data_norm=float(rng.uniform(0.5, 2.0)),
+        intercept_scaling=0.5,
+        neighboring=neighboring,
+    )
+    shift = kind(
+        mu=0.1,
+        bounds=TargetRange(low, high),
+        widening=float(rng.uniform(3, 9)),
+        n_records=None,
+        fewest=1.0,
+    )
+    found = TargetRange(*ends.tolist())
+    wide = shift._around(found)
+    assert low <= wide.low <= found.low < found.high <= wide.high <= high
+    return shift._numbers(wide, found, problem, theta), theta, problem.data_norm
+
+
+def vectors(rng, numbers, theta, data_norm, count=200):
+    """Return the numbers of rows with extreme and other targets and scores."""
+    reach = float(np.linalg.norm(theta[:-1])) * data_norm
+    scores = 0.5 * theta[-1] + reach * rng.choice([-1.0, 1.0, 0.0, 0.3], count)
+    return numbers.of_rows(rng.choice([-1.0, 1.0, 0.1], count), scores).T
+
+
+@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+@pytest.mark.parametrize("kind", [ScoreShift, LogShift])
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_no_record_moves_the_sums_farther_than_planned(kind, neighboring, seed):
+    """Rows, and persons: mixtures of rows and 0, by shares that add up to at most 1."""
+    rng = np.random.default_rng(seed)
+    numbers, theta, data_norm = numbers_of(rng, kind, neighboring)
+    rows = vectors(rng, numbers, theta, data_norm)
+    shares = rng.dirichlet(np.ones(3), len(rows)) * rng.choice([0.0, 0.5, 1.0], (len(rows), 1))
+    persons = (shares[:, :, None] * rows[rng.integers(0, len(rows), shares.shape)]).sum(axis=1)
+    every = np.concatenate([rows, persons, np.zeros((1, 2))])
+    assert np.linalg.norm(every, axis=1).max() <= numbers.longest * (1.0 + 1e-12)
+    moved = every[:, None] - every if neighboring is Neighboring.REPLACE_ONE else every
+    assert np.linalg.norm(moved, axis=-1).max() <= numbers.between * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("kind", [ScoreShift, LogShift])
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_errors_of_scores_move_the_numbers_by_no_more_than_the_slope(kind, seed):
+    rng = np.random.default_rng(seed)
+    numbers, _, _ = numbers_of(rng, kind, Neighboring.REPLACE_ONE)
+    y, scores = rng.uniform(-1, 1, 500), rng.uniform(-4, 4, 500)
+    moved = numbers.of_rows(y, scores + 1e-3) - numbers.of_rows(y, scores)
+    assert np.abs(moved).max() <= 1e-3 * numbers.slope * (1.0 + 1e-9)
+
+
+# -- the shift -----------------------------------------------------------------------------------
+
+
+@given(shift=st.floats(-10, 10), noise=st.floats(1e-3, 10))
+def test_a_shift_shrinks_to_its_likeliest_posterior_mean(shift, noise):
+    """By brute force over the variance of true shifts."""
+    variances = np.linspace(0.0, 100.0, 20_001)
+    total = variances + noise**2
+    best = variances[np.argmin(0.5 * np.log(total) + 0.5 * shift**2 / total)]
+    wanted = shift * best / (best + noise**2)
+    assert _shrunk(shift, noise) == pytest.approx(wanted, abs=0.02 * max(1.0, 1.0 / noise))
+
+
+def test_no_shift_is_no_error():
+    assert _shrunk(0.0, 1.0) == 0.0
+    assert math.isfinite(_shrunk(1e-200, 1.0))
