@@ -94,8 +94,8 @@ LINES = {
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
 MOST_LINES = 72_240  # 69 740 when the table was written, and 2500 for correctness and true numbers
-TOKENS = 394_000
-"""Most tokens of the code, without comments, docstrings and line ends; 383 914 at first."""
+TOKENS = 397_700
+"""Most tokens of the code, without comments, docstrings and line ends: 383 914 at first."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
