@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,27 +97,19 @@ def present_query(
     the convex hull of these vectors and 0, which has no larger diameter in any norm.
     """
     n, size, moves = len(parts), parts[0].size, n_changed > 1 and n_groups is not None
-    vector = Distances(max(1.0, weight), n + weight, n + weight**2)
-    lines = [vector, Distances(max(1.0, weight), 2.0 * vector.l1, 2.0 * vector.square)][: 1 + moves]
+    l1, square, largest = n + weight, n + weight**2, max(1.0, weight)
+    if moves:
+        l1, square = 2.0 * l1, 2.0 * square
     if n_changed > 1:
-        lines.append(Distances(2.0, 2.0 * n, 4.0 * n))
-    linf, l1, square = map(max, zip(*lines, strict=True))
+        l1, square, largest = max(l1, 2.0 * n), max(square, 4.0 * n), 2.0
     return Query(
         SUMS,
         size=(n_groups or 1) * (n + 1) * size,
-        linf_sensitivity=linf * ROUNDED_ONCE,
-        l0_sensitivity=(n_changed if moves else 1) * (n + 1) * size,
+        linf_sensitivity=largest * ROUNDED_ONCE,
+        l0_sensitivity=(1 + moves) * (n + 1) * size,
         l1_sensitivity=l1 * size * ROUNDED_ONCE,
         l2_sensitivity=math.sqrt(square * size) * ROUNDED_ONCE,
     )
-
-
-class Distances(NamedTuple):
-    """Distances of the numbers of one column: the largest, in l1, and in l2, squared."""
-
-    linf: float
-    l1: float
-    square: float
 
 
 def count_weight(noise: str, n_parts: int, n_changed: int, n_groups: int | None) -> float:
@@ -257,12 +249,12 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
         return min(plans, key=attrgetter("loss"))
 
     def _read(self, plan: QueryPlan, records: Records[Facts], rng: np.random.Generator) -> Sums:
-        facts, parts = records.facts, self._parts(records.facts.n_columns)
-        sizes = {part.name: part.size for part in parts}
+        facts, skips = records.facts, self.missing == "skip"
+        sizes = {part.name: part.size for part in self._parts(facts.n_columns)}
+        sizes["count"] = facts.n_columns if skips else 1
         numbers = partial(_numbers_of, self._numbers, self.missing)
-        n_counts = facts.n_columns if self.missing == "skip" else 1
-        answers = exact_sums(sizes | {"count": n_counts}, records, numbers, facts.keys)
-        if self.missing == "skip":
+        answers = exact_sums(sizes, records, numbers, facts.keys)
+        if skips:
             units = self._units(plan, facts).items()
             sums = [answers[name] / unit for name, (_, unit) in units]
             answers = {SUMS: np.concatenate(sums, axis=-1)}
@@ -270,9 +262,8 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
 
     def _units(self, plan: QueryPlan, facts: Facts) -> dict[str, tuple[str, float]]:
         """Return the query of each part and of the count, and the unit of its numbers."""
-        parts = self._parts(facts.n_columns)
-        (query,) = plan.queries
-        n_changed = 2 if query.linf_sensitivity >= 2.0 else 1
+        parts, (query,) = self._parts(facts.n_columns), plan.queries
+        n_changed = 2 if query.linf_sensitivity >= 2.0 else 1  # 1 if no two values are compared
         weight = count_weight(plan.noise, len(parts), n_changed, facts.n_groups)
         units = {part.name: part.radius for part in parts} | {"count": 1.0 / weight}
         return {name: (SUMS, unit) for name, unit in units.items()}
@@ -281,9 +272,8 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
         radii = {part.name: part.radius for part in self._parts(facts.n_columns)}
         if self.missing == "skip":
             units = self._units(plan, facts)
-            groups = () if facts.n_groups is None else (facts.n_groups,)
-            each = released[SUMS].reshape(*groups, len(units), facts.n_columns)
-            each = np.moveaxis(each, -2, 0)
+            each = released[SUMS].reshape(facts.n_groups or 1, len(units), facts.n_columns)
+            each = each[0] if facts.n_groups is None else np.moveaxis(each, 1, 0)
             sums = {name: own * units[name][1] for name, own in zip(units, each, strict=True)}
             return Means(plan, radii, sums, None, facts.n_rows, units)
         if facts.n_groups is not None:
@@ -331,18 +321,14 @@ class Means:
         return unit * half_width(self.plan, query, risk)
 
     def is_noise(self) -> np.ndarray:
-        """Return where a mean is only noise.
-
-        The number of values is below two deviations of its noise, or the interval of the mean has
-        all possible numbers.
-        """
+        """Return where the interval of a mean has all numbers, or values are few for the noise."""
         low, high = self.ends("x", _RISK)
-        few: bool | np.ndarray = False
-        if not self.n_rows:
-            query, unit = self.units.get("count", ("count", 1.0))
-            deviation = unit * math.sqrt(self.plan.mechanism(query).expected_loss("l2"))
-            few = self.sums["count"] < 2.0 * deviation
-        return np.asarray(few | ((low <= -1.0) & (high >= 1.0)))
+        every = (low <= -1.0) & (high >= 1.0)
+        if self.n_rows:
+            return np.asarray(every)
+        query, unit = self.units.get("count", ("count", 1.0))
+        deviation = unit * math.sqrt(self.plan.mechanism(query).expected_loss("l2"))
+        return np.asarray(every | (self.sums["count"] < 2.0 * deviation))
 
     def mean(self, name: str) -> np.ndarray:
         """Return the means of a part, within its radius."""

@@ -37,6 +37,7 @@ __all__ = [
     "quantile",
 ]
 
+Counts = Sequence[Sequence[np.ndarray]] | np.ndarray
 _MOST_EPSILON = 300.0  # of choices: they have no noise then, and no Gaussian cover beyond is known
 _ROUNDING = 1.0 + 2.0**-18  # of a utility, by 12·2^−23 at most: see `_loss_ranges`; M ≥ ½
 
@@ -391,11 +392,10 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
         self, plan: QuantilePlan, records: Records[Facts], rng: np.random.Generator
     ) -> np.ndarray:
         """Return the chosen grid points, of shape (n_groups, n_ranks, n_columns)."""
-        facts, fill = records.facts, self.missing == "middle"
-        grids = grids_of(facts.bounds)
-        numbers = partial(cell_counts, grids, facts.keys, facts.bounds.middle if fill else None)
-        cells = of_grids(records.total(numbers)["cells"], grids)
-        return choose_all(plan, cells, rng, records.is_weighted)
+        facts, grids = records.facts, grids_of(records.facts.bounds)
+        filling = facts.bounds.middle if self.missing == "middle" else None
+        cells = records.total(partial(cell_counts, grids, facts.keys, filling))["cells"]
+        return choose_all(plan, of_grids(cells, grids), rng, records.is_weighted)
 
     def _publish(
         self,
@@ -468,10 +468,7 @@ def most_points(grids: Sequence[Grid]) -> int:
 
 
 def choose_all(
-    plan: QuantilePlan,
-    counts: Sequence[Sequence[np.ndarray]] | np.ndarray,
-    rng: np.random.Generator,
-    in_steps: bool,
+    plan: QuantilePlan, counts: Counts, rng: np.random.Generator, in_steps: bool
 ) -> np.ndarray:
     """Return a grid point for each group, rank and column, from *private* counts.
 

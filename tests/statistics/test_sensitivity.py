@@ -270,7 +270,8 @@ def test_a_null_makes_no_floats_of_whole_numbers(library):
 def _points(n_parts, weight, n_groups):
     """Return what one value adds in each group, for corners and inner points, and a gap."""
     u = np.linspace(-1.0, 1.0, 41)
-    numbers = np.stack([u, 2.0 * (u**2 - 0.5)][:n_parts] + [np.full(u.shape, weight)], axis=1)
+    parts = [u, 2.0 * (u**2 - 0.5)][:n_parts]
+    numbers = np.stack([*parts, np.full(u.shape, weight)], axis=1)
     own = np.zeros((n_groups, *numbers.shape[:1], n_groups, n_parts + 1))
     for group in range(n_groups):
         own[group, :, group] = numbers
