@@ -88,7 +88,7 @@ class DPMinMaxScaler(PrivateScaler):
 
     def _statistic(self) -> QuantileStatistic:
         tail = check_real("tail", self.tail, low=0.0, high=0.5)
-        return QuantileStatistic(self.bounds, [tail, 1.0 - tail], missing="middle")
+        return QuantileStatistic(self.bounds, [tail, 1.0 - tail])
 
     def _keep(self, found: Quantile) -> None:
         self.data_min_, self.data_max_ = found.value

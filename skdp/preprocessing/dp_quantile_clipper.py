@@ -87,7 +87,7 @@ class DPQuantileClipper(PrivateScaler):
             raise ValueError(
                 f"quantiles must be two increasing probabilities, got {self.quantiles!r}."
             )
-        return QuantileStatistic(self.bounds, self.quantiles, missing="middle")
+        return QuantileStatistic(self.bounds, self.quantiles)
 
     def _keep(self, found: Quantile) -> None:
         self.low_, self.high_ = found.value

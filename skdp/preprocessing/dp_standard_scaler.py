@@ -91,7 +91,7 @@ class DPStandardScaler(PrivateScaler):
         self.random_state = random_state
 
     def _statistic(self) -> VarianceStatistic:
-        return VarianceStatistic(self.bounds, self.noise, "middle")
+        return VarianceStatistic(self.bounds, self.noise)
 
     def _keep(self, found: Variance) -> None:
         means, bounds = found._means, found._bounds

@@ -10,8 +10,6 @@ import numpy as np
 
 from skdp.data.column_facts import ColumnBounds
 
-__all__ = ["Grid", "grids_of"]
-
 # No guarantee rests on these: they set the precision of quantiles.
 _CELLS = 2**14  # equal ones between the bounds, or on the scale of a schema
 _RATIO = 0.01  # distance of small points, as a share of the points
@@ -33,11 +31,6 @@ class Grid:
             return cls(points, points, points)
         middles = points[:-1] + 0.5 * np.diff(points)
         return cls(points, np.append(points[0], middles), np.append(middles, points[-1]))
-
-    @property
-    def sides(self) -> tuple[np.ndarray, ...]:
-        """The points and the ends of cells: of a value, its cell, and an interval."""
-        return self.points, self.low, self.high, self.low, self.high
 
     def places(self, values: np.ndarray) -> np.ndarray:
         """Return the nearest point of each value, by number; the last one for NaN."""

@@ -60,8 +60,7 @@ class Keys:
 
 def most_records(records: Records[Any], privacy: PrivacyGuarantee) -> float:
     """Return the number of records if it is public, else infinity."""
-    public = privacy.neighboring is Neighboring.REPLACE_ONE
-    return records.n_records if public else math.inf
+    return records.n_records if privacy.neighboring is Neighboring.REPLACE_ONE else math.inf
 
 
 def axes_of(keys: Keys | None) -> Axes:

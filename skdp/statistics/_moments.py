@@ -26,28 +26,6 @@ from skdp.support.validation import check_choice
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import ROUNDED_ONCE, becomes_gaussian, counts_query
 
-__all__ = [
-    "MISSING",
-    "BoundedStatistic",
-    "Facts",
-    "Interval",
-    "Means",
-    "Moments",
-    "MomentsStatistic",
-    "Part",
-    "bounded",
-    "count_weight",
-    "largest_square",
-    "least_square",
-    "no_spread",
-    "present_query",
-    "product",
-    "variance_ends",
-    "variance_half_width",
-]
-
-MISSING = ("skip", "middle")
-"""Allowed values of `missing`."""
 SUMS = "sums"
 _RISK = 0.05  # of an interval of all possible numbers, which has no estimate
 _SMALL = 0.1  # half width of a mean of numbers in [−1, 1]; no guarantee rests on it
@@ -183,12 +161,14 @@ class BoundedStatistic(PrivateFit[Records[Facts], PlanT, ReleasedT]):
     _: KW_ONLY
     by: VectorLike | None = None
     keys: ArrayLike | None = None
+    missing: str = "middle"
 
     takes_infinite_epsilon = False
 
     def _check_data(
         self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Facts]:
+        check_choice("missing", self.missing, ("skip", "middle"))
         keys = Keys.of(x, self.by, self.keys)
         public = parameters.neighboring.count_is_public
         records = Records.of_columns(x, by=self.by, groups=groups, count_is_public=public)
@@ -203,7 +183,6 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
     """
 
     noise: str = "auto"
-    missing: str = "middle"
 
     def _is_gaussian(self) -> bool:
         return becomes_gaussian(self.noise)
@@ -216,12 +195,6 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
     @abstractmethod
     def _numbers(units: np.ndarray) -> Sums:
         """Return the numbers of each part for some rows that were mapped to [−1, 1]."""
-
-    def _check_data(
-        self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
-    ) -> Records[Facts]:
-        check_choice("missing", self.missing, MISSING)
-        return super()._check_data(parameters, x, groups=groups)
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QueryPlan:
         facts, n_changed = records.facts, parameters.neighboring.n_changed
@@ -327,7 +300,7 @@ class Means:
         if self.n_rows:
             return np.asarray(every)
         query, unit = self.units.get("count", ("count", 1.0))
-        deviation = unit * math.sqrt(self.plan.mechanism(query).expected_loss("l2"))
+        deviation = unit * self.plan.mechanism(query).expected_loss("l2") ** 0.5
         return np.asarray(every | (self.sums["count"] < 2.0 * deviation))
 
     def mean(self, name: str) -> np.ndarray:

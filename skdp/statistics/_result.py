@@ -20,18 +20,6 @@ from skdp.support.types import Label, MatrixLike
 from skdp.support.validation import check_real
 from skdp.workloads import QueryPlan
 
-__all__ = [
-    "Axes",
-    "Labels",
-    "NoisyNumbers",
-    "Numbers",
-    "Statistic",
-    "beside",
-    "framed",
-    "risk_of",
-    "shown",
-]
-
 _LEVEL = 0.95
 _BOOLEANS = (bool, np.bool_)
 
@@ -71,8 +59,8 @@ class Statistic(ABC):
     @property
     def notes(self) -> tuple[str, ...]:
         """*Released.* Sentences about numbers that are nan or doubtful."""
-        labels = (labels for _, labels in self._index())
-        names = [", ".join(map(str, key)) for key in zip(*labels, strict=True)]
+        index = zip(*(labels for _, labels in self._index()), strict=True)
+        names = [", ".join(map(str, key)) for key in index]
         lost = [name for name, x in zip(names or [""], np.ravel(self.value), strict=True) if x != x]
         if not lost:
             return ()

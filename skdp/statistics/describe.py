@@ -41,7 +41,6 @@ __all__ = ["Description", "describe"]
 
 _USUAL = (0.25, 0.5, 0.75)
 _NUMBERS = ("count", "mean", "std")
-_RISK = 0.05  # with which noise alone exceeds a count that means nothing
 
 Row = tuple[Label, ...]
 
@@ -460,7 +459,7 @@ class _Released:
 
     def unreadable(self) -> Iterator[str]:
         """Yield a sentence for each column of numbers whose released count is only noise."""
-        counts, width = self.means.sums["count"], half_width(self.means.plan, "count", _RISK)
+        counts, width = self.means.sums["count"], half_width(self.means.plan, "count", 0.05)
         of = "" if math.isinf(self.most) else f" of {self.most:g}"
         for j, own in zip(self.layout.numbers, counts.T, strict=True):
             if self.most > 2.0 * width and np.all(own < width):

@@ -85,8 +85,7 @@ class Marginals:
         risk = risk_of(level)
         widths = {key: half_width(self._plan, str(key), risk) for key in self.value}
         ends = {key: (t - widths[key], t + widths[key]) for key, t in self._noisy.items()}
-        most = self._most
-        return {k: (np.clip(a, 0.0, most), np.clip(b, 0.0, most)) for k, (a, b) in ends.items()}
+        return {key: tuple(np.clip(pair, 0.0, self._most)) for key, pair in ends.items()}
 
     def to_frame(self, level: float = 0.95) -> MatrixLike:
         """Return the counts of all tables and their intervals as a data frame.

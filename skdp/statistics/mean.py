@@ -150,7 +150,7 @@ def mean(
     >>> bool(low < ages.mean() < high), round(high - low, 2)
     (True, 0.6)
     """
-    return MeanStatistic(bounds, noise, missing, by=by, keys=keys)._release(
+    return MeanStatistic(bounds, noise, missing=missing, by=by, keys=keys)._release(
         (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 

@@ -21,21 +21,12 @@ from skdp.statistics._grid import Grid, grids_of
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._loss_ranges import Neighbors, Ranges, composed
 from skdp.statistics._margin import Margin
-from skdp.statistics._moments import MISSING, BoundedStatistic, Facts
+from skdp.statistics._moments import BoundedStatistic, Facts
 from skdp.statistics._rank import Rank
 from skdp.statistics._result import Labels, Numbers, Statistic, risk_of
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
-from skdp.support.validation import check_choice
 
-__all__ = [
-    "Quantile",
-    "QuantilePlan",
-    "Ranks",
-    "cell_counts",
-    "choose_all",
-    "of_grids",
-    "quantile",
-]
+__all__ = ["Quantile", "quantile"]
 
 Counts = Sequence[Sequence[np.ndarray]] | np.ndarray
 _MOST_EPSILON = 300.0  # of choices: they have no noise then, and no Gaussian cover beyond is known
@@ -236,9 +227,9 @@ def quantile(
     >>> abs(median.value - 44) < 3, round(median.rank_error())
     (True, 25)
     """
-    return QuantileStatistic(bounds, q, level, sampling, ties, missing, by=by, keys=keys)._release(
-        (x,), groups, epsilon, delta, neighboring, budget, random_state
-    )
+    return QuantileStatistic(
+        bounds, q, level, sampling, ties, missing=missing, by=by, keys=keys
+    )._release((x,), groups, epsilon, delta, neighboring, budget, random_state)
 
 
 @dataclass(frozen=True)
@@ -349,14 +340,15 @@ class Ranks:
         places = chosen.reshape(*chosen.shape[:-2], -1, len(self.q), chosen.shape[-1])
         places = np.sort(places, axis=-2)[..., order, :]
         middle, *ends = np.moveaxis(places, -3, 0)
-        sides = [middle, middle, middle]
+        sides = [middle] * 3
         if ends:
             sides += [np.minimum(ends[0], middle), np.maximum(ends[1], middle)]
-        columns = [
-            [one[side[..., j]] for one, side in zip(grid.sides, sides, strict=False)]
-            for j, grid in enumerate(grids)
-        ]
-        return np.stack(columns, axis=-1)
+        found = np.empty((len(sides), *middle.shape))
+        for j, grid in enumerate(grids):
+            for k, side in enumerate(sides):  # values, and the low and high ends of two kinds
+                points = (grid.points, grid.low, grid.high, grid.low, grid.high)[k]
+                found[k, ..., j] = points[side[..., j]]
+        return found
 
 
 @dataclass(eq=False)
@@ -367,7 +359,6 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
     level: float | None = None
     sampling: bool = False
     ties: bool = True
-    missing: str = "skip"
 
     released_as = "statistics.quantile"
 
@@ -378,7 +369,6 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
         self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Facts]:
         self._ranks()
-        check_choice("missing", self.missing, MISSING)
         return super()._check_data(parameters, x, groups=groups)
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QuantilePlan:

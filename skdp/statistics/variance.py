@@ -138,7 +138,7 @@ def variance(
     >>> bool(low < ages.var() < high), round(spread.mean), round(spread.value**0.5)
     (True, 44, 26)
     """
-    return VarianceStatistic(bounds, noise, missing, by=by, keys=keys)._release(
+    return VarianceStatistic(bounds, noise, missing=missing, by=by, keys=keys)._release(
         (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
