@@ -48,8 +48,6 @@ ALL_CLASSIFIERS = [
     *(f"{family}Classifier" for family in (ADDITIVE, FOREST, KERNEL, TABULAR)),
     *(LOGISTIC, *SEARCHES, "pipeline.PrivatePipeline", "calibration.DPConformalClassifier"),
 ]
-NOISE = "an error whose noise outweighs it is released, with an interval that is cut at 0"
-WIDE = ("bounds 1000 times too wide", "bounds 10^6 times too wide", "heavy tails")
 SOMETIMES = [
     *(
         (COLLAPSE, question, table, ALL_REGRESSORS)
@@ -61,10 +59,6 @@ SOMETIMES = [
     (RARE, "mean", "three classes", [f"{FOREST}Classifier"]),
     (RARE, "constant", "2% positives", [f"{ADDITIVE}Classifier", f"{FOREST}Classifier"]),
     (RARE, "constant", "2% positives", ["density.DPTreeNB"]),
-    *(
-        (NOISE, "limit", table, ["metrics.regression_report", "metrics.dp_mean_squared_error"])
-        for table in WIDE
-    ),
 ]
 """Cells where the noise decides whether a fit fails; the mend removes these lines too."""
 
