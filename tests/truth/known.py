@@ -48,12 +48,15 @@ ALL_CLASSIFIERS = [
     *(f"{family}Classifier" for family in (ADDITIVE, FOREST, KERNEL, TABULAR)),
     *(LOGISTIC, *SEARCHES, "pipeline.PrivatePipeline", "calibration.DPConformalClassifier"),
 ]
+MIXED = "a mean absolute error is limited by a root mean squared error that is only noise"
+WIDE = ("bounds 1000 times too wide", "bounds 10^6 times too wide", "heavy tails")
 SOMETIMES = [
     *(
         (COLLAPSE, question, table, ALL_REGRESSORS)
         for question in ("mean", "constant")
         for table in ("rare counts", "zeros and money")
     ),
+    *((MIXED, "limit", table, ["metrics.regression_report"]) for table in WIDE),
     (SHRUNK, "mean", "log-normal", [f"{FOREST}Regressor", CONFORMAL, LINEAR]),
     (RARE, "mean", "2% positives", ALL_CLASSIFIERS),
     (RARE, "mean", "three classes", [f"{FOREST}Classifier"]),
