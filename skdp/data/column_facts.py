@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from numbers import Integral
 from typing import Any, TypeVar
@@ -38,11 +38,13 @@ class ColumnBounds:
     """*Public* bounds of each column, in its units.
 
     `low` and `high` have the shape (n_columns,). They are at least 1e-50 apart and at most 1e100 in
-    size.
+    size. `scales` has, for columns of a schema, the unit of a logarithmic scale, inf for a linear
+    one, and whether values are integers.
     """
 
     low: np.ndarray
     high: np.ndarray
+    scales: tuple[tuple[float, bool], ...] = ()
 
     @classmethod
     def of(
@@ -70,6 +72,12 @@ class ColumnBounds:
                 f"apart, got {pair}."
             )
         return cls(low, high)
+
+    def scaled(
+        self, scales: Mapping[Hashable, tuple[float, bool]], names: Sequence[Hashable]
+    ) -> ColumnBounds:
+        """Return the bounds with the scales that a schema states, by the names of the columns."""
+        return replace(self, scales=tuple(scales[name] for name in names)) if scales else self
 
     @property
     def middle(self) -> np.ndarray:

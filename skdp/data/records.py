@@ -346,8 +346,8 @@ class Records(Generic[Facts]):
 
     def resolved(
         self, bounds: Any, categories: Any = None, *, only_numbers: bool = False
-    ) -> tuple[Records[Facts], Any, Any]:
-        """Return the records, bounds and categories of a statistic, by a schema if it has one.
+    ) -> tuple[Records[Facts], Any, Any, dict[Any, tuple[float, bool]]]:
+        """Return the records, bounds, categories and scales, by a schema if there is one.
 
         A statistic uses the columns that it is given, so the schema may have others.
         """
@@ -355,8 +355,8 @@ class Records(Generic[Facts]):
         needs = {"only_numbers": only_numbers, "texts": False, "every_column": False}
         encoding = encoding_of(bounds, columns.n_columns, columns.names, others, **needs)
         if encoding is None:
-            return self, bounds, categories
-        return self.encoded(encoding), encoding.bounds, encoding.categories
+            return self, bounds, categories, {}
+        return self.encoded(encoding), encoding.bounds, encoding.categories, encoding.scales
 
     def each(self, function: Callable[[Records[Facts]], T]) -> T | Blocks:
         """Return a function of the rows in memory, such as a design, or `Blocks` of its values."""

@@ -355,7 +355,9 @@ def bounds_of_columns(estimator: BaseEstimator) -> ColumnBounds:
     """Return the bounds of the columns that the model sees."""
     encoding = encoding_for(estimator)
     bounds = estimator.bounds if encoding is None else encoding.bounds
-    return ColumnBounds.of(bounds, *model_columns(estimator))
+    columns = model_columns(estimator)
+    checked = ColumnBounds.of(bounds, *columns)
+    return checked if encoding is None else checked.scaled(encoding.scales, columns[1])
 
 
 def remember_names(estimator: BaseEstimator, X: MatrixLike) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.budget import PrivacyBudget
 from skdp.preprocessing._base import PrivateScaler
-from skdp.statistics.variance import Variance, VarianceStatistic
+from skdp.statistics.variance import Variance, VarianceStatistic, spread
 from skdp.support.types import Bounds, RandomState
 
 __all__ = ["DPStandardScaler"]
@@ -94,8 +94,10 @@ class DPStandardScaler(PrivateScaler):
         return VarianceStatistic(self.bounds, self.noise)
 
     def _keep(self, found: Variance) -> None:
-        self.mean_, self.var_ = found.mean, found.value
-        self.scale_ = np.sqrt(np.maximum(found.value, found._half_width(_RISK)))
+        means, bounds = found._means, found._bounds
+        self.mean_ = bounds.middle + bounds.half * means.mean("x")
+        self.var_ = bounds.half**2 * spread(means)
+        self.scale_ = np.sqrt(np.maximum(self.var_, found._half_width(_RISK)))
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         X -= self.mean_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,11 @@ from skdp.data.column import check_plain, received
 from skdp.data.column_facts import category_codes, check_comparable, checked_keys
 from skdp.data.columns import frame_names, is_label
 from skdp.data.records import Records
+from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.statistics._result import Axes
 from skdp.support.types import Label, MatrixLike, VectorLike
 
-__all__ = ["Keys", "axes_of"]
+__all__ = ["Keys", "axes_of", "most_records"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,11 @@ class Keys:
     def codes(self, records: Records[Any]) -> np.ndarray:
         """Return the group of each row, −1 for none."""
         return category_codes(records.y, self.values)
+
+
+def most_records(records: Records[Any], privacy: PrivacyGuarantee) -> float:
+    """Return the number of records if it is public, else infinity."""
+    return records.n_records if privacy.neighboring is Neighboring.REPLACE_ONE else math.inf
 
 
 def axes_of(keys: Keys | None) -> Axes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,25 +22,12 @@ from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._noise import Terms, half_width, sum_half_widths
 from skdp.statistics._result import Labels, Numbers, Statistic, shown
 from skdp.support.types import Bounds, MatrixLike, VectorLike
+from skdp.support.validation import check_choice
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import ROUNDED_ONCE, becomes_gaussian, counts_query
 
-__all__ = [
-    "BoundedStatistic",
-    "Facts",
-    "Interval",
-    "Means",
-    "Moments",
-    "MomentsStatistic",
-    "Part",
-    "bounded",
-    "largest_square",
-    "least_square",
-    "product",
-    "variance_ends",
-    "variance_half_width",
-]
-
+SUMS = "sums"
+_RISK = 0.05  # of an interval of all possible numbers, which has no estimate
 _SMALL = 0.1  # half width of a mean of numbers in [−1, 1]; no guarantee rests on it
 
 Interval = tuple[np.ndarray, np.ndarray]
@@ -73,6 +61,45 @@ class Part:
             l0_sensitivity=self.size if n_groups is None else n_changed * self.size,
             l1_sensitivity=l1,
         )
+
+
+def present_query(
+    parts: Sequence[Part], weight: float, n_changed: int, n_groups: int | None
+) -> Query:
+    """Return the query of the sums over values that are not missing, and of `weight` a value.
+
+    The numbers of each part are divided by their radius. A value of a column adds a vector of P
+    numbers in [−1, 1] and the weight w, and a missing value adds 0. Two values are up to 2 apart in
+    each of the P numbers, with equal w. A value and a gap are as far apart as a vector is long. The
+    vectors of a replaced record are in two groups if it moves. The rows of a person add a point in
+    the convex hull of these vectors and 0, which has no larger diameter in any norm.
+    """
+    n, size, moves = len(parts), parts[0].size, n_changed > 1 and n_groups is not None
+    l1, square, largest = n + weight, n + weight**2, max(1.0, weight)
+    if moves:
+        l1, square = 2.0 * l1, 2.0 * square
+    if n_changed > 1:
+        l1, square, largest = max(l1, 2.0 * n), max(square, 4.0 * n), 2.0
+    return Query(
+        SUMS,
+        size=(n_groups or 1) * (n + 1) * size,
+        linf_sensitivity=largest * ROUNDED_ONCE,
+        l0_sensitivity=(1 + moves) * (n + 1) * size,
+        l1_sensitivity=l1 * size * ROUNDED_ONCE,
+        l2_sensitivity=math.sqrt(square * size) * ROUNDED_ONCE,
+    )
+
+
+def count_weight(noise: str, n_parts: int, n_changed: int, n_groups: int | None) -> float:
+    """Return the weight of a value in `present_query`.
+
+    If a record is replaced within its group, two values are as far apart as a value and a gap at
+    the weight √(3P) in l2, and P in l1. So the number of values costs nothing. Beyond 2 it would
+    exceed the largest change of the other numbers.
+    """
+    if n_changed == 1 or n_groups is not None:
+        return 1.0
+    return min(math.sqrt(3.0 * n_parts), 2.0) if noise == "gaussian" else float(n_parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +138,10 @@ def bounded(
     records: Records[Any], bounds: Bounds | ColumnBounds | None, keys: Keys | None = None
 ) -> Records[Facts]:
     """Return records of numbers, after checks of types and bounds."""
-    records, bounds, _ = records.resolved(bounds, only_numbers=True)
+    records, bounds, _, scales = records.resolved(bounds, only_numbers=True)
     columns = records.columns
     checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
+    checked = checked.scaled(scales, columns.names)
     records.check(partial(_check, keys))
     n_rows = records.n_known if keys is None else None
     return records.with_facts(Facts(checked, keys, n_rows, columns.without_rows()))
@@ -133,12 +161,14 @@ class BoundedStatistic(PrivateFit[Records[Facts], PlanT, ReleasedT]):
     _: KW_ONLY
     by: VectorLike | None = None
     keys: ArrayLike | None = None
+    missing: str = "middle"
 
     takes_infinite_epsilon = False
 
     def _check_data(
         self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Facts]:
+        check_choice("missing", self.missing, ("skip", "middle"))
         keys = Keys.of(x, self.by, self.keys)
         public = parameters.neighboring.count_is_public
         records = Records.of_columns(x, by=self.by, groups=groups, count_is_public=public)
@@ -168,6 +198,8 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QueryPlan:
         facts, n_changed = records.facts, parameters.neighboring.n_changed
+        if self.missing == "skip":
+            return self._plan_of_present(parameters, facts)
         parts = self._parts(facts.n_columns)
         if records.is_weighted:  # the sums of weighted rows are rounded number by number
             parts = tuple(replace(part, farthest=math.inf) for part in parts)
@@ -177,42 +209,99 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
             queries.append(counts_query("count", n_groups or 1, n_changed if n_groups else 1))
         return parameters.plan_queries(queries, self.noise)
 
+    def _plan_of_present(self, parameters: ReleaseParameters, facts: Facts) -> QueryPlan:
+        """Return the plan with the least noise, for the weight that suits each kind of noise."""
+        gaussian = self.noise == "auto" and parameters.delta > 0.0
+        names = ("gaussian", "auto") if gaussian else (self.noise,)
+        n_changed, parts = parameters.neighboring.n_changed, self._parts(facts.n_columns)
+        plans = []
+        for noise in names:
+            weight = count_weight(noise, len(parts), n_changed, facts.n_groups)
+            query = present_query(parts, weight, n_changed, facts.n_groups)
+            plans.append(parameters.plan_queries([query], noise))
+        return min(plans, key=attrgetter("loss"))
+
     def _read(self, plan: QueryPlan, records: Records[Facts], rng: np.random.Generator) -> Sums:
-        sizes = {part.name: part.size for part in self._parts(records.facts.n_columns)}
-        numbers = partial(_numbers_of, self._numbers)
-        answers = exact_sums(sizes | {"count": 1}, records, numbers, records.facts.keys)
+        facts, skips = records.facts, self.missing == "skip"
+        sizes = {part.name: part.size for part in self._parts(facts.n_columns)}
+        sizes["count"] = facts.n_columns if skips else 1
+        numbers = partial(_numbers_of, self._numbers, self.missing)
+        answers = exact_sums(sizes, records, numbers, facts.keys)
+        if skips:
+            units = self._units(plan, facts).items()
+            sums = [answers[name] / unit for name, (_, unit) in units]
+            answers = {SUMS: np.concatenate(sums, axis=-1)}
         return plan.release(answers, rng)
+
+    def _units(self, plan: QueryPlan, facts: Facts) -> dict[str, tuple[str, float]]:
+        """Return the query of each part and of the count, and the unit of its numbers."""
+        parts, (query,) = self._parts(facts.n_columns), plan.queries
+        n_changed = 2 if query.linf_sensitivity >= 2.0 else 1  # 1 if no two values are compared
+        weight = count_weight(plan.noise, len(parts), n_changed, facts.n_groups)
+        units = {part.name: part.radius for part in parts} | {"count": 1.0 / weight}
+        return {name: (SUMS, unit) for name, unit in units.items()}
 
     def _means(self, plan: QueryPlan, facts: Facts, released: Sums) -> Means:
         radii = {part.name: part.radius for part in self._parts(facts.n_columns)}
+        if self.missing == "skip":
+            units = self._units(plan, facts)
+            each = released[SUMS].reshape(facts.n_groups or 1, len(units), facts.n_columns)
+            each = each[0] if facts.n_groups is None else np.moveaxis(each, 1, 0)
+            sums = {name: own * units[name][1] for name, own in zip(units, each, strict=True)}
+            return Means(plan, radii, sums, None, facts.n_rows, units)
         if facts.n_groups is not None:
             released = {name: sums.reshape(facts.n_groups, -1) for name, sums in released.items()}
         return Means(plan, radii, released, facts.n_rows)
 
 
-def _numbers_of(numbers: Callable[[np.ndarray], Sums], records: Records[Facts]) -> Iterator[Sums]:
-    """Yield the numbers of some rows at a time, and 1 for each row."""
+def _numbers_of(
+    numbers: Callable[[np.ndarray], Sums], missing: str, records: Records[Facts]
+) -> Iterator[Sums]:
+    """Yield the numbers of some rows at a time, and 1 for each row or for each value."""
     for rows, _, _ in records.chunks():
-        units = records.facts.bounds.unit(rows)
-        yield numbers(units) | {"count": np.ones((len(rows), 1))}
+        found = numbers(records.facts.bounds.unit(rows))
+        if missing == "middle":
+            yield found | {"count": np.ones((len(rows), 1))}
+        else:
+            present = (~np.isnan(rows)).astype(float)
+            yield {name: own * present for name, own in found.items()} | {"count": present}
 
 
 @dataclass(frozen=True, eq=False)
 class Means:
     """Released sums and, where it is not public, the released number of rows.
 
-    Sums have shape (n_numbers,) or (n_groups, n_numbers). The mean of no rows counts as 0.
+    Sums have shape (n_numbers,) or (n_groups, n_numbers). The mean of no rows counts as 0. `most`
+    is a public bound of the number of values. `units` has the query and the unit of a name where
+    they are not the name itself and 1.
     """
 
     plan: QueryPlan
     radii: Mapping[str, float]
     sums: Mapping[str, np.ndarray]
     n_rows: int | None
+    most: int | None = None
+    units: Mapping[str, tuple[str, float]] = field(default_factory=dict)
 
     @property
     def count(self) -> Numbers:
         """The number of rows, at least 1; of each group if there are groups."""
-        return self.n_rows or np.maximum(self.sums["count"], 1.0)
+        return self.n_rows or np.clip(self.sums["count"], 1.0, self.most)
+
+    def half_width(self, name: str, risk: float) -> float:
+        """Return a bound that the noise of a sum exceeds with probability at most `risk`."""
+        query, unit = self.units.get(name, (name, 1.0))
+        return unit * half_width(self.plan, query, risk)
+
+    def is_noise(self) -> np.ndarray:
+        """Return where the interval of a mean has all numbers, or values are few for the noise."""
+        low, high = self.ends("x", _RISK)
+        every = (low <= -1.0) & (high >= 1.0)
+        if self.n_rows:
+            return np.asarray(every)
+        query, unit = self.units.get("count", ("count", 1.0))
+        deviation = unit * self.plan.mechanism(query).expected_loss("l2") ** 0.5
+        return np.asarray(every | (self.sums["count"] < 2.0 * deviation))
 
     def mean(self, name: str) -> np.ndarray:
         """Return the means of a part, within its radius."""
@@ -224,8 +313,8 @@ class Means:
 
     def is_precise(self, name: str, risk: float) -> bool | np.ndarray:
         """Return where a mean's noise is so small that functions of it are nearly linear."""
-        count_width = 0.0 if self.n_rows else half_width(self.plan, "count", risk)
-        return max(half_width(self.plan, name, risk), count_width) <= _SMALL * self.count
+        count_width = 0.0 if self.n_rows else self.half_width("count", risk)
+        return max(self.half_width(name, risk), count_width) <= _SMALL * self.count
 
     def linear_half_width(self, slopes: Terms, decrease: Numbers, risk: float) -> np.ndarray:
         """Return a bound of the noise in a function of means, valid except at probability `risk`.
@@ -234,6 +323,8 @@ class Means:
         `decrease` is minus the derivative in the logarithm of the number of rows: Σ slope·mean.
         """
         terms = [*slopes] if self.n_rows else [*slopes, ("count", decrease)]
+        found = ((*self.units.get(name, (name, 1.0)), slope) for name, slope in terms)
+        terms = [(query, unit * slope) for query, unit, slope in found]
         return np.asarray(sum_half_widths(self.plan, terms, risk) / self.count)
 
     def ends(self, name: str, risk: float) -> Interval:
@@ -255,7 +346,7 @@ class Means:
         """
         risk = risk if self.n_rows else 0.5 * risk
         least, most = self.count_ends(risk)
-        width = half_width(self.plan, name, risk)
+        width = self.half_width(name, risk)
         low, high = self.sums[name] - width, self.sums[name] + width
         return (
             self._within(name, np.minimum(low / least, low / most)),
@@ -266,9 +357,9 @@ class Means:
         """Return an interval for the number of rows, at least 1."""
         if self.n_rows:
             return self.n_rows, self.n_rows
-        width = half_width(self.plan, "count", risk)
-        count = self.sums["count"]
-        return np.maximum(count - width, 1.0), np.maximum(count + width, 1.0)
+        width, count = self.half_width("count", risk), self.sums["count"]
+        low, high = (np.clip(end, 1.0, self.most) for end in (count - width, count + width))
+        return low, high
 
     def _within(self, name: str, values: np.ndarray) -> np.ndarray:
         return np.clip(values, -self.radii[name], self.radii[name])
@@ -292,6 +383,11 @@ def variance_ends(means: Means, risk: float) -> Interval:
     both = zip(_linear(means, risk), _safe(means, risk), strict=True)
     low, high = (np.clip(np.where(precise, *end), 0.0, 1.0) for end in both)
     return low, high
+
+
+def no_spread(means: Means) -> np.ndarray:
+    """Return where a variance is only noise: its interval begins at 0."""
+    return means.is_noise() | (variance_ends(means, _RISK)[0] <= 0.0)
 
 
 def _linear(means: Means, risk: float) -> Interval:

@@ -20,8 +20,6 @@ from skdp.support.types import Label, MatrixLike
 from skdp.support.validation import check_real
 from skdp.workloads import QueryPlan
 
-__all__ = ["Axes", "Labels", "NoisyNumbers", "Numbers", "Statistic", "framed", "risk_of", "shown"]
-
 _LEVEL = 0.95
 _BOOLEANS = (bool, np.bool_)
 
@@ -57,6 +55,19 @@ class Statistic(ABC):
     value: Any
     privacy: PrivacyGuarantee
     _labels: Labels = field(kw_only=True)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """*Released.* Sentences about numbers that are nan or doubtful."""
+        index = zip(*(labels for _, labels in self._index()), strict=True)
+        names = [", ".join(map(str, key)) for key in index]
+        lost = [name for name, x in zip(names or [""], np.ravel(self.value), strict=True) if x != x]
+        if not lost:
+            return ()
+        return (
+            f"The noise outweighs {'; '.join(lost) or 'the number'}: the estimate is nan. Use "
+            "narrower bounds, more rows, or a larger epsilon.",
+        )
 
     @abstractmethod
     def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
@@ -111,10 +122,12 @@ class Statistic(ABC):
         """
         return framed(self._index(), self._columns(level, simultaneous), self._labels.library)
 
-    def _index(self) -> dict[str, list[Label]]:
+    def _index(self) -> Axes:
         """Return the labels of all numbers, a list for each axis."""
         keys = [*product(*(labels for _, labels in self._labels.axes))]
-        return {name: [key[k] for key in keys] for k, (name, _) in enumerate(self._labels.axes)}
+        return tuple(
+            (name, [key[k] for key in keys]) for k, (name, _) in enumerate(self._labels.axes)
+        )
 
     def _columns(
         self, level: float | None = None, simultaneous: bool = False
@@ -125,14 +138,17 @@ class Statistic(ABC):
         return {"estimate": estimate, "lower": lower, "upper": upper, "level": levels}
 
     def _repr_html_(self) -> str:
-        return view(self._index() | self._columns(), self.privacy)
+        return view(beside(self._index(), self._columns()), self.privacy, self.notes)
 
     def __repr__(self) -> str:
+        return "\n".join([*self._text(), *self.notes, str(self.privacy)])
+
+    def _text(self) -> list[str]:
+        """Return lines with the numbers."""
         if np.size(self.value) > 1:
-            return f"{np.array2string(np.asarray(self.value), precision=6)}\n{self.privacy}"
+            return [np.array2string(np.asarray(self.value), precision=6)]
         low, high = (float(np.ravel(end)[0]) for end in self.interval())
-        number = float(np.ravel(self.value)[0])
-        return f"{number:.6g}, 95 % interval [{low:.6g}, {high:.6g}]\n{self.privacy}"
+        return [f"{float(np.ravel(self.value)[0]):.6g}, 95 % interval [{low:.6g}, {high:.6g}]"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,32 +165,43 @@ class NoisyNumbers(Statistic):
         *Public.* The noise.
     _unit : float or ndarray
         *Public.* Factor of the noise.
+    _noisy : float or ndarray
+        *Released.* The numbers before `value` was limited to what is possible.
+    _most : float or None
+        *Public.* The largest possible number of counts, None for other numbers.
     _labels : object
         *Public.* The labels in `to_frame`.
     """
 
     _plan: QueryPlan = field(kw_only=True)
     _unit: Numbers = field(default=1.0, kw_only=True)
+    _noisy: Numbers = field(kw_only=True)
+    _most: float | None = field(default=None, kw_only=True)
 
     def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
         (query,) = self._plan.queries
         width = self._unit * half_width(self._plan, query.name, risk)
-        return self.value - width, self.value + width
+        ends = self._noisy - width, self._noisy + width
+        if self._most is None:
+            return ends
+        return np.clip(ends[0], 0.0, self._most), np.clip(ends[1], 0.0, self._most)
 
 
-def framed(
-    index: Mapping[str, Sequence[Label]], columns: Mapping[str, Sequence[float]], library: str
-) -> MatrixLike:
+def framed(index: Axes, columns: Mapping[str, Sequence[float]], library: str) -> MatrixLike:
     """Return a frame of columns, with labels as columns of polars or as the index of pandas."""
-    index = {name: _told_apart(labels) for name, labels in index.items()}
+    index = tuple((name, _told_apart(labels)) for name, labels in index)
     if library == "polars":
         import polars
 
-        return polars.DataFrame({**index, **columns}, strict=False)
+        return polars.DataFrame(beside(index, columns), strict=False)
     import pandas
 
-    frame = pandas.DataFrame({**index, **columns})
-    return frame.set_index([*index]) if index else frame
+    frame = pandas.DataFrame(columns)
+    if index:
+        labels = pandas.DataFrame({k: list(own) for k, (_, own) in enumerate(index)})
+        frame.index = labels.set_index([*labels]).index
+        frame.index.names = [name for name, _ in index]
+    return frame
 
 
 def _told_apart(labels: Sequence[Label]) -> list[Label]:
@@ -192,12 +219,26 @@ def _shown(label: Label) -> Label:
     return str(label) if isinstance(label, _BOOLEANS) else label
 
 
-def view(columns: Mapping[str, Sequence[Label]], privacy: PrivacyGuarantee) -> str:
-    """Return HTML of the columns that have a number, and of the guarantee."""
+def beside(
+    index: Axes, columns: Mapping[str, Sequence[float]]
+) -> dict[str, Sequence[Label] | Sequence[float]]:
+    """Return labels and numbers as columns; a label's name gets an underscore if it is taken."""
+    found: dict[str, Sequence[Label] | Sequence[float]] = {}
+    for name, labels in reversed(index):  # the first axis may have the user's name
+        while name in columns or name in found:
+            name += "_"
+        found = {name: labels} | found
+    return found | dict(columns)
+
+
+def view(
+    columns: Mapping[str, Sequence[Label]], privacy: PrivacyGuarantee, notes: Sequence[str] = ()
+) -> str:
+    """Return HTML of the columns that have a number, of notes, and of the guarantee."""
     texts = {name: [*map(_text, column)] for name, column in columns.items()}
     texts = {name: column for name, column in texts.items() if any(column)}
     table = html_table([*texts], zip(*texts.values(), strict=True))
-    return f"{table}<p>{escape(str(privacy))}</p>"
+    return table + "".join(f"<p>{escape(text)}</p>" for text in (*notes, str(privacy)))
 
 
 def _text(value: Label) -> str:

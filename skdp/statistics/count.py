@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,7 @@ from skdp.budget import PrivacyBudget
 from skdp.data.exact_sums import Sums, counted
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._keys import Keys, axes_of
+from skdp.statistics._keys import Keys, axes_of, most_records
 from skdp.statistics._result import Labels, NoisyNumbers
 from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.workloads import QueryPlan
@@ -70,7 +71,7 @@ def count(
     Returns
     -------
     NoisyNumbers
-        Unbiased counts, which may be negative.
+        Counts, limited to 0 and to the number of records if it is public.
 
     Raises
     ------
@@ -143,8 +144,14 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
         axes = (*axes_of(records.facts), ("condition", columns.labels))
         counts = released["count"].reshape([len(labels) for _, labels in axes])
         counts = counts[..., 0] if columns.single else counts
-        value = counts if counts.ndim else float(counts)
-        return NoisyNumbers(value, guarantee, _plan=plan, _labels=Labels(axes, columns.library))
+        noisy, most = counts if counts.ndim else float(counts), most_records(records, guarantee)
+        value = np.clip(noisy, 0.0, most)
+        known: dict[str, Any] = {
+            "_noisy": noisy,
+            "_most": most,
+            "_labels": Labels(axes, columns.library),
+        }
+        return NoisyNumbers(value if counts.ndim else float(value), guarantee, _plan=plan, **known)
 
 
 def _check(records: Records[Keys | None]) -> None:

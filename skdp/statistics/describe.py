@@ -25,12 +25,14 @@ from skdp.data.columns import Columns, column_name
 from skdp.data.exact_sums import Sums, counted, from_steps, sums_in_steps
 from skdp.data.records import Records
 from skdp.privacy import ComposedEvent, Event, GaussianCurve, PrivacyGuarantee
-from skdp.statistics._keys import Keys, axes_of
+from skdp.statistics._grid import grids_of
+from skdp.statistics._keys import Keys, axes_of, most_records
 from skdp.statistics._loss_ranges import Neighbors
-from skdp.statistics._moments import Interval, Means, Part, variance_ends
+from skdp.statistics._moments import Interval, Means, Part, no_spread, variance_ends
 from skdp.statistics._noise import half_width
-from skdp.statistics._result import Labels, Statistic, risk_of
-from skdp.statistics.quantile import QuantilePlan, Ranks, cell_counts, choose_all
+from skdp.statistics._result import Axes, Labels, Statistic, risk_of
+from skdp.statistics.quantile import QuantilePlan, Ranks, cell_counts, choose_all, of_grids
+from skdp.statistics.variance import spread
 from skdp.support.types import Bounds, Categories, Label, MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import counts_query
@@ -70,14 +72,17 @@ class Description(Statistic):
     def __getitem__(self, row: Row) -> float:
         return float(self.value[self._rows.index(row)])
 
-    def __repr__(self) -> str:
+    def _text(self) -> list[str]:
         names = (", ".join(map(str, row)) for row in self._rows)
-        numbers = (f"{name}: {value:.6g}" for name, value in zip(names, self.value, strict=True))
-        return "\n".join([*numbers, str(self.privacy)])
+        return [f"{name}: {value:.6g}" for name, value in zip(names, self.value, strict=True)]
 
-    def _index(self) -> dict[str, list[Label]]:
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*self._parts.unreadable(), *super().notes)
+
+    def _index(self) -> Axes:
         names = (*(name for name, _ in self._labels.axes), "column", "statistic")
-        return {name: [row[k] for row in self._rows] for k, name in enumerate(names)}
+        return tuple((name, [row[k] for row in self._rows]) for k, name in enumerate(names))
 
     def _ends(self, risk: float) -> Interval:
         """Return ends of intervals; those of quantiles are nan except at their level."""
@@ -253,7 +258,7 @@ class Layout:
         sums = sums_in_steps(sizes, partial(_present, self.bounds), self.keys, numbers)
         cells = {"cells": none}
         if self.ranks is not None:
-            cells = cell_counts(self.bounds, self.keys, numbers, with_missing=False)
+            cells = cell_counts(grids_of(self.bounds), self.keys, None, numbers)
         return found | sums | cells
 
     def _cells(self, records: Records[Layout]) -> np.ndarray:
@@ -343,11 +348,12 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
         keys = Keys.of(x, self.by, self.keys)
         public = parameters.neighboring.count_is_public
         records = Records.of_columns(x, by=self.by, groups=groups, count_is_public=public)
-        records, bounds, known = records.resolved(self.bounds, self.categories)
+        records, bounds, known, scales = records.resolved(self.bounds, self.categories)
         columns = records.columns
         categories = categories_by_column(known, columns.n_columns, columns.names)
         categories = {j: categories[j] for j in sorted(categories)}
         numbers, bounds = self._numbers(columns, bounds, categories)
+        bounds = bounds.scaled(scales, [columns.name(j) for j in numbers])
         ranks = None
         if numbers and np.size(self.quantiles):
             ranks = Ranks.check(np.ravel(self.quantiles), self.level, ties=self.ties)
@@ -386,8 +392,8 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
         if ranks is None:
             return DescribePlan(plan, None)
         neighbors = Neighbors(n_changed, layout.n_groups, records.is_weighted)
-        epsilon, n_columns = _part_of(parameters, share), len(layout.numbers)
-        choices = ranks.planned(epsilon, parameters.delta, "gdp", neighbors, None, n_columns)
+        epsilon, grids = _part_of(parameters, share), grids_of(layout.bounds)
+        choices = ranks.planned(epsilon, parameters.delta, "gdp", neighbors, None, grids)
         return DescribePlan(plan, choices)
 
     def _read(self, plan: DescribePlan, records: Records[Layout], rng: np.random.Generator) -> Sums:
@@ -395,7 +401,8 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
         cells = answers.pop("cells")
         released = plan.queries.release(answers, rng)
         if plan.choices is not None:
-            released["cells"] = choose_all(plan.choices, cells, rng, records.is_weighted)
+            own = of_grids(cells, grids_of(records.facts.bounds))
+            released["cells"] = choose_all(plan.choices, own, rng, records.is_weighted)
         return released
 
     def _publish(
@@ -406,7 +413,7 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
         guarantee: PrivacyGuarantee,
     ) -> Description:
         layout = records.facts
-        parts = _Released.of(plan, layout, released)
+        parts = _Released.of(plan, layout, released, most_records(records, guarantee))
         return Description(
             parts.value(),
             guarantee,
@@ -432,10 +439,11 @@ class _Released:
     means: Means
     cells: np.ndarray
     quantiles: np.ndarray
+    most: float
 
     @classmethod
     def of(
-        cls, plan: DescribePlan, layout: Layout, released: Mapping[str, np.ndarray]
+        cls, plan: DescribePlan, layout: Layout, released: Mapping[str, np.ndarray], most: float
     ) -> _Released:
         d, n_groups = len(layout.numbers), layout.n_groups
         counts = released["count"].reshape(n_groups, -1)
@@ -445,17 +453,35 @@ class _Released:
         means = Means(plan.queries, {"x": 1.0, "square": 0.5}, sums, None)
         quantiles = np.empty((1, n_groups, 0, d))
         if layout.ranks is not None:
-            quantiles = layout.ranks.values(released["cells"], layout.bounds)
-        return cls(layout, means, counts[:, d:], quantiles)
+            found = layout.ranks.values(released["cells"], grids_of(layout.bounds))
+            quantiles = np.delete(found, (1, 2), axis=0)
+        return cls(layout, means, counts[:, d:], quantiles, most)
+
+    def unreadable(self) -> Iterator[str]:
+        """Yield a sentence for each column of numbers whose released count is only noise."""
+        counts, width = self.means.sums["count"], half_width(self.means.plan, "count", 0.05)
+        of = "" if math.isinf(self.most) else f" of {self.most:g}"
+        for j, own in zip(self.layout.numbers, counts.T, strict=True):
+            if self.most > 2.0 * width and np.all(own < width):
+                yield (
+                    f"About 0{of} values of {self.layout.names[j]!r} are readable. Check the type "
+                    "of the column, and how its schema reads it."
+                )
 
     def value(self) -> np.ndarray:
         """Return all numbers, in the order of `Layout.rows`."""
         bounds, means = self.layout.bounds, self.means
-        first = means.mean("x")
-        variances = np.maximum(means.mean("square") + 0.5 - first**2, 0.0)
-        center, deviations = bounds.middle + bounds.half * first, bounds.half * np.sqrt(variances)
-        numbers = [means.sums["count"], center, deviations]
-        return self._stacked(numbers, self.quantiles[0], self.cells)
+        if not self.layout.numbers:
+            none = [means.sums["count"]] * 3
+            return self._stacked(none, self.quantiles[0], self._possible(self.cells))
+        first = np.where(means.is_noise(), np.nan, means.mean("x"))
+        deviations = np.where(no_spread(means), np.nan, bounds.half * np.sqrt(spread(means)))
+        counts = self._possible(means.sums["count"])
+        numbers = [counts, bounds.middle + bounds.half * first, deviations]
+        return self._stacked(numbers, self.quantiles[0], self._possible(self.cells))
+
+    def _possible(self, counts: np.ndarray) -> np.ndarray:
+        return np.clip(counts, 0.0, self.most)
 
     def ends(self, risk: float) -> Interval:
         """Return ends of intervals for all numbers, in the order of `Layout.rows`."""
@@ -463,8 +489,8 @@ class _Released:
         low, high = self._of_numbers(risk, width)
         lower, upper = self._of_quantiles(risk)
         return (
-            self._stacked(low, lower, self.cells - width),
-            self._stacked(high, upper, self.cells + width),
+            self._stacked(low, lower, self._possible(self.cells - width)),
+            self._stacked(high, upper, self._possible(self.cells + width)),
         )
 
     def _of_numbers(self, risk: float, width: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -474,8 +500,8 @@ class _Released:
             return [counts] * 3, [counts] * 3
         means, variances = self.means.ends("x", risk), variance_ends(self.means, risk)
         sides = [
-            [counts + side * width, bounds.middle + bounds.half * m, bounds.half * np.sqrt(v)]
-            for side, m, v in zip((-1.0, 1.0), means, variances, strict=True)
+            [self._possible(counts + w), bounds.middle + bounds.half * m, bounds.half * np.sqrt(v)]
+            for w, m, v in zip((-width, width), means, variances, strict=True)
         ]
         return sides[0], sides[1]
 

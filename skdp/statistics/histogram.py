@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,7 @@ from skdp.data.columns import column_name
 from skdp.data.exact_sums import Sums, counted
 from skdp.data.records import Records, check_numeric
 from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._keys import most_records
 from skdp.statistics._result import Axes, Labels, NoisyNumbers
 from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
 from skdp.workloads import QueryPlan
@@ -71,7 +73,8 @@ def histogram(
     Returns
     -------
     NoisyNumbers
-        Unbiased counts, which may be negative, with an axis for each column.
+        Counts, limited to 0 and to the number of records if it is public, with an axis for each
+        column.
 
     Raises
     ------
@@ -160,7 +163,9 @@ class HistogramStatistic(PrivateFit[Records[Grid], QueryPlan, Sums]):
     ) -> NoisyNumbers:
         grid, library = records.facts, records.columns.library
         cells, labels = released["cells"].reshape(grid.shape), Labels(grid.axes, library)
-        return NoisyNumbers(cells, guarantee, _plan=plan, _labels=labels)
+        most = most_records(records, guarantee)
+        known: dict[str, Any] = {"_noisy": cells, "_most": most, "_labels": labels}
+        return NoisyNumbers(np.clip(cells, 0.0, most), guarantee, _plan=plan, **known)
 
 
 def _counts(records: Records[Grid]) -> Sums:

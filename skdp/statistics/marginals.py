@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from skdp.data.column_facts import categories_by_column, category_codes
 from skdp.data.exact_sums import Sums, counted
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._keys import most_records
 from skdp.statistics._noise import half_width
-from skdp.statistics._result import framed, risk_of, view
+from skdp.statistics._result import Axes, beside, framed, risk_of, view
 from skdp.support.types import Categories, Label, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_count
 from skdp.workloads import QueryPlan
@@ -34,13 +36,17 @@ class Marginals:
     ----------
     value : dict
         *Released.* From tuples of columns to arrays with an axis for each column, in the order of
-        its categories. Counts may be negative: they are unbiased.
+        its categories. Counts are limited to 0 and to the number of records if it is public.
     privacy : PrivacyGuarantee
         *Public.* The guarantee of all tables together.
     _plan : QueryPlan
         *Public.* The noise.
     _categories : dict
         *Public.* The categories of the columns of each table.
+    _noisy : dict
+        *Released.* The counts before they were limited.
+    _most : float
+        *Public.* The largest possible count.
     _library : {"pandas", "polars"}
         *Public.* The library of the frames of `to_frame`.
     """
@@ -49,6 +55,8 @@ class Marginals:
     privacy: PrivacyGuarantee
     _plan: QueryPlan = field(kw_only=True)
     _categories: Mapping[Key, list[list[Label]]] = field(kw_only=True)
+    _noisy: Mapping[Key, np.ndarray] = field(kw_only=True)
+    _most: float = field(kw_only=True)
     _library: str = field(kw_only=True)
 
     def __repr__(self) -> str:
@@ -76,7 +84,8 @@ class Marginals:
         """
         risk = risk_of(level)
         widths = {key: half_width(self._plan, str(key), risk) for key in self.value}
-        return {key: (t - widths[key], t + widths[key]) for key, t in self.value.items()}
+        ends = {key: (t - widths[key], t + widths[key]) for key, t in self._noisy.items()}
+        return {key: tuple(np.clip(pair, 0.0, self._most)) for key, pair in ends.items()}
 
     def to_frame(self, level: float = 0.95) -> MatrixLike:
         """Return the counts of all tables and their intervals as a data frame.
@@ -96,16 +105,16 @@ class Marginals:
         return framed(self._index(), self._columns(level), self._library)
 
     def _repr_html_(self) -> str:
-        index = {
-            name: [", ".join(map(str, one)) if isinstance(one, tuple) else one for one in labels]
-            for name, labels in self._index().items()
-        }
-        return view(index | self._columns(0.95), self.privacy)
+        index = tuple(
+            (name, [", ".join(map(str, one)) if isinstance(one, tuple) else one for one in labels])
+            for name, labels in self._index()
+        )
+        return view(beside(index, self._columns(0.95)), self.privacy)
 
-    def _index(self) -> dict[str, Sequence[Label]]:
+    def _index(self) -> Axes:
         index = [(key, cell) for key in self.value for cell in product(*self._categories[key])]
         named = [tuple(part[0] if len(part) == 1 else part for part in row) for row in index]
-        return dict(zip(("columns", "categories"), zip(*named, strict=True), strict=True))
+        return tuple(zip(("columns", "categories"), zip(*named, strict=True), strict=True))
 
     def _columns(self, level: float) -> dict[str, Sequence[float]]:
         ends = self.interval(level)
@@ -243,7 +252,7 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
         self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Tables]:
         records = Records.of_columns(x, groups=groups)
-        records, given, of_schema = records.resolved(self.categories)
+        records, given, of_schema, _ = records.resolved(self.categories)
         columns, categories = records.columns, given if of_schema is None else of_schema
         values = categories_by_column(categories, columns.n_columns, columns.names)
         if not values:
@@ -273,6 +282,9 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
         self, plan: QueryPlan, records: Records[Tables], released: Sums, guarantee: PrivacyGuarantee
     ) -> Marginals:
         facts, library = records.facts, records.columns.library
-        tables = {k: released[str(k)].reshape(facts.shape(t)) for k, t in facts.columns.items()}
+        noisy = {k: released[str(k)].reshape(facts.shape(t)) for k, t in facts.columns.items()}
+        most = most_records(records, guarantee)
+        tables = {key: np.clip(table, 0.0, most) for key, table in noisy.items()}
         categories = {k: [facts.values[j].tolist() for j in t] for k, t in facts.columns.items()}
-        return Marginals(tables, guarantee, _plan=plan, _categories=categories, _library=library)
+        known: dict[str, Any] = {"_plan": plan, "_categories": categories, "_library": library}
+        return Marginals(tables, guarantee, _noisy=noisy, _most=most, **known)

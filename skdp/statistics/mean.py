@@ -75,6 +75,7 @@ def mean(
     by: VectorLike | None = None,
     keys: ArrayLike | None = None,
     groups: VectorLike | None = None,
+    missing: str = "skip",
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -82,8 +83,8 @@ def mean(
 ) -> Mean:
     """Average the values of each column privately.
 
-    Values outside the bounds are clipped. Missing values count as the middle of the bounds;
-    `describe` leaves them out.
+    Values outside the bounds are clipped, and missing values are left out. A mean that the noise
+    outweighs is nan, and `notes` say why.
 
     Parameters
     ----------
@@ -106,6 +107,8 @@ def mean(
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
         row is a record.
+    missing : {"skip", "middle"}, default "skip"
+        *Public.* Whether missing values are left out, or count as the middle of the bounds.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -129,11 +132,13 @@ def mean(
 
     Notes
     -----
-    **Guarantee.** Let u be the values mapped to [−1, 1]. Under ``replace_one`` a record changes
-    each Σu by at most 2, and the number of rows is public. Under ``add_remove_one`` it changes each
-    Σu by at most 1, and the number of rows, which is part of the release, by 1. An added or removed
-    record is in one group, so that all groups cost as much as one. A replaced record changes Σu by
-    2 in one group, or Σu and the released number of rows by 1 in each of two groups.
+    **Guarantee.** Let u be the values mapped to [−1, 1]. The release contains Σu and k·Σ1 over the
+    values that are not missing. Under ``add_remove_one`` a record changes them by 1 and k, which is
+    1. Under ``replace_one`` two values change Σu by at most 2, and a value that is replaced by a
+    missing one changes the two by 1 and k. With k = √3 for Gaussian noise and k = 1 for Laplace
+    noise this is not more, so that the number of values costs nothing. An added or removed
+    record is in one group, so that all groups cost as much as one. A record that changes groups
+    changes the sums by 1 and k = 1 in each of two groups.
 
     Examples
     --------
@@ -145,7 +150,7 @@ def mean(
     >>> bool(low < ages.mean() < high), round(high - low, 2)
     (True, 0.6)
     """
-    return MeanStatistic(bounds, noise, by=by, keys=keys)._release(
+    return MeanStatistic(bounds, noise, missing=missing, by=by, keys=keys)._release(
         (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
@@ -167,5 +172,6 @@ class MeanStatistic(MomentsStatistic):
     ) -> Mean:
         facts = records.facts
         means, bounds = self._means(plan, facts, released), facts.bounds
-        value = facts.shaped(bounds.middle + bounds.half * means.mean("x"))
+        known = np.where(means.is_noise(), np.nan, means.mean("x"))
+        value = facts.shaped(bounds.middle + bounds.half * known)
         return Mean(value, guarantee, _means=means, _bounds=bounds, _labels=facts.labels)

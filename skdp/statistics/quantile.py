@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -12,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import STEP_BITS, Sums, counted
 from skdp.data.records import Records
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import Event, PrivacyGuarantee
+from skdp.statistics._grid import Grid, grids_of
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._loss_ranges import Neighbors, Ranges, composed
 from skdp.statistics._margin import Margin
@@ -25,16 +26,10 @@ from skdp.statistics._rank import Rank
 from skdp.statistics._result import Labels, Numbers, Statistic, risk_of
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 
-__all__ = [
-    "Quantile",
-    "QuantilePlan",
-    "Ranks",
-    "cell_counts",
-    "choose_all",
-    "quantile",
-]
+__all__ = ["Quantile", "quantile"]
 
-_CELLS = 2**14  # of the grid, between the bounds
+Counts = Sequence[Sequence[np.ndarray]] | np.ndarray
+_MOST_EPSILON = 300.0  # of choices: they have no noise then, and no Gaussian cover beyond is known
 _ROUNDING = 1.0 + 2.0**-18  # of a utility, by 12·2^−23 at most: see `_loss_ranges`; M ≥ ½
 
 
@@ -53,8 +48,10 @@ class Quantile(Statistic):
         *Public.* The mechanism of each choice.
     _level : float or None
         *Public.* The level of the intervals.
-    _interval : tuple of float or ndarray
+    _interval, _cell : tuple of float or ndarray
         *Released*, together with the quantiles.
+    _n_points : int
+        *Public.* Number of points of the grid.
     _labels : object
         *Public.* The labels in `to_frame`.
     """
@@ -62,17 +59,19 @@ class Quantile(Statistic):
     _choice: ExponentialMechanism = field(kw_only=True)
     _level: float | None = field(kw_only=True)
     _interval: tuple[Numbers, Numbers] = field(kw_only=True)
+    _cell: tuple[Numbers, Numbers] = field(kw_only=True)
+    _n_points: int = field(kw_only=True)
 
-    def __repr__(self) -> str:
+    def _text(self) -> list[str]:
         value = np.array2string(np.asarray(self.value), precision=6)
-        return f"{value}, within {self.rank_error():.3g} rows of the rank\n{self.privacy}"
+        return [f"{value}, within {self.rank_error():.3g} rows of the rank"]
 
     def rank_error(self, level: float = 0.95) -> float:
         """Return a bound of the error in rank, as a number of rows.
 
-        With probability `level`, over the noise, changing that many rows makes `value` a quantile
-        of the data, rounded to the grid. This tail bound of the exponential mechanism holds for all
-        data.
+        With probability `level`, over the noise, changing that many rows makes a number in the
+        `cell` of `value` a quantile of the data. This tail bound of the exponential mechanism holds
+        for all data.
 
         Parameters
         ----------
@@ -84,8 +83,18 @@ class Quantile(Statistic):
         float
             *Public.*
         """
-        log_tail = math.log((_CELLS + 1) / risk_of(level))
+        log_tail = math.log(self._n_points / risk_of(level))
         return 2.0 * self._choice.sensitivity * log_tail / self._choice.epsilon
+
+    def cell(self) -> tuple[Any, Any]:
+        """Return the ends of the cells of the grid whose numbers were rounded to each `value`.
+
+        Returns
+        -------
+        low, high : float or ndarray
+            *Released.* They have the shape of `value`.
+        """
+        return self._cell
 
     def interval(
         self, level: float | None = None, *, simultaneous: bool = False
@@ -125,6 +134,7 @@ def quantile(
     level: float | None = None,
     sampling: bool = False,
     ties: bool = True,
+    missing: str = "skip",
     by: VectorLike | None = None,
     keys: ArrayLike | None = None,
     groups: VectorLike | None = None,
@@ -134,8 +144,9 @@ def quantile(
 ) -> Quantile:
     """Choose quantiles of each column from a public grid, privately.
 
-    The grid has 2^14 cells between the bounds. Values outside the bounds are clipped. Missing
-    values count as the middle of the bounds; `describe` leaves them out. The ends of an
+    The grid has 2^14 equal cells between the bounds, and finer ones near 0, so that bounds may be
+    much wider than the values. A `TableSchema` with a logarithmic scale or integers has a grid of
+    its own. Values outside the bounds are clipped, and missing values are left out. The ends of an
     interval are quantiles of a lower and a higher rank. Their distance in rank covers the noise
     and, with `sampling`, the sampling error.
 
@@ -164,6 +175,8 @@ def quantile(
         *Public.* Whether values may repeat, as ages, counts and rounded amounts do. Then `level` is
         guaranteed. ``False`` is for measurements that hardly repeat: intervals are about a quarter
         as wide, but hold less often if values do repeat.
+    missing : {"skip", "middle"}, default "skip"
+        *Public.* Whether missing values are left out, or count as the middle of the bounds.
     by : str, array-like of shape (n_rows,), default None
         *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
         in `keys` belong to no group.
@@ -195,11 +208,11 @@ def quantile(
     Notes
     -----
     **Guarantee.** The exponential mechanism with the utility −max(#{x < t} − q·n, q·n − #{x ≤ t},
-    0) of a grid point t, for values rounded to the grid. One record changes it by at most 1 under
-    ``replace_one``, and by max(q, 1 − q) under ``add_remove_one``, where n is private (Smith 2011,
-    for intervals instead of a grid). The ends of intervals have the rank q·n ± m(n). If n is
-    private, the largest slope of the public function m adds to the sensitivity. The outermost grid
-    point stands for all ranks beyond.
+    0) of a grid point t, for n values that are not missing, rounded to the grid. One record changes
+    it by at most 1 under ``replace_one``, also if n changes, and by max(q, 1 − q) under
+    ``add_remove_one`` (Smith 2011, for intervals instead of a grid). The ends of intervals have the
+    rank q·n ± m(n). If n is private, the largest slope of the public function m adds to the
+    sensitivity. The outermost grid point stands for all ranks beyond.
 
     The choices in all groups are one release of bounded range, also for persons whose rows are in
     several groups. Under ``add_remove_one`` several quantiles of a column share a range as well.
@@ -214,9 +227,9 @@ def quantile(
     >>> abs(median.value - 44) < 3, round(median.rank_error())
     (True, 25)
     """
-    return QuantileStatistic(bounds, q, level, sampling, ties, by=by, keys=keys)._release(
-        (x,), groups, epsilon, delta, neighboring, budget, random_state
-    )
+    return QuantileStatistic(
+        bounds, q, level, sampling, ties, missing=missing, by=by, keys=keys
+    )._release((x,), groups, epsilon, delta, neighboring, budget, random_state)
 
 
 @dataclass(frozen=True)
@@ -274,13 +287,15 @@ class Ranks:
         accountant: str,
         neighbors: Neighbors,
         n_rows: int | None,
-        n_columns: int,
+        grids: Sequence[Grid],
     ) -> QuantilePlan:
         """Return choices that are (ε, δ)-DP together; `n_rows` is None if it is private."""
-        ranks = (self._ranks(None, n_rows),) * n_columns
+        epsilon = min(epsilon, _MOST_EPSILON)
+        n_points = most_points(grids)
+        ranks = (self._ranks(None, n_rows, n_points),) * len(grids)
         for _ in range(2):  # slopes of margins widen the noise, which widens the margins a little
             scale = 1.0 / neighbors.cost(ranks, epsilon, delta, accountant).unit
-            ranks = (self._ranks(scale, n_rows),) * n_columns
+            ranks = (self._ranks(scale, n_rows, n_points),) * len(grids)
         cost = neighbors.cost(ranks, epsilon, delta, accountant)
         farthest = max(rank.sensitivity for own in ranks for rank in own)
         if neighbors.n_changed == 2:  # within a group a row moves #{x < t} by 1
@@ -289,7 +304,7 @@ class Ranks:
         choice = ExponentialMechanism(sensitivity=farthest, epsilon=2.0 * farthest * cost.unit)
         return QuantilePlan(choice, cost.ranges, ranks)
 
-    def _ranks(self, scale: float | None, n_rows: int | None) -> tuple[Rank, ...]:
+    def _ranks(self, scale: float | None, n_rows: int | None, n_points: int) -> tuple[Rank, ...]:
         """Return the ranks of all quantiles, then of the lower and the upper ends.
 
         Ranks have no margins if the scale of the noise is None.
@@ -297,11 +312,13 @@ class Ranks:
         middle = [Rank(p) for p in self.q]
         if self.level is None:
             return tuple(middle)
-        margins = [self._margin(p, scale, n_rows) for p in self.q]
+        margins = [self._margin(p, scale, n_rows, n_points) for p in self.q]
         ends = [Rank(p, m, side) for side in (-1, 1) for p, m in zip(self.q, margins, strict=True)]
         return (*middle, *ends)
 
-    def _margin(self, q: float, scale: float | None, n_rows: int | None) -> Margin | None:
+    def _margin(
+        self, q: float, scale: float | None, n_rows: int | None, n_points: int
+    ) -> Margin | None:
         """Return the margin of dense values only if it ends within a public number of rows."""
         if scale is None:
             return None
@@ -311,23 +328,27 @@ class Ranks:
         beyond = n_rows is not None and near(n_rows) > min(q, 1.0 - q) * n_rows
         if not (self.ties or beyond):
             return near
-        return Margin.of(q, risk, scale, n_rows=n_rows, n_points=_CELLS + 1, **facts)
+        return Margin.of(q, risk, scale, n_rows=n_rows, n_points=n_points, **facts)
 
-    def values(self, chosen: np.ndarray, bounds: ColumnBounds) -> np.ndarray:
-        """Return values of shape (1 or 3, ..., n_probabilities, n_columns) for chosen grid points.
+    def values(self, chosen: np.ndarray, grids: Sequence[Grid]) -> np.ndarray:
+        """Return the values at chosen grid points, the ends of their cells, and of intervals.
 
-        The larger value of a column is for the larger probability. Intervals are half a cell wider
-        on each side, because values were rounded to the grid.
+        The shape is (3 or 5, ..., n_probabilities, n_columns). The larger value of a column is for
+        the larger probability. Intervals end with cells, because values were rounded to the grid.
         """
         order = np.argsort(np.argsort(self.q))
         places = chosen.reshape(*chosen.shape[:-2], -1, len(self.q), chosen.shape[-1])
         places = np.sort(places, axis=-2)[..., order, :]
-        places = np.moveaxis(places, -3, 0).astype(float)
-        if self.level is not None:
-            places[1] = np.minimum(places[1], places[0]) - 0.5
-            places[2] = np.maximum(places[2], places[0]) + 0.5
-        shares = np.clip(places / _CELLS, 0.0, 1.0)
-        return np.asarray(bounds.low + (bounds.high - bounds.low) * shares)
+        middle, *ends = np.moveaxis(places, -3, 0)
+        sides = [middle] * 3
+        if ends:
+            sides += [np.minimum(ends[0], middle), np.maximum(ends[1], middle)]
+        found = np.empty((len(sides), *middle.shape))
+        for j, grid in enumerate(grids):
+            for k, side in enumerate(sides):  # values, and the low and high ends of two kinds
+                points = (grid.points, grid.low, grid.high, grid.low, grid.high)[k]
+                found[k, ..., j] = points[side[..., j]]
+        return found
 
 
 @dataclass(eq=False)
@@ -354,16 +375,17 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
         facts, n_changed = records.facts, parameters.neighboring.n_changed
         neighbors = Neighbors(n_changed, facts.n_groups or 1, records.is_weighted)
         accountant = "gdp" if parameters.counts_gaussians else "pld"
-        target, n_columns = (parameters.epsilon, parameters.delta), facts.columns.n_columns
-        return self._ranks().planned(*target, accountant, neighbors, facts.n_rows, n_columns)
+        target, grids = (parameters.epsilon, parameters.delta), grids_of(facts.bounds)
+        return self._ranks().planned(*target, accountant, neighbors, facts.n_rows, grids)
 
     def _read(
         self, plan: QuantilePlan, records: Records[Facts], rng: np.random.Generator
     ) -> np.ndarray:
         """Return the chosen grid points, of shape (n_groups, n_ranks, n_columns)."""
-        numbers = partial(cell_counts, records.facts.bounds, records.facts.keys)
-        cells = records.total(numbers)["cells"]
-        return choose_all(plan, cells, rng, records.is_weighted)
+        facts, grids = records.facts, grids_of(records.facts.bounds)
+        filling = facts.bounds.middle if self.missing == "middle" else None
+        cells = records.total(partial(cell_counts, grids, facts.keys, filling))["cells"]
+        return choose_all(plan, of_grids(cells, grids), rng, records.is_weighted)
 
     def _publish(
         self,
@@ -373,8 +395,9 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
         guarantee: PrivacyGuarantee,
     ) -> Quantile:
         ranks, facts = self._ranks(), records.facts
-        values = ranks.values(released, facts.bounds)
-        value, *ends = (self._shaped(one, facts) for one in values)
+        grids = grids_of(facts.bounds)
+        values = ranks.values(released, grids)
+        value, least, most, *ends = (self._shaped(one, facts) for one in values)
         low, high = ends or (value * np.nan, value * np.nan)
         groups, columns = axes_of(facts.keys), ("column", facts.columns.labels)
         return Quantile(
@@ -383,6 +406,8 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
             _choice=plan.choice,
             _level=ranks.level,
             _interval=(low, high),
+            _cell=(least, most),
+            _n_points=most_points(grids),
             _labels=Labels((*groups, ("quantile", ranks.q), columns), facts.columns.library),
         )
 
@@ -397,30 +422,43 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
 
 
 def cell_counts(
-    bounds: ColumnBounds, keys: Keys | None, records: Records[Any], *, with_missing: bool = True
+    grids: Sequence[Grid], keys: Keys | None, filling: np.ndarray | None, records: Records[Any]
 ) -> Sums:
     """Return *private* counts of values at each grid point: (n_groups, n_columns, n_points).
 
-    A missing value is the middle of its bounds, or is not counted. Weights count in steps.
+    Missing values count as `filling`, a number for each column, or not at all if it is None.
+    Weights count in steps.
     """
     codes = None if keys is None else keys.codes(records) + 1
-    n_groups, start = 1 if keys is None else keys.n_groups, 0
-    counts = np.zeros((n_groups + 1, records.columns.n_columns, _CELLS + 1), dtype=np.int64)
+    n_groups, n_points, start = 1 if keys is None else keys.n_groups, most_points(grids), 0
+    counts = np.zeros((n_groups + 1, len(grids), n_points), dtype=np.int64)
     for rows, _, weights in records.chunks():
-        steps = np.rint((bounds.unit(rows) + 1.0) * (0.5 * _CELLS)).astype(np.intp)
-        places = 1 if codes is None else codes[start : start + len(rows), None]
-        steps += places * (_CELLS + 1)
-        for j, column in enumerate(steps.T):
-            known = slice(None) if with_missing else ~np.isnan(rows[:, j])
-            some = None if weights is None else weights[known]
-            found = counted(column[known], (n_groups + 1) * (_CELLS + 1), some)
+        known = ~np.isnan(rows)
+        filled = rows if filling is None else np.where(known, rows, filling)
+        groups = np.ones(len(rows), int) if codes is None else codes[start : start + len(rows)]
+        for j, grid in enumerate(grids):
+            places = groups * n_points + grid.places(filled[:, j])
+            some = known[:, j] if filling is None else slice(None)
+            own = None if weights is None else weights[some]
+            found = counted(places[some], counts[:, j].size, own)
             counts[:, j] += found.reshape(n_groups + 1, -1)
         start += len(rows)
     return {"cells": counts[1:]}
 
 
+def of_grids(cells: np.ndarray, grids: Sequence[Grid]) -> list[list[np.ndarray]]:
+    """Return the counts of each group and column at the points of its grid."""
+    sizes = [grid.points.size for grid in grids]
+    return [[one[:size] for one, size in zip(own, sizes, strict=True)] for own in cells]
+
+
+def most_points(grids: Sequence[Grid]) -> int:
+    """Return the number of points of the largest grid."""
+    return max(grid.points.size for grid in grids)
+
+
 def choose_all(
-    plan: QuantilePlan, counts: np.ndarray, rng: np.random.Generator, in_steps: bool
+    plan: QuantilePlan, counts: Counts, rng: np.random.Generator, in_steps: bool
 ) -> np.ndarray:
     """Return a grid point for each group, rank and column, from *private* counts.
 

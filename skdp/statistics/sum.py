@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -135,8 +136,8 @@ class SumStatistic(BoundedStatistic[QueryPlan, Sums]):
         if facts.n_rows is not None:
             offset, unit = facts.n_rows * bounds.middle, bounds.half
         value = facts.shaped(offset + unit * sums)
-        noise_unit = facts.shaped(unit)
-        return NoisyNumbers(value, guarantee, _plan=plan, _unit=noise_unit, _labels=facts.labels)
+        known: dict[str, Any] = {"_unit": facts.shaped(unit), "_labels": facts.labels}
+        return NoisyNumbers(value, guarantee, _plan=plan, _noisy=value, **known)
 
 
 def _query(facts: Facts, n_changed: int) -> Query:

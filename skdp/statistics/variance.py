@@ -13,9 +13,11 @@ from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import (
     Facts,
+    Means,
     Moments,
     MomentsStatistic,
     Part,
+    no_spread,
     variance_ends,
     variance_half_width,
 )
@@ -23,7 +25,7 @@ from skdp.statistics._result import Numbers
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 from skdp.workloads import QueryPlan
 
-__all__ = ["Variance", "variance"]
+__all__ = ["Variance", "spread", "variance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +66,7 @@ def variance(
     by: VectorLike | None = None,
     keys: ArrayLike | None = None,
     groups: VectorLike | None = None,
+    missing: str = "skip",
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -71,8 +74,8 @@ def variance(
 ) -> Variance:
     """Release the variance and the mean of each column together, privately.
 
-    Values outside the bounds are clipped. Missing values count as the middle of the bounds;
-    `describe` leaves them out.
+    Values outside the bounds are clipped, and missing values are left out. A number that the noise
+    outweighs is nan, and `notes` say why.
 
     Parameters
     ----------
@@ -95,6 +98,8 @@ def variance(
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
         row is a record.
+    missing : {"skip", "middle"}, default "skip"
+        *Public.* Whether missing values are left out, or count as the middle of the bounds.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -109,7 +114,7 @@ def variance(
     Returns
     -------
     Variance
-        The variances (``ddof=0``), at least 0, and in `mean` the means.
+        The variances (``ddof=0``), and in `mean` the means.
 
     Raises
     ------
@@ -120,7 +125,7 @@ def variance(
     -----
     **Guarantee.** The release contains the sums of u and of u² − 1/2, where u are the values mapped
     to [−1, 1]. A record changes them by at most 2 and 1 under ``replace_one``, and by 1 and 1/2
-    under ``add_remove_one``, where the number of rows is part of the release. All groups cost as
+    under ``add_remove_one``. The number of values is part of the release, and all groups cost as
     much as one, as in `mean`.
 
     Examples
@@ -133,7 +138,7 @@ def variance(
     >>> bool(low < ages.var() < high), round(spread.mean), round(spread.value**0.5)
     (True, 44, 26)
     """
-    return VarianceStatistic(bounds, noise, by=by, keys=keys)._release(
+    return VarianceStatistic(bounds, noise, missing=missing, by=by, keys=keys)._release(
         (x,), groups, epsilon, delta, neighboring, budget, random_state
     )
 
@@ -155,9 +160,14 @@ class VarianceStatistic(MomentsStatistic):
     ) -> Variance:
         facts = records.facts
         means, bounds = self._means(plan, facts, released), facts.bounds
-        first = means.mean("x")
-        second = bounds.half**2 * np.maximum(means.mean("square") + 0.5 - first**2, 0.0)
+        first = np.where(means.is_noise(), np.nan, means.mean("x"))
+        second = np.where(no_spread(means), np.nan, bounds.half**2 * spread(means))
         value, center = map(facts.shaped, (second, bounds.middle + bounds.half * first))
         return Variance(
             value, guarantee, center, _means=means, _bounds=bounds, _labels=facts.labels
         )
+
+
+def spread(means: Means) -> np.ndarray:
+    """Return the variances of the numbers in [−1, 1], at least 0."""
+    return np.asarray(np.maximum(means.mean("square") + 0.5 - means.mean("x") ** 2, 0.0))

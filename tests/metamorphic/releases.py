@@ -140,9 +140,10 @@ OWN: dict[str, dict[str, Any]] = {
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "statistics.count": [{"noise": name} for name in ("auto", *NOISES) if name != "optimized"],
-    "statistics.mean": [{"noise": "laplace", "delta": 0.0}],
+    "statistics.mean": [{"noise": "laplace", "delta": 0.0}, {"missing": "middle"}],
+    "statistics.variance": [{"missing": "middle"}],
     "statistics.marginals": [{"n_ways": 2}],
-    "statistics.quantile": [{"delta": 0.0}],
+    "statistics.quantile": [{"delta": 0.0}, {"missing": "middle"}],
     "additive.DPAdditiveClassifier": [
         {"bounds": "auto"},
         {"interactions": "pairs", "missing": "error"},

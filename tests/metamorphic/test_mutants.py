@@ -33,6 +33,8 @@ from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.metrics import _counts
 from skdp.solvers import NoisyGD, Problem, _means, adassp
 from skdp.solvers.base import RowCount
+from skdp.statistics import _moments
+from skdp.statistics._moments import present_query
 from skdp.workloads import Query
 from skdp.workloads import plan as plans
 from skdp.workloads.gaussian_steps import GaussianPlan
@@ -121,11 +123,19 @@ HALF = property(halved(Problem.lipschitz_difference.fget))
 LOGISTIC = "linear_model.DPLogisticRegression"
 REMOVED = {"relation": "add_remove_one"}
 STEPS = {"solver": "noisy_gd"}
+
+
+def without_a_count(parts, weight, *others):
+    """Forget that the number of values changes too."""
+    return present_query(parts, 0.0, *others)
+
+
 MUTANTS = [
     mutant(plans, "_gaussian", of_half_the_distance, "statistics.mean"),
     mutant(plans, "_gaussian", of_half_the_distance, "naive_bayes.DPGaussianNB", weighted=True),
     mutant(ColumnBounds, "unit", unclipped, "statistics.sum"),
-    mutant(ColumnBounds, "clip", filled_with_the_mean, "statistics.mean", **REMOVED),
+    mutant(ColumnBounds, "clip", filled_with_the_mean, "statistics.covariance", **REMOVED),
+    mutant(_moments, "present_query", without_a_count, "statistics.mean", **REMOVED),
     mutant(_counts, "Query", of_one_cell, "metrics.confusion_report"),
     mutant(Problem, "lipschitz_difference", HALF, LOGISTIC),
     mutant(Persons, "row_weights", lambda p: np.ones(len(p.codes)), LOGISTIC, persons=True),

@@ -10,6 +10,7 @@ from skdp import statistics
 from skdp.accounting import PLDAccountant
 from skdp.mechanisms import ExponentialMechanism
 from skdp.preprocessing import DPMinMaxScaler, DPQuantileClipper
+from skdp.statistics._grid import Grid
 
 RELATIONS = ["add_remove_one", "replace_one"]
 TAILS = [0.01, 0.99]
@@ -36,7 +37,8 @@ def choices(monkeypatch):
         return 0
 
     monkeypatch.setattr(ExponentialMechanism, "release", release)
-    monkeypatch.setattr(sys.modules["skdp.statistics.quantile"], "_CELLS", 4)
+    grid = Grid.of(np.linspace(0.0, 1.0, 5), exact=False)
+    monkeypatch.setattr(sys.modules["skdp.statistics.quantile"], "grids_of", lambda _: [grid])
 
     def found(rows, whose, **asked):
         x, by = np.array(rows, dtype=float).reshape(-1, 2).T

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from skdp import statistics
 from skdp.mechanisms import ExponentialMechanism
+from skdp.statistics._moments import Part, count_weight, present_query
 from skdp.workloads import QueryPlan
 
 BOUNDS = ([-1.0, 0.0], [3.0, 10.0])
@@ -264,3 +265,49 @@ def test_a_null_makes_no_floats_of_whole_numbers(library):
     asked = {"categories": {"x": [0, 2**53, 2**53 + 1]}, "random_state": 0}
     counts = statistics.marginals(table, epsilon=1e6, **asked)["x",]
     np.testing.assert_allclose(counts, [1, 0, 1], atol=1e-3)
+
+
+def _points(n_parts, weight, n_groups):
+    """Return what one value adds in each group, for corners and inner points, and a gap."""
+    u = np.linspace(-1.0, 1.0, 41)
+    parts = [u, 2.0 * (u**2 - 0.5)][:n_parts]
+    numbers = np.stack([*parts, np.full(u.shape, weight)], axis=1)
+    own = np.zeros((n_groups, *numbers.shape[:1], n_groups, n_parts + 1))
+    for group in range(n_groups):
+        own[group, :, group] = numbers
+    every = own.reshape(-1, n_groups * (n_parts + 1))
+    return np.vstack([every, np.zeros_like(every[:1])])
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("n_parts", [1, 2])
+@pytest.mark.parametrize("n_groups", [None, 2])
+@pytest.mark.parametrize("n_changed", [1, 2])
+def test_sums_over_values_present_move_as_far_as_stated(noise, n_parts, n_groups, n_changed):
+    """Brute force over values, gaps and groups, and over persons with two halves of rows."""
+    weight = count_weight(noise, n_parts, n_changed, n_groups)
+    parts = [Part("x", 1), Part("square", 1, 0.5)][:n_parts]
+    query = present_query(parts, weight, n_changed, n_groups)
+    rows = _points(n_parts, weight, n_groups or 1)
+    persons = 0.5 * (rows[:, None] + rows[::7]).reshape(-1, rows.shape[1])
+    for records in (rows, persons):
+        others = records if n_changed == 2 else np.zeros_like(records[:1])
+        moves = np.abs(records[:, None] - others).reshape(-1, rows.shape[1])
+        assert moves.max() <= query.linf_sensitivity
+        assert moves.sum(axis=1).max() <= query.l1_sensitivity
+        assert np.sqrt((moves**2).sum(axis=1)).max() <= query.l2_sensitivity
+    if n_parts == 1:  # where the bounds are attained
+        moves = np.abs(rows[:, None] - (rows if n_changed == 2 else 0.0)).reshape(-1, rows.shape[1])
+        l1, l2 = moves.sum(axis=1).max(), np.sqrt((moves**2).sum(axis=1)).max()
+        assert (l1 if noise == "laplace" else l2) > 0.999 * (
+            query.l1_sensitivity if noise == "laplace" else query.l2_sensitivity
+        )
+
+
+def test_the_number_of_values_costs_nothing_if_a_value_is_replaced():
+    """As much noise as for the sums alone, for Gaussian and for Laplace noise."""
+    for noise in ("gaussian", "laplace"):
+        query = present_query([Part("x", 3)], count_weight(noise, 1, 2, None), 2, None)
+        alone = Part("x", 3).query(2)
+        name = "l2_sensitivity" if noise == "gaussian" else "l1_sensitivity"
+        assert getattr(query, name) == pytest.approx(getattr(alone, name), rel=1e-5)

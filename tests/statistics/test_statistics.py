@@ -229,7 +229,7 @@ def test_one_way_marginals_need_as_many_rows_as_proposition_1_says(alpha, epsilo
         (math.ceil(6 * math.sqrt(d * math.log(1 / delta)) / (alpha * epsilon)), delta),
     ):
         found = statistics.mean(np.zeros((n, d)), bounds=(0, 1), epsilon=epsilon, delta=failure)
-        noise = found._means.plan.mechanism("x")
+        noise = found._means.plan.mechanism("sums")
         assert 0.5 * noise.expected_loss("l1") / n <= alpha
 
 
@@ -574,8 +574,10 @@ NUMERIC_TYPES = ["Int64", "Float64", "float64", "object", "category"]
 def test_a_missing_number_is_the_middle_of_its_bounds_in_every_type(dtype):
     series = pd.Series(MISSING, dtype=dtype, name="x")
     terms = {"epsilon": 1.0, "random_state": 0}
+    middle = {"missing": "middle"}
+    of = {"mean": middle, "variance": middle, "quantile": {"q": 0.5, **middle}}
     for name in ("mean", "variance", "quantile", "sum", "covariance"):
-        more = {"q": 0.5} if name == "quantile" else {}
+        more = of.get(name, {})
         pair = [
             getattr(statistics, name)(x, bounds={key: (1, 2)}, **more, **terms).value
             for x, key in ((series, "x"), (FILLED, 0))
@@ -587,6 +589,16 @@ def test_a_missing_number_is_the_middle_of_its_bounds_in_every_type(dtype):
     frame = pd.DataFrame({"x": series, "y": series})
     both = statistics.mean(frame, bounds={"y": (1, 2), "x": (1, 2)}, **terms).value
     np.testing.assert_array_equal(both, statistics.mean(frame, bounds=(1, 2), **terms).value)
+
+
+@pytest.mark.parametrize("dtype", NUMERIC_TYPES)
+@pytest.mark.parametrize("name", ["mean", "variance", "quantile"])
+def test_a_missing_number_is_left_out_in_every_type(name, dtype):
+    series = pd.Series(MISSING, dtype=dtype, name="x")
+    terms = {"epsilon": 1.0, "random_state": 0, "bounds": (1, 2), "neighboring": "add_remove_one"}
+    more = {"q": 0.5} if name == "quantile" else {}
+    pair = [getattr(statistics, name)(x, **more, **terms).value for x in (series, series.dropna())]
+    np.testing.assert_array_equal(*pair)
 
 
 @pytest.mark.parametrize("dtype", ["string", "str", "object", "category", "Int64", "boolean"])
@@ -608,8 +620,10 @@ def test_frames_of_another_library_with_missing_values():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"x": MISSING, "t": ["a", None, "b", "a"] * 50})
     terms = {"epsilon": 1.0, "random_state": 0}
+    terms |= {"missing": "middle"}
     ours = statistics.mean(frame["x"], bounds={"x": (1, 2)}, **terms).value
     assert ours == statistics.mean(FILLED, bounds=(1, 2), **terms).value
+    del terms["missing"]
     found = statistics.marginals(frame, epsilon=2000.0, categories={"t": ["a", "b"]})
     np.testing.assert_allclose(found["t",], [100.0, 50.0], atol=1.0)
     with pytest.raises(ValueError, match=r"\.collect\(\)"):

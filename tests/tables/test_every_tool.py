@@ -80,7 +80,7 @@ def settings_of(parameters):
 
 def result(tool, parameters, X, given, y=None):
     more = {"random_state": 0, "target_bounds": (-1.0, 2.0), "n_clusters": 2, "q": 0.5}
-    more |= {"epsilon": 3.0, "missing": "indicator"}
+    more |= {"epsilon": 3.0, "missing": "indicator" if inspect.isclass(tool) else "middle"}
     more = {name: value for name, value in more.items() if name in parameters}
     if not (inspect.isclass(tool) and issubclass(tool, BaseEstimator)):
         return repr(tool(X, **given, **more))
@@ -148,7 +148,8 @@ def test_wrong_schemas_raise_before_the_spend(name):
     (keyword, schema) = schema.popitem()
     X, y, budget = table()[columns], np.resize([0, 1], N), PrivacyBudget(epsilon=3.0, delta=1e-5)
     more = {"target_bounds": (-1.0, 2.0), "n_clusters": 2, "q": 0.5, "epsilon": 1.0}
-    more |= {"budget": budget, "classes": [0, 1], "missing": "indicator"}
+    more |= {"budget": budget, "classes": [0, 1]}
+    more |= {"missing": "indicator" if inspect.isclass(tool) else "middle"}
     more = {name: value for name, value in more.items() if name in parameters}
 
     def call(schema, X):

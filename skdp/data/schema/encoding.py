@@ -51,6 +51,7 @@ class _Field:
     name: Hashable
     bounds: tuple[float, float] | None = None
     unit: float = math.inf
+    whole: bool = False
     categories: tuple[object, ...] | None = None
     bag: Bag | None = None  # of its first column
 
@@ -97,11 +98,11 @@ class Encoding:
             return [_Field(name, categories=column.categories)]
         if column.kind == "boolean":
             both = None if self.only_numbers else (False, True)
-            return [_Field(name, None if both else (0.0, 1.0), categories=both)]
+            return [_Field(name, None if both else (0.0, 1.0), whole=True, categories=both)]
         if column.is_date:
             parts = [_Field(f"{name}_{part}", categories=PARTS[part]) for part in column.parts]
             return [_Field(name, (0.0, _days(column)[1])), *parts]
-        return [_Field(name, column.bounds, column.unit)]
+        return [_Field(name, column.bounds, column.unit, column.kind == "integer")]
 
     @property
     def n_given(self) -> int:
@@ -127,6 +128,11 @@ class Encoding:
     def units(self) -> dict[Hashable, float]:
         """Units of the encoded columns with a logarithmic scale."""
         return {field.name: field.unit for field in self._fields if field.unit < math.inf}
+
+    @property
+    def scales(self) -> dict[Hashable, tuple[float, bool]]:
+        """Unit of the scale of each encoded column, inf for a linear one; whether it is whole."""
+        return {field.name: (field.unit, field.whole) for field in self._fields}
 
     @property
     def categories(self) -> dict[Any, Any]:
