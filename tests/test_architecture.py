@@ -64,7 +64,7 @@ LINES = {
     "budget": 3774,
     "calibration": 1439,
     "cluster": 536,
-    "data": 4959,
+    "data": 4975,
     "decomposition": 328,
     "density": 2709,
     "design": 2447,
@@ -81,12 +81,12 @@ LINES = {
     "model_selection": 1579,
     "naive_bayes": 1107,
     "pipeline": 1392,
-    "preprocessing": 922,
+    "preprocessing": 924,
     "privacy": 4506,
     "research": 3566,
     "samplers": 2028,
     "solvers": 3947,
-    "statistics": 3692,
+    "statistics": 4024,
     "support": 1474,
     "tables": 5,
     "tabular": 302,
@@ -94,8 +94,8 @@ LINES = {
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
 MOST_LINES = 72_240  # 69 740 when the table was written, and 2500 for correctness and true numbers
-TOKENS = 397_700
-"""Most tokens of the code, without comments, docstrings and line ends: 383 914 at first."""
+TOKENS = 402_000
+"""Most tokens without comments, docstrings and line ends: 383 914 at first, and 18 000 as above."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,

@@ -36,15 +36,16 @@ print(*entered(lambda: {call}), sep="\\n")
 @pytest.mark.parametrize(
     ("call", "most"),
     [
-        ("linear_model.DPLogisticRegression().fit(X, y)", 33),
-        ("statistics.count(y == 1, epsilon=1.0)", 17),
+        ("linear_model.DPLogisticRegression().fit(X, y)", 34),
+        ("statistics.count(y == 1, epsilon=1.0)", 18),
     ],
     ids=["a default fit", "a count"],
 )
 def test_a_call_enters_few_files(call, most):
     """In a fresh process, with the imports done before: scikit-learn's own fit enters 25.
 
-    Eight more: `support/registry.py` looks names up, `support/rounding.py` rounds bounds outwards,
+    Nine more: `support/replaced_methods.py` looks for methods that another library has replaced,
+    `support/registry.py` looks names up, `support/rounding.py` rounds bounds outwards,
     `data/column.py` converts columns, `support/public_words.py` replaces what other libraries say
     of them, `design/base.py` adds sums over rows up, `losses/minorant.py` has the tangents of a
     loss, `solvers/_means.py` tells whether means are released, and `support/secure_random.py`, a
