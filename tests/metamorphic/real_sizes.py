@@ -47,7 +47,7 @@ SCHEMA = TableSchema(
         "category": list(CATEGORIES),
         "date": {"kind": "date", "bounds": ("2020-01-01", "2021-01-01"), "parts": ("weekday",)},
         "code": {"kind": "code", "buckets": 8},
-        "id": "id",
+        "id": "ignored",  # of the kind "id" it would make persons the unit of all settings
         "ignored": "ignored",
     },
     source="the suite",

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -254,13 +255,20 @@ def of_every_row(facts, n_bins, records):
     return {"counts": np.ldexp(ranks.counts_of(facts, records.X, n_bins), STEP_BITS)}
 
 
+def half_as_far(*facts, farthest=_threshold._farthest):
+    return 0.5 * farthest(*facts)
+
+
+HALF_NOISE = SimpleNamespace(
+    at=lambda mu, between, *more: GridGaussian.at(mu, 0.5 * between, *more)
+)
 UNSCALED = property(lambda records: records.weights)
 SPREAD = property(halved(SpreadRelease.scale.fget))
 ONE = staticmethod(lambda mu, largest, relation: MatrixRelease(mu, 0.5 * largest / mu))
 PERSONS = {"persons": True}
 WEIGHTED = {"weighted": True}
 REAL_MUTANTS = [
-    real_mutant(target_search, "_BETWEEN", 0.5, "range of targets"),
+    real_mutant(target_search, "GridGaussian", HALF_NOISE, "range of targets"),
     real_mutant(target_search, "counts_below", by_the_middle_of_the_data, "range of targets"),
     real_mutant(center, "_SENSITIVITY", halves(center._SENSITIVITY), "means and center"),
     real_mutant(memory, "clip_factors", lambda X, norm: np.ones(len(X)), "means and center"),
@@ -284,7 +292,7 @@ REAL_MUTANTS = [
         Persons, "row_weights", lambda p: np.ones(len(p.codes)), "errors by person", **PERSONS
     ),
     real_mutant(moments._Residual, "__call__", of_all_residuals, "robust errors by moments"),
-    real_mutant(_threshold, "_FARTHEST", 0.5, "conformal searches"),
+    real_mutant(_threshold, "_farthest", half_as_far, "conformal searches"),
 ]
 
 
