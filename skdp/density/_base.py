@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -19,7 +18,8 @@ from skdp.data.blocks import empty_rows
 from skdp.data.column import is_collection
 from skdp.data.columns import Columns, column_name, is_frame
 from skdp.data.records import Records, Sums
-from skdp.data.validation import column_names, encoded, validated_table
+from skdp.data.schema.values import text_of
+from skdp.data.validation import column_names, encoded, encoding_for, validated_table
 from skdp.density._counts import TreeFacts, as_levels
 from skdp.density._levels import Levels, as_matrix
 from skdp.density._model import CliqueModel
@@ -84,7 +84,10 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
                 "missing='error' is not available for a schema with categories, because an error "
                 "for a category that is not listed would reveal it. Use missing='indicator'."
             )
-        return Levels.of(replace(facts, encoding=None), n_bins)  # `encoded` has encoded the rows
+        known = facts.encoding
+        whole, complete = ((), ()) if known is None else (known.whole, known.complete)
+        facts = replace(facts, encoding=None)  # `encoded` has encoded the rows
+        return Levels.of(facts, n_bins, whole, complete)
 
     def _coded(self, records: Records[TreeFacts]) -> Records[TreeFacts]:
         """Return records of levels and labels, after all checks of the rows."""
@@ -234,18 +237,25 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
             for table in tables
         )
 
-    def _as_table(self, columns: Sequence[np.ndarray]) -> MatrixLike:
-        """Return columns as a table of the kind that was fitted."""
-        names = self._released_.levels.facts.names
+    def _as_table(self, codes: np.ndarray, rng: np.random.Generator) -> MatrixLike:
+        """Return levels as a table of the kind that was fitted."""
+        levels, encoding = self._released_.levels, encoding_for(self)
+        names, columns = levels.facts.names, levels.values(codes, rng)
+        if encoding is not None:
+            names, columns = encoding.names, encoding.decoded(columns, levels.edges, rng)
         if self._library_ is None:
             return as_matrix(columns)
+        table = dict(zip(names, columns, strict=True))
         if self._library_ == "polars":
             import polars
 
-            return polars.DataFrame(dict(zip(names, columns, strict=True)), strict=False)
+            typed = {name: _for_polars(column) for name, column in table.items()}
+            frame = polars.DataFrame(typed, strict=False).fill_nan(None)
+            integers = [] if encoding is None else encoding.integers
+            return frame.with_columns(polars.col(integers).cast(polars.Int64))
         import pandas as pd
 
-        return pd.DataFrame(dict(zip(names, columns, strict=True)))
+        return pd.DataFrame(table)
 
     def _number_of(self, column: Label, parameter: str) -> int:
         """Return the number of a column that is given by its name or number."""
@@ -272,6 +282,14 @@ def library_of(X: MatrixLike) -> str | None:
     """Return the library of the frame that rows come in, None for an array."""
     X = empty_rows(X) if is_collection(X) else X
     return Columns.of(X, "X").library if is_frame(X) else None
+
+
+def _for_polars(column: np.ndarray) -> np.ndarray | list[object]:
+    """Return a column of one type: values of several types as the texts that a schema reads."""
+    if column.dtype.kind != "O":
+        return column
+    listed = column.tolist()
+    return listed if len({*map(type, listed)} - {type(None)}) < 2 else [*map(text_of, listed)]
 
 
 def _check_total_weight(total: float) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,29 +14,53 @@ from skdp.support.types import MatrixLike
 
 __all__ = ["Levels", "as_matrix"]
 
+# No guarantee rests on it. As many levels as this are never merged, as categories are not.
+_FEW_NUMBERS = 32
+
 
 @dataclass(frozen=True, eq=False)
 class Levels:
     """*Public* levels of each column, the same for every table.
 
-    A number is in one of equal bins between its bounds, on its scale. With ``missing="indicator"``
-    each column has one more level, for missing values and for categories that are not listed.
-    Otherwise both raise ValueError.
+    A number is in one of equal bins between its bounds, on its scale. Bins of whole numbers begin
+    at whole numbers, and each contains at least one. With ``missing="indicator"`` each column has
+    one more level, for missing values and for categories that are not listed. Otherwise both raise
+    ValueError.
 
     Parameters
     ----------
     facts : TableFacts
-    n_bins : dict from int to int
-        The number of bins of each column of numbers.
+    edges : dict from int to ndarray
+        The edges of the bins of each column of numbers, in its units.
+    whole : frozenset of int
+        The columns of whole numbers.
+    complete : frozenset of int
+        The columns whose values are all known by a schema, so that their last level is empty.
     """
 
     facts: TableFacts
-    n_bins: Mapping[int, int]
+    edges: Mapping[int, np.ndarray]
+    whole: frozenset[int] = frozenset()
+    complete: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, facts: TableFacts, n_bins: int) -> Levels:
-        """Return levels with the same number of bins for all numbers."""
-        return cls(facts, dict.fromkeys(facts.numbers.tolist(), n_bins))
+    def of(
+        cls,
+        facts: TableFacts,
+        n_bins: int,
+        whole: Collection[int] = (),
+        complete: Collection[int] = (),
+    ) -> Levels:
+        """Return levels with the same number of bins for all numbers, unless fewer are enough."""
+        places = np.linspace(0.0, 1.0, n_bins + 1)
+        edges = {j: facts.values_at(j, places) for j in facts.numbers.tolist()}
+        edges |= {j: _whole(edges[j]) for j in whole}
+        return cls(facts, edges, frozenset(whole), frozenset(complete if facts.has_missing else ()))
+
+    @property
+    def n_bins(self) -> dict[int, int]:
+        """The number of bins of each column of numbers."""
+        return {j: edges.size - 1 for j, edges in self.edges.items()}
 
     @property
     def has_missing(self) -> bool:
@@ -55,29 +79,35 @@ class Levels:
         """Return the number of levels of a column without the one for missing values."""
         return self.facts.categories[j].size if j in self.facts.categories else self.n_bins[j]
 
-    @cached_property
-    def edges(self) -> dict[int, np.ndarray]:
-        """The edges of the bins of each number, in its units."""
-        return {
-            j: self.facts.values_at(j, np.linspace(0.0, 1.0, n_bins + 1))
-            for j, n_bins in self.n_bins.items()
-        }
-
     def merged(self, least: Mapping[int, float]) -> Levels:
         """Return levels in which bins are merged by two while at least so many are left."""
-        return Levels(self.facts, {j: _halved(n, least[j]) for j, n in self.n_bins.items()})
+        return replace(self, edges={j: self._merged(j, least[j]) for j in self.edges})
+
+    def _merged(self, j: int, least: float) -> np.ndarray:
+        edges, is_whole = self.edges[j], j in self.whole
+        if is_whole and edges[-1] - edges[0] <= _FEW_NUMBERS:
+            return edges
+        while (edges.size % 2 or is_whole) and edges.size // 2 >= least:
+            edges = np.unique([*edges[::2], edges[-1]])
+        return edges
 
     def merge(self, merged: Levels, j: int) -> np.ndarray:
         """Return the merged level of each level of a column."""
-        return np.arange(self.sizes[j]) // (self.n_known(j) // merged.n_known(j))
+        if j not in self.edges:
+            return np.arange(self.sizes[j])
+        bins = np.searchsorted(merged.edges[j], self.edges[j][:-1], side="right") - 1
+        return np.append(bins, [merged.n_known(j)] * self.has_missing).astype(int)
 
     def codes(self, X: MatrixLike) -> np.ndarray:
         """Return the level of each value, of shape (n_samples, n_columns)."""
         coded = self.facts.coded(X, self.facts.names)
         codes = np.empty(coded.shape, np.int32)
         for (j, n_bins), place in zip(self.n_bins.items(), self.facts.place(coded), strict=True):
-            unit = np.floor(place * n_bins)
-            codes[:, j] = np.where(np.isnan(unit), n_bins, np.minimum(unit, n_bins - 1))
+            if j in self.whole:
+                bins = np.searchsorted(self.edges[j], coded[:, j], side="right") - 1
+            else:
+                bins = np.floor(place * n_bins)
+            codes[:, j] = np.where(np.isnan(place), n_bins, np.clip(bins, 0, n_bins - 1))
         for j in self.facts.categories:
             codes[:, j] = np.where(coded[:, j] >= 0.0, coded[:, j], self.n_known(j))
         if not self.has_missing:
@@ -101,7 +131,7 @@ class Levels:
         return total
 
     def values(self, codes: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-        """Return values of each column: numbers are uniform in their bins."""
+        """Return values of each column: numbers are uniform in their bins, whole ones as floats."""
         return [self._values(j, codes[:, j], rng) for j in range(self.n_columns)]
 
     def _values(self, j: int, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -110,13 +140,16 @@ class Levels:
         if j in self.facts.categories:
             return _with_missing(self.facts.categories[j][known], is_missing)
         low, high = self.edges[j][known], self.edges[j][known + 1]
-        return np.where(is_missing, np.nan, low + rng.random(len(codes)) * (high - low))
+        numbers = low + rng.random(len(codes)) * (high - low)
+        return np.where(is_missing, np.nan, np.floor(numbers) if j in self.whole else numbers)
 
 
-def _halved(n_bins: int, least: float) -> int:
-    while n_bins % 2 == 0 and n_bins // 2 >= least:
-        n_bins //= 2
-    return n_bins
+def _whole(edges: np.ndarray) -> np.ndarray:
+    """Return edges at whole numbers, of one bin for each number where bins would be narrower."""
+    low, high = np.ceil(edges[0]), np.floor(edges[-1]) + 1.0
+    if high - low < edges.size:
+        return np.arange(low, high + 1.0)
+    return np.unique(np.clip(np.append(np.ceil(edges[:-1]), high), low, high))
 
 
 def _with_missing(values: np.ndarray, is_missing: np.ndarray) -> np.ndarray:
@@ -129,5 +162,6 @@ def _with_missing(values: np.ndarray, is_missing: np.ndarray) -> np.ndarray:
 
 def as_matrix(columns: Sequence[np.ndarray]) -> np.ndarray:
     """Return columns as one array, of objects unless all hold numbers."""
-    plain = all(column.dtype.kind in "biuf" for column in columns)
+    plain = len({column.dtype.kind == "b" for column in columns}) == 1
+    plain &= all(column.dtype.kind in "biuf" for column in columns)
     return np.stack([column if plain else column.astype(object) for column in columns], axis=1)

@@ -52,6 +52,8 @@ class NoisyTables:
         The nodes in an order in which the cliques of all pairs are small.
     scale_of_pairs : float
         The standard deviation of their noise.
+    complete : tuple of int
+        *Public.* The nodes whose last level is empty by a schema; -1 is the target.
     """
 
     levels: Levels
@@ -64,6 +66,7 @@ class NoisyTables:
     pairs: Mapping[Pair, np.ndarray] = field(default_factory=dict)
     order: tuple[int, ...] = (0,)
     scale_of_pairs: float = 1.0
+    complete: tuple[int, ...] = ()
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what follows from the rest: models may be a hundred times as large."""
@@ -104,7 +107,7 @@ class NoisyTables:
         }
         target = known_counts(self.target)
         given = self.totals, levels, self.groups, sides, pairs, target, self.labels
-        return CliqueModel.of(self.cliques, *given)
+        return CliqueModel.of(self.cliques, *given, self.scale_of_pairs, self.complete)
 
     def redrawn(self, rng: np.random.Generator) -> NoisyTables:
         """Return tables of as many new records of the density, with new noise.

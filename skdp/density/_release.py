@@ -67,6 +67,7 @@ def released_tables(
     merges = [facts.levels.merge(levels, j) for j in facts.columns]
     tables = _released_tables(plan, records, exact_tables, merges, rng)
     totals = label_totals(tables, n_known)
+    places = {facts.target: -1} | {j: i for i, j in enumerate(facts.columns)}
     found = NoisyTables(
         levels=levels,
         tables=tables,
@@ -75,6 +76,7 @@ def released_tables(
         labels=labels,
         n_known=n_known,
         scales=(plan.scale("tables"), plan.scale("target") if facts.has_number else 0.0),
+        complete=tuple(places[j] for j in levels.complete),
     )
     return _with_pairs(plan, records, found, merges, rng) if plan.n_pairs else found
 

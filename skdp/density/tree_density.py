@@ -224,7 +224,8 @@ class DPTreeDensity(DensityMixin, PrivateTree):
     def sample(self, n_samples: int = 1, random_state: RandomState = None) -> MatrixLike:
         """Return synthetic rows, at no cost.
 
-        Numbers are uniform in their bins. A missing number is NaN, a missing category ``None``. The
+        Numbers are uniform in their bins. A missing number is NaN, or null in polars, and a missing
+        category ``None``. The
         rows are drawn evenly: each has the distribution of the density, and counts of all rows are
         closer to their expectations than those of independent rows.
 
@@ -238,8 +239,9 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         Returns
         -------
         ndarray or data frame of shape (n_samples, n_features)
-            A pandas or polars frame if X was one, else an array. If `bounds` is a schema, the
-            columns are those that it encodes: dates, for example, are days since the first date.
+            A pandas or polars frame if X was one, else an array. If `bounds` is a schema, the rows
+            have its columns and kinds, and `fit` with the same schema accepts them. Codes and IDs
+            are made up, and ignored columns are empty.
         """
         check_is_fitted(self, "privacy_")
         n = check_count("n_samples", n_samples)
@@ -251,7 +253,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         nodes, labels = model.sample(n, rng, evenly=evenly)
         target = self._target()
         codes = nodes if target is None else np.insert(nodes, target, labels, axis=1)
-        return self._as_table(self._released_.levels.values(codes, rng))
+        return self._as_table(codes, rng)
 
     @lazy_on_blocks
     def score_samples(self, X: MatrixLike) -> np.ndarray:

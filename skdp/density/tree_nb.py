@@ -209,7 +209,8 @@ class DPTreeNB(JointClassifier, PrivateTree):
     ) -> tuple[MatrixLike, np.ndarray]:
         """Return synthetic rows with labels, at no cost.
 
-        Numbers are uniform in their bins. A missing number is NaN, a missing category ``None``. The
+        Numbers are uniform in their bins. A missing number is NaN, or null in polars, and a missing
+        category ``None``. The
         rows are drawn evenly, see `DPTreeDensity.sample`.
 
         Parameters
@@ -222,8 +223,9 @@ class DPTreeNB(JointClassifier, PrivateTree):
         Returns
         -------
         X : ndarray or data frame of shape (n_samples, n_features)
-            A pandas or polars frame if X was one, else an array. If `bounds` is a schema, the
-            columns are those that it encodes: dates, for example, are days since the first date.
+            A pandas or polars frame if X was one, else an array. If `bounds` is a schema, the rows
+            have its columns and kinds, and `fit` with the same schema accepts them. Codes and IDs
+            are made up, and ignored columns are empty.
         y : ndarray of shape (n_samples,)
             Labels from `classes_`.
         """
@@ -235,7 +237,7 @@ class DPTreeNB(JointClassifier, PrivateTree):
         self, model: CliqueModel, n: int, rng: np.random.Generator, *, evenly: bool
     ) -> tuple[MatrixLike, np.ndarray]:
         nodes, labels = model.sample(n, rng, evenly=evenly)
-        return self._as_table(self._released_.levels.values(nodes, rng)), self.classes_[labels]
+        return self._as_table(nodes, rng), self.classes_[labels]
 
     @lazy_on_blocks
     def predict_joint_log_proba(self, X: MatrixLike) -> np.ndarray:

@@ -302,7 +302,7 @@ class TableSchema:
         used = {name: self._columns[name] for name in names if not self._columns[name].is_left_out}
         if not used:
             raise ValueError("the schema leaves no column of the table as a feature.")
-        encoding = Encoding(used, list(names), self.fingerprint, only_numbers)
+        encoding = Encoding(used, list(names), self.fingerprint, only_numbers, tuple(self.ids))
         if len(encoding.bounds) < encoding.n_columns and only_numbers:
             raise _unusable([k for k, one in used.items() if not _is_number(one)], "not numeric")
         if encoding.bags and not texts:

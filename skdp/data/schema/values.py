@@ -16,6 +16,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
+from itertools import count
 from numbers import Integral, Real
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
     "buckets",
     "categories",
     "floats",
+    "made_up_codes",
     "moment_of",
     "moments",
     "text_of",
@@ -171,6 +173,17 @@ def bucket_of(text: str, n_buckets: int) -> int:
     """Return the number of the bucket of a text: a public hash of the text alone."""
     digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % n_buckets
+
+
+@cache
+def made_up_codes(n_buckets: int) -> tuple[str, ...]:
+    """Return a code of each bucket, the smallest number: the hash of a code cannot be inverted."""
+    found: dict[int, str] = {}
+    for code in map(str, count()):
+        found.setdefault(bucket_of(code, n_buckets), code)
+        if len(found) == n_buckets:
+            break
+    return tuple(found[bucket] for bucket in range(n_buckets))
 
 
 def buckets(column: Column, labels: tuple[str, ...]) -> np.ndarray:
