@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
@@ -27,8 +28,10 @@ from skdp.density._noisy_tables import NoisyTables
 from skdp.density._plan import ExactPlan, TreePlan, check_size, plan_tree
 from skdp.density._release import is_counted, released_tables
 from skdp.density.one_way import OneWayTable, one_way_table
+from skdp.exceptions import FewRowsWarning
 from skdp.features.table import TableFacts
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.callers import caller_outside
 from skdp.support.random import child_generator, simulation_generator
 from skdp.support.types import (
     Bounds,
@@ -44,6 +47,7 @@ __all__ = ["PrivateTree", "library_of", "sample_generator"]
 
 _MOST_ROWS = 2**29  # on it rests that utilities are exact integers
 _MOST_BINS = 1024
+_LARGE_ERROR = 0.05  # of the share of a level, two standard deviations of the noise
 _MOST_SHOWN = 8  # ranges or categories of a column in a notebook
 
 Table: TypeAlias = MatrixLike | tuple[MatrixLike, np.ndarray]
@@ -99,6 +103,27 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         if coded.weights is not None and self.epsilon == math.inf:
             _check_total_weight(float(coded.total(_weights)["weight"][0]))
         return coded
+
+    def _warn(
+        self,
+        parameters: ReleaseParameters,
+        plan: TreePlan | ExactPlan,
+        records: Records[TreeFacts],
+    ) -> None:
+        super()._warn(parameters, plan, records)
+        if not (parameters.is_private and parameters.neighboring.count_is_public):
+            return
+        facts, n_records = records.facts, records.n_records
+        n_labels = 1 if facts.has_number else facts.n_labels  # groups of a number are not known yet
+        error = 2.0 * plan.scale("tables") * math.sqrt(n_labels) / n_records
+        if error > _LARGE_ERROR:
+            warnings.warn(
+                f"{n_records} records are few for {facts.levels.n_columns} columns and epsilon="
+                f"{self.epsilon:g}: the share of each level may be wrong by {error:.2g}. Leave out "
+                "columns, or use more records or a larger epsilon.",
+                FewRowsWarning,
+                stacklevel=caller_outside(),
+            )
 
     def _plan(
         self, parameters: ReleaseParameters, records: Records[TreeFacts]
