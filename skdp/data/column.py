@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache, cached_property
 from numbers import Real
@@ -55,6 +56,9 @@ _MICROSECONDS = {
     "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1000,
 }  # fmt: skip
 """Most microseconds of a unit of time."""
+_FAMILIES = dict.fromkeys("biuf", "numbers") | dict.fromkeys("US", "strings")
+_FAMILIES |= dict.fromkeys("mM", "dates")
+_STRINGS = ("str", "string", "large_string", "string_view")
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 _TRUSTED = frozenset([
     "abc", "builtins", "collections", "datetime", "decimal", "enum", "fractions", "ipaddress",
@@ -132,6 +136,19 @@ class Column:
     def type_name(self) -> str:
         """*Public.* The name of the type in the column's own library."""
         return str(getattr(self.source, "dtype", getattr(self.source, "type", "object")))
+
+    @property
+    def family(self) -> str:
+        """*Public.* "numbers", "strings" or "dates" by the type; "objects" if it does not say."""
+        name = self.type_name.lower().partition("[")[0]
+        return "strings" if name in _STRINGS else _FAMILIES.get(self.kind, "objects")
+
+    def families(self) -> set[str]:
+        """Return the families of the *private* values that are not missing."""
+        present = ~self.missing()
+        if self.family != "objects":
+            return {self.family} if present.any() else set()
+        return {*map(_family_of, {*map(type, self.read().array[present].astype(object))})}
 
     def read(self) -> Values:
         """Return the *private* values and nulls."""
@@ -568,6 +585,14 @@ def where_missing(values: np.ndarray) -> np.ndarray:
 def _is_of_numbers(kind: type) -> bool:
     """Return whether a type is real. NumPy's type of time differences is a subclass of integers."""
     return issubclass(kind, _NUMBERS) and not issubclass(kind, np.timedelta64)
+
+
+def _family_of(kind: type) -> str:
+    if issubclass(kind, (str, bytes)):
+        return "strings"
+    if issubclass(kind, (date, timedelta, np.datetime64, np.timedelta64)):
+        return "dates"
+    return "numbers" if issubclass(kind, _NUMBERS) else "objects"
 
 
 def _as_float(value: Label) -> float:

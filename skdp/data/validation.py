@@ -20,7 +20,7 @@ from sklearn.utils.validation import _num_samples, validate_data
 
 from skdp.data.blocks import empty_rows
 from skdp.data.column import Column, equal_numbers, is_collection, typed, where_missing
-from skdp.data.column_facts import ColumnBounds
+from skdp.data.column_facts import ColumnBounds, categories_by_column
 from skdp.data.columns import (
     Columns,
     check_frame,
@@ -32,7 +32,7 @@ from skdp.data.columns import (
     values_of,
 )
 from skdp.data.schema import Encoding, TableSchema, encoding_of
-from skdp.support.types import MatrixLike, VectorLike
+from skdp.support.types import Categories, MatrixLike, VectorLike
 
 __all__ = [
     "bounds_of_columns",
@@ -270,8 +270,11 @@ def validated_table(
     """Return X, a frame as it is or an array of any type, and y if it is given."""
     checks_y, X = not isinstance(y, str), _received(X)
     if not is_frame(X):
-        return validated(estimator, X, y, finite=False, dtype=None, reset=reset)
+        checked = validated(estimator, X, y, finite=False, dtype=None, reset=reset)
+        _compare_types(estimator, X, reset=reset)
+        return checked
     validated(estimator, X, y, finite=False, skip_check_array=True, reset=reset)
+    _compare_types(estimator, X, reset=reset)
     if len(X) < _fewest_rows(estimator):
         raise ValueError("X must have at least one row.")
     if not checks_y:
@@ -279,6 +282,54 @@ def validated_table(
     y = column_or_1d(present("y", y), warn=True)
     check_lengths(X, y)
     return X, y
+
+
+def _compare_types(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> None:
+    """Keep the types of codes and categories, or raise ValueError if values have other types now.
+
+    Types are public. "01" and 1 are different codes, so another type would change all of them. A
+    column of objects may hold the type that it had, and one without values has any type.
+    """
+    features: Any = getattr(estimator, "features", None)
+    owners = [estimator, features]
+    owners += features.get_params().values() if hasattr(features, "get_params") else ()
+    pairs = [(getattr(o, "bounds", None), getattr(o, "categories", None)) for o in owners]
+    public = [bounds if isinstance(bounds, TableSchema) else known for bounds, known in pairs]
+    if not (reset or hasattr(estimator, "_column_types")) or all(one is None for one in public):
+        return
+    columns, known = Columns.of(X, "X"), dict[int, set[str]]()
+    for one in public:
+        known |= _compared(one, columns)
+    types = {j: columns.parts[j].family for j in known}
+    if reset:
+        estimator._column_types = types
+        return
+    for j, then in estimator._column_types.items():
+        if j in types and then != types[j]:
+            now = columns.parts[j].families()
+            if now and not now & (known[j] if then == "objects" else {then}):
+                raise ValueError(
+                    f"column {columns.name(j)!r} contains {' and '.join(sorted(now))}, but it had "
+                    f"{'another type' if then == 'objects' else then} in fit. Convert it to the "
+                    "type that it had."
+                )
+
+
+def _compared(public: TableSchema | Categories | None, columns: Columns) -> dict[int, set[str]]:
+    """Return the columns that are compared with strings or with categories, and their families.
+
+    A schema reads numbers, dates and booleans from strings, and categories that are numbers too.
+    """
+    if not isinstance(public, TableSchema):
+        values = categories_by_column(public, columns.n_columns, columns.names)
+        return {j: Column(one).families() for j, one in values.items()}
+    texts = [
+        name
+        for name, one in public.columns.items()
+        if one.kind in ("category", "code")
+        and all(isinstance(value, str) for value in one.categories or ())
+    ]
+    return {j: {"strings"} for j, name in enumerate(columns.labels) if name in texts}
 
 
 def _rules_of_rows(estimator: BaseEstimator) -> dict[str, Any]:
@@ -373,6 +424,7 @@ def remember_columns(
     """Keep the number and names of the columns of a Dask collection, or compare with them."""
     empty = empty_rows(X)
     validated(estimator, empty, y, finite=False, reset=reset, skip_check_array=True)
+    _compare_types(estimator, empty, reset=reset)
     if reset:
         remember_names(estimator, empty)
 

@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp.data.blocks import empty_rows
-from skdp.data.column import is_collection
+from skdp.data.column import Column, is_collection
 from skdp.data.columns import Columns, column_name, is_frame
 from skdp.data.records import Records, Sums
-from skdp.data.schema.values import text_of
+from skdp.data.schema.values import floats, text_of
 from skdp.data.validation import column_names, encoded, encoding_for, validated_table
 from skdp.density._counts import TreeFacts, as_levels
 from skdp.density._levels import Levels, as_matrix
@@ -65,6 +65,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
     max_weight: float | None
     n_bins: int
     n_features_in_: int
+    _column_types: dict[int, str]
     _released_: NoisyTables
 
     def _is_gaussian(self) -> bool:
@@ -268,6 +269,8 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
         names, columns = levels.facts.names, levels.values(codes, rng)
         if encoding is not None:
             names, columns = encoding.names, encoding.decoded(columns, levels.edges, rng)
+            for j in (j for j, family in self._column_types.items() if family == "numbers"):
+                columns[j] = _as_numbers(columns[j])
         if self._library_ is None:
             return as_matrix(columns)
         table = dict(zip(names, columns, strict=True))
@@ -307,6 +310,16 @@ def library_of(X: MatrixLike) -> str | None:
     """Return the library of the frame that rows come in, None for an array."""
     X = empty_rows(X) if is_collection(X) else X
     return Columns.of(X, "X").library if is_frame(X) else None
+
+
+def _as_numbers(column: np.ndarray) -> np.ndarray:
+    """Return strings as the numbers that a schema reads as equal, where there are any."""
+    numbers = floats(Column(column))
+    texts = column.tolist()
+    same = [text is None or text == text_of(x) for x, text in zip(numbers, texts, strict=True)]
+    if not all(same):
+        return np.where(same, numbers, column)
+    return numbers if np.isnan(numbers).any() else numbers.astype(np.int64)
 
 
 def _for_polars(column: np.ndarray) -> np.ndarray | list[object]:

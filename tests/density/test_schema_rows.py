@@ -220,3 +220,19 @@ def test_labels_are_beside_rows_of_the_schema():
     )
     assert list(rows) == list(KINDS)
     assert {*labels} <= {False, True}
+
+
+@pytest.mark.parametrize("as_library", [lambda frame: frame, pl.from_pandas])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_codes_that_are_numbers_in_the_table_are_numbers_in_the_sample(as_library, gaps):
+    """So the sample has the types of `fit`, which later calls compare."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"code": rng.integers(1000, 2000, N), "level": rng.integers(1, 3, N)})
+    if gaps:
+        frame = frame.mask(rng.random(frame.shape) < 0.1)
+    schema = TableSchema({"code": {"kind": "code", "buckets": 8}, "level": ["1", "2", "x"]})
+    density = DPTreeDensity(bounds=schema, random_state=0).fit(as_library(frame))
+    rows = density.sample(200, random_state=0)
+    assert np.isfinite(density.score_samples(rows)).all()
+    assert {str(value).removesuffix(".0") for value in rows["level"]} >= {"1", "2"}
+    assert DPTreeDensity(bounds=schema, random_state=0).fit(rows).sample(2).shape == (2, 2)

@@ -1,0 +1,163 @@
+"""Codes and categories have the types of `fit` in every later call, or an error says so."""
+
+from decimal import Decimal
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from public_modules import MODULES
+from sklearn.base import BaseEstimator
+
+from skdp import DPLogisticRegression, TableSchema
+from skdp.features import AdditiveFeatures, FeatureMixture, RandomTreeFeatures
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.FewRowsWarning"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+]
+
+N = 200
+CODES = [f"{k:02}" for k in range(8)]
+SCHEMA = TableSchema({"c": {"kind": "code", "buckets": 8}, "d": CODES}, source="made up")
+CATEGORIES = {"c": CODES, "d": CODES}
+METHODS = ("predict_proba", "predict", "transform", "score_samples")
+
+
+def estimators():
+    """Yield the public estimators that take categories or codes, with both ways to state them."""
+    for module in MODULES:
+        for name in import_module(f"skdp.{module}").__all__:
+            kind = getattr(import_module(f"skdp.{module}"), name)
+            if not (isinstance(kind, type) and issubclass(kind, BaseEstimator)):
+                continue
+            parameters = kind._get_param_names()
+            if "categories" in parameters and any(hasattr(kind, method) for method in METHODS):
+                schema = {"bounds" if "bounds" in parameters else "categories": SCHEMA}
+                yield pytest.param(kind, schema, id=f"{module}.{name}-schema")
+                yield pytest.param(kind, {"categories": CATEGORIES}, id=f"{module}.{name}")
+
+
+ESTIMATORS = [*estimators()]
+
+
+def made(kind, given):
+    more = {"target_bounds": (-1.0, 2.0), "epsilon": 3.0, "random_state": 0}
+    return kind(**given, **{k: v for k, v in more.items() if k in kind._get_param_names()})
+
+
+def frame(n=N):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"c": rng.choice(CODES, n), "d": rng.choice(CODES, n)})
+
+
+def answer(model, X):
+    method = next(m for m in METHODS if callable(getattr(model, m, None)))
+    found = getattr(model, method)(X)
+    return np.asarray(getattr(found, "toarray", lambda: found)(), dtype=float)
+
+
+def fitted(kind, given, X):
+    y = (np.arange(len(X)) % 3 == 0).astype(int)
+    return made(kind, given).fit(X, y)
+
+
+SAME = {
+    "objects": lambda X: X.astype(object),
+    "category": lambda X: X.astype("category"),
+    "arrow": lambda X: X.astype(pd.ArrowDtype(pa.string())),
+    "polars": pl.from_pandas,
+    "table of Arrow": lambda X: pa.Table.from_pandas(X, preserve_index=False),
+}
+OTHER = {
+    "integers": lambda X: X.astype(int),
+    "floats": lambda X: X.astype(float),
+    "nullable": lambda X: X.astype(int).astype("Int64"),
+    "objects of integers": lambda X: X.astype(int).astype(object),
+    "categories of integers": lambda X: X.astype(int).astype("category"),
+    "integers of polars": lambda X: pl.from_pandas(X.astype(int)),
+}
+
+
+@pytest.mark.parametrize(("kind", "given"), ESTIMATORS)
+def test_another_type_is_an_error_and_the_same_type_in_another_container_is_none(kind, given):
+    X = frame()
+    model = fitted(kind, given, X)
+    expected = answer(model, X.iloc[:20])
+    for name, convert in SAME.items():
+        assert np.array_equal(answer(model, convert(X.iloc[:20])), expected), name
+    for convert in OTHER.values():
+        with pytest.raises(ValueError, match=r"'c' (contains numbers|.*cannot equal)"):
+            answer(model, convert(X.iloc[:20]))
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("dtype", [object, float, "category", "str"])
+@pytest.mark.parametrize(("kind", "given"), ESTIMATORS[:2])
+def test_a_column_without_values_has_any_type(kind, given, dtype, gap):
+    model = fitted(kind, given, frame())
+    empty = pd.DataFrame({"c": [None, None], "d": [None, None]}, dtype=object)
+    if not (dtype is float and gap is pd.NA):
+        gaps = pd.DataFrame({name: pd.Series([gap, gap], dtype=object) for name in "cd"})
+        gaps = gaps.astype(dtype)
+        assert np.array_equal(answer(model, gaps), answer(model, empty), equal_nan=True)
+
+
+@pytest.mark.parametrize("fit_as", [int, float, object, "Int64", "category"])
+@pytest.mark.parametrize("predict_as", [int, float, object, "Int64", "category"])
+def test_integers_and_equal_floats_are_the_same(fit_as, predict_as):
+    X = frame().astype(int)
+    for given in (
+        {"categories": {"c": range(8), "d": range(8)}},
+        {"bounds": TableSchema({"c": [*range(8)], "d": [*range(8)]}, source="made up")},
+    ):
+        features = AdditiveFeatures(**given)
+        model = DPLogisticRegression(features=features, epsilon=3.0, random_state=0)
+        model.fit(X.astype(fit_as), X["c"] > 3)
+        other = DPLogisticRegression(features=features, epsilon=3.0, random_state=0).fit(
+            X, X["c"] > 3
+        )
+        assert np.array_equal(
+            model.decision_function(X.astype(predict_as)), other.decision_function(X)
+        )
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda one: one,
+        lambda one: FeatureMixture(
+            additive=one,
+            random=RandomTreeFeatures(bounds=one.bounds, n_trees=10),
+        ),
+    ],
+)
+def test_features_of_a_linear_model_are_compared(wrap):
+    X = frame()
+    model = DPLogisticRegression(features=wrap(AdditiveFeatures(bounds=SCHEMA)), random_state=0)
+    model.fit(X, X["c"] > "03")
+    with pytest.raises(ValueError, match="column 'c' contains numbers, but it had strings in fit"):
+        model.predict(X.astype(int))
+    assert model.fit(X.astype(int), X["c"] > "03").predict(X.astype(int)).shape == (N,)
+
+
+def test_numbers_dates_and_booleans_are_read_from_strings_as_before():
+    schema = TableSchema(
+        {"n": (0, 9), "b": "boolean", "d": ("2020-01-01", "2020-12-31"), "k": [1, 2]},
+        source="made up",
+    )
+    X = pd.DataFrame({"n": [1, 2] * 50, "b": [True, False] * 50, "k": [1, 2] * 50})
+    X["d"] = pd.to_datetime(["2020-02-01", "2020-03-01"] * 50)
+    model = DPLogisticRegression(features=AdditiveFeatures(bounds=schema), random_state=0)
+    model.fit(X, X["n"] > 1)
+    assert np.array_equal(model.decision_function(X.astype(str)), model.decision_function(X))
+
+
+def test_values_of_odd_types_raise_no_error_beside_the_type_of_fit():
+    model = DPLogisticRegression(features=AdditiveFeatures(bounds=SCHEMA), random_state=0)
+    X = frame()
+    model.fit(X, X["c"] > "03")
+    odd = pd.DataFrame({"c": ["01", 3, (1,), None, Decimal(2)], "d": ["02"] * 5}, dtype=object)
+    assert model.predict(odd).shape == (5,)
