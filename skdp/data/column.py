@@ -56,8 +56,6 @@ _MICROSECONDS = {
     "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1000,
 }  # fmt: skip
 """Most microseconds of a unit of time."""
-_FAMILIES = dict.fromkeys("biuf", "numbers") | dict.fromkeys("US", "strings")
-_FAMILIES |= dict.fromkeys("mM", "dates")
 _STRINGS = ("str", "string", "large_string", "string_view")
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 _TRUSTED = frozenset([
@@ -141,14 +139,14 @@ class Column:
     def family(self) -> str:
         """*Public.* "numbers", "strings" or "dates" by the type; "objects" if it does not say."""
         name = self.type_name.lower().partition("[")[0]
-        return "strings" if name in _STRINGS else _FAMILIES.get(self.kind, "objects")
+        return "strings" if name in _STRINGS else _family_of(self.dtype.type)
 
     def families(self) -> set[str]:
         """Return the families of the *private* values that are not missing."""
         present = ~self.missing()
         if self.family != "objects":
             return {self.family} if present.any() else set()
-        return {*map(_family_of, {*map(type, self.read().array[present].astype(object))})}
+        return {_family_of(type(value)) for value in self.read().array[present]}
 
     def read(self) -> Values:
         """Return the *private* values and nulls."""

@@ -32,7 +32,7 @@ from skdp.data.columns import (
     values_of,
 )
 from skdp.data.schema import Encoding, TableSchema, encoding_of
-from skdp.support.types import Categories, MatrixLike, VectorLike
+from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = [
     "bounds_of_columns",
@@ -291,44 +291,37 @@ def _compare_types(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> N
     column of objects may hold the type that it had, and one without values has any type.
     """
     features: Any = getattr(estimator, "features", None)
-    owners = [estimator, features]
-    owners += features.get_params().values() if hasattr(features, "get_params") else ()
-    pairs = [(getattr(o, "bounds", None), getattr(o, "categories", None)) for o in owners]
-    public = [bounds if isinstance(bounds, TableSchema) else known for bounds, known in pairs]
-    if not (reset or hasattr(estimator, "_column_types")) or all(one is None for one in public):
-        return
-    columns, known = Columns.of(X, "X"), dict[int, set[str]]()
-    for one in public:
-        known |= _compared(one, columns)
-    types = {j: columns.parts[j].family for j in known}
+    inner = features.get_params().values() if hasattr(features, "get_params") else ()
+    known: dict[int, set[str]] = {}
+    for owner in (estimator, features, *inner):
+        known |= _families(owner, X)
+    parts = Columns.of(X, "X").parts if known else []
     if reset:
-        estimator._column_types = types
-        return
-    for j, then in estimator._column_types.items():
-        if j in types and then != types[j]:
-            now = columns.parts[j].families()
-            if now and not now & (known[j] if then == "objects" else {then}):
-                raise ValueError(
-                    f"column {columns.name(j)!r} contains {' and '.join(sorted(now))}, but it had "
-                    f"{'another type' if then == 'objects' else then} in fit. Convert it to the "
-                    "type that it had."
-                )
+        estimator._column_types = {j: parts[j].family for j in known}
+    before = getattr(estimator, "_column_types", {})
+    for j in [j for j in known if before.get(j, "") not in ("", parts[j].family)]:
+        now, then = parts[j].families(), {before[j]} - {"objects"} or known[j]
+        if now and not now & then:
+            raise ValueError(
+                f"column {column_name(frame_names(X), j)!r} contains {' and '.join(now)}, but it "
+                f"had {' or '.join(then)} in fit. Convert it to the type that it had."
+            )
 
 
-def _compared(public: TableSchema | Categories | None, columns: Columns) -> dict[int, set[str]]:
-    """Return the columns that are compared with strings or with categories, and their families.
+def _families(owner: object, X: MatrixLike) -> dict[int, set[str]]:
+    """Return the columns whose values are compared with strings or categories, and their types.
 
     A schema reads numbers, dates and booleans from strings, and categories that are numbers too.
     """
+    public, known = (getattr(owner, name, None) for name in ("bounds", "categories"))
+    public = public if isinstance(public, TableSchema) else known
+    if public is None:
+        return {}
+    columns = Columns.of(X, "X")
     if not isinstance(public, TableSchema):
         values = categories_by_column(public, columns.n_columns, columns.names)
         return {j: Column(one).families() for j, one in values.items()}
-    texts = [
-        name
-        for name, one in public.columns.items()
-        if one.kind in ("category", "code")
-        and all(isinstance(value, str) for value in one.categories or ())
-    ]
+    texts = [name for name, one in public.columns.items() if one.is_compared_as_text]
     return {j: {"strings"} for j, name in enumerate(columns.labels) if name in texts}
 
 

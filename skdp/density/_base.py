@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import Self, TypeAlias
@@ -20,7 +19,7 @@ from skdp.data.column import Column, is_collection
 from skdp.data.columns import Columns, column_name, is_frame
 from skdp.data.records import Records, Sums
 from skdp.data.schema.values import floats, text_of
-from skdp.data.validation import column_names, encoded, encoding_for, validated_table
+from skdp.data.validation import column_names, encoded, validated_table
 from skdp.density._counts import TreeFacts, as_levels
 from skdp.density._levels import Levels, as_matrix
 from skdp.density._model import CliqueModel
@@ -89,10 +88,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
                 "missing='error' is not available for a schema with categories, because an error "
                 "for a category that is not listed would reveal it. Use missing='indicator'."
             )
-        known = facts.encoding
-        whole, complete = ((), ()) if known is None else (known.whole, known.complete)
-        facts = replace(facts, encoding=None)  # `encoded` has encoded the rows
-        return Levels.of(facts, n_bins, whole, complete)
+        return Levels.of(facts, n_bins)
 
     def _coded(self, records: Records[TreeFacts]) -> Records[TreeFacts]:
         """Return records of levels and labels, after all checks of the rows."""
@@ -265,10 +261,10 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
 
     def _as_table(self, codes: np.ndarray, rng: np.random.Generator) -> MatrixLike:
         """Return levels as a table of the kind that was fitted."""
-        levels, encoding = self._released_.levels, encoding_for(self)
+        levels = self._released_.levels
         names, columns = levels.facts.names, levels.values(codes, rng)
-        if encoding is not None:
-            names, columns = encoding.names, encoding.decoded(columns, levels.edges, rng)
+        if levels.encoding is not None:
+            names = levels.encoding.names
             for j in (j for j, family in self._column_types.items() if family == "numbers"):
                 columns[j] = _as_numbers(columns[j])
         if self._library_ is None:
@@ -278,9 +274,11 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
             import polars
 
             typed = {name: _for_polars(column) for name, column in table.items()}
+            whole = {str(levels.facts.names[j]) for j in levels.whole}
             frame = polars.DataFrame(typed, strict=False).fill_nan(None)
-            integers = [] if encoding is None else encoding.integers
-            return frame.with_columns(polars.col(integers).cast(polars.Int64))
+            return frame.with_columns(
+                (polars.selectors.by_name(whole) & polars.selectors.float()).cast(polars.Int64)
+            )
         import pandas as pd
 
         return pd.DataFrame(table)
@@ -313,12 +311,9 @@ def library_of(X: MatrixLike) -> str | None:
 
 
 def _as_numbers(column: np.ndarray) -> np.ndarray:
-    """Return strings as the numbers that a schema reads as equal, where there are any."""
+    """Return strings as the numbers that a schema reads as equal; other strings are missing."""
     numbers = floats(Column(column))
-    texts = column.tolist()
-    same = [text is None or text == text_of(x) for x, text in zip(numbers, texts, strict=True)]
-    if not all(same):
-        return np.where(same, numbers, column)
+    numbers[[text_of(x) != text for x, text in zip(numbers, column.tolist(), strict=True)]] = np.nan
     return numbers if np.isnan(numbers).any() else numbers.astype(np.int64)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from skdp.data.columns import column_name
+from skdp.data.schema import Encoding
 from skdp.features.table import TableFacts
 from skdp.support.types import MatrixLike
 
@@ -32,30 +33,32 @@ class Levels:
     facts : TableFacts
     edges : dict from int to ndarray
         The edges of the bins of each column of numbers, in its units.
-    whole : frozenset of int
-        The columns of whole numbers.
-    complete : frozenset of int
-        The columns whose values are all known by a schema, so that their last level is empty.
+    encoding : Encoding or None
+        How a schema made these columns of those of the user's table.
     """
 
     facts: TableFacts
     edges: Mapping[int, np.ndarray]
-    whole: frozenset[int] = frozenset()
-    complete: frozenset[int] = frozenset()
+    encoding: Encoding | None = None
 
     @classmethod
-    def of(
-        cls,
-        facts: TableFacts,
-        n_bins: int,
-        whole: Collection[int] = (),
-        complete: Collection[int] = (),
-    ) -> Levels:
-        """Return levels with the same number of bins for all numbers, unless fewer are enough."""
+    def of(cls, facts: TableFacts, n_bins: int) -> Levels:
+        """Return levels of encoded rows; as many bins for all numbers, unless fewer are enough."""
         places = np.linspace(0.0, 1.0, n_bins + 1)
         edges = {j: facts.values_at(j, places) for j in facts.numbers.tolist()}
+        whole = cls(facts, edges, facts.encoding).whole
         edges |= {j: _whole(edges[j]) for j in whole}
-        return cls(facts, edges, frozenset(whole), frozenset(complete if facts.has_missing else ()))
+        return cls(replace(facts, encoding=None), edges, facts.encoding)
+
+    @cached_property
+    def whole(self) -> list[int]:
+        """The columns of whole numbers."""
+        return [] if self.encoding is None else self.encoding.whole
+
+    @property
+    def complete(self) -> list[int]:
+        """The columns whose last level is empty, because a schema says that no value is missing."""
+        return self.encoding.complete if self.encoding and self.has_missing else []
 
     @property
     def n_bins(self) -> dict[int, int]:
@@ -131,8 +134,9 @@ class Levels:
         return total
 
     def values(self, codes: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-        """Return values of each column: numbers are uniform in their bins, whole ones as floats."""
-        return [self._values(j, codes[:, j], rng) for j in range(self.n_columns)]
+        """Return columns of a table with these levels: numbers are uniform in their bins."""
+        found = [self._values(j, codes[:, j], rng) for j in range(self.n_columns)]
+        return found if self.encoding is None else self.encoding.decoded(found, self.edges, rng)
 
     def _values(self, j: int, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         is_missing = codes == self.n_known(j)

@@ -88,13 +88,11 @@ class CliqueModel:
         least = _LEAST_OF_ROW * min(max((scale / _LARGE) ** 2, _SMALLEST_PART), 1.0)
         given_parents = [_conditional(*both, least) for both in zip(counts, shares, strict=True)]
         label = totals / totals.sum()
+        given = [*given_parents, label[None]]  # the target is the last of all
+        shares, of = [*within, given_label[None]], [*groups, labels]
         for i in complete:
-            if i >= 0:
-                both = given_parents[i], within[i], groups[i]
-                given_parents[i], within[i] = _without_last(*both)
-            else:
-                (label,), (given_label,) = _without_last(label[None], given_label[None], labels)
-        return cls(cliques, label, groups, given_parents, within, labels, given_label)
+            given[i], shares[i] = _without_last(given[i], shares[i], of[i])
+        return cls(cliques, given[-1][0], groups, given[:-1], shares[:-1], labels, shares[-1][0])
 
     def log_joint(self, levels: np.ndarray) -> np.ndarray:
         """Return log P(levels, value) of rows of shape (n_rows, n_nodes), for each value."""
@@ -254,13 +252,12 @@ def _within(table: np.ndarray, groups: np.ndarray) -> np.ndarray:
 def _without_last(
     given_parents: np.ndarray, given_group: np.ndarray, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the probabilities of groups and of levels in them if the last level is empty.
+    """Return the probabilities of groups, and of levels in them, if the last level is empty.
 
-    It keeps a share that no sample shows, so that the logarithm is finite.
+    It keeps a share that no sample shows, so that its logarithm is finite.
     """
     left = given_group * np.append(np.ones(groups.size - 1), _NOTHING)
-    sums = np.zeros((len(left), int(groups.max()) + 1))
-    np.add.at(sums.T, groups, left.T)
+    sums = left @ np.eye(int(groups.max()) + 1)[groups]
     given = given_parents * sums.reshape(len(sums), *[1] * (given_parents.ndim - 2), -1)
     return given / given.sum(axis=-1, keepdims=True), left / sums[:, groups]
 

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -154,12 +153,7 @@ class Encoding:
     def whole(self) -> list[int]:
         """The encoded columns that are integers, or dates without a time of day."""
         names = self.encoded_names
-        return [names.index(name) for name, one in self.columns.items() if is_whole(one)]
-
-    @property
-    def integers(self) -> list[Any]:
-        """Names of the columns of the table that `decoded` makes integers, if none is missing."""
-        return [k for k, one in self.columns.items() if is_whole(one) and not one.is_date]
+        return [names.index(name) for name, one in self.columns.items() if _is_whole(one)]
 
     @property
     def complete(self) -> list[int]:
@@ -218,17 +212,16 @@ class Encoding:
         """Return columns of the table from made-up encoded ones, such that `table` returns these.
 
         `edges` are those of the bins from which numbers were drawn. Within its bin, a date gets the
-        weekday and month that its row has. Identifiers are numbers of rows.
+        weekday and month of its row. Identifiers are numbers of rows.
         """
-        found, j = dict[Hashable, np.ndarray](), 0
+        nothing, numbers = np.full(len(columns[0]), None), np.arange(len(columns[0]))
+        found = {name: numbers if name in self.ids else nothing for name in self.names}
+        j = 0
         for name, column in self.columns.items():
-            parts = columns[j : (j := j + len(self._fields_of(name, column)))]
-            of_bins = edges.get(j - len(parts), np.empty(0))
-            found[name] = _decoded(column, parts, of_bins, rng)
-        n_rows = len(columns[0])
-        nothing, numbers = np.full(n_rows, None), np.arange(n_rows)
-        others = {name: numbers if name in self.ids else nothing for name in self.names}
-        return [*(others | found).values()]
+            n_parts = len(self._fields_of(name, column))
+            found[name] = _decoded(column, columns[j : j + n_parts], edges.get(j), rng)
+            j += n_parts
+        return [*found.values()]
 
     def widest(self, n_rows: int) -> dict[Hashable, list[object]]:
         """Return made-up columns at both ends of the bounds in turn, for dry runs."""
@@ -272,45 +265,40 @@ def _month(seconds: np.ndarray) -> np.ndarray:
 _PARTS = {"weekday": _weekday, "month": _month}
 
 
-def is_whole(column: ColumnSchema) -> bool:
+def _is_whole(column: ColumnSchema) -> bool:
     """Return whether all numbers within the bounds are integers, or all dates midnights."""
     if column.is_date:
         return all(values.moment_of(end) % _DAY == 0.0 for end in column.bounds or ())
     low, high = column.bounds or (0.0, 0.0)
-    is_exact = low >= -_EXACT and high <= _EXACT
-    return column.kind == "integer" and is_exact and math.ceil(low) <= math.floor(high)
+    return column.kind == "integer" and math.ceil(low) <= high and max(-low, high) <= _EXACT
 
 
 def _decoded(
     column: ColumnSchema,
     parts: Sequence[np.ndarray],
-    edges: np.ndarray,
+    edges: np.ndarray | None,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Return a column of the table from its encoded columns."""
-    found = parts[0]
-    if column.is_date:
-        if not is_whole(column):
-            return _moments(column, found, "us")
-        of_day = dict(zip(column.parts, parts[1:], strict=True))
-        return _moments(column, _days_with(column, found, of_day, edges, rng), "D")
+    found, known = parts[0], column.categories or ()
+    if edges is not None and column.is_date:
+        if not _is_whole(column):
+            return _moments(column, found).astype("datetime64[us]")  # polars takes no seconds
+        with_parts = dict(zip(column.parts, parts[1:], strict=True))
+        return _moments(column, _days_with(column, found, with_parts, edges, rng)).astype("M8[D]")
     if column.kind == "code":
         codes = dict(zip(column.labels, values.made_up_codes(len(column.labels)), strict=True))
         return np.array([codes.get(label) for label in found.tolist()], dtype=object)
-    if column.kind == "category" and len({*map(type, column.categories or ())}) > 1:
-        known = {value: value for value in column.categories or ()}  # True, not 1
-        return np.array([known.get(value) for value in found.tolist()], dtype=object)
-    if is_whole(column) and not np.isnan(found).any():
-        return found.astype(np.int64)
-    return found
+    if len({*map(type, known)}) > 1:
+        same = {value: value for value in known}  # True, where an array has 1
+        return np.array([same.get(value) for value in found.tolist()], dtype=object)
+    return found.astype(np.int64) if _is_whole(column) and not np.isnan(found).any() else found
 
 
-def _moments(column: ColumnSchema, days: np.ndarray, unit: str) -> np.ndarray:
-    """Return days since the first date as dates, of a unit of NumPy, in whole seconds."""
-    seconds = _days(column)[0] + days * _DAY
-    found = np.full(days.shape, "NaT", dtype=f"datetime64[{unit}]")
-    known = ~np.isnan(seconds)
-    found[known] = seconds[known].astype(np.int64).astype("datetime64[s]")
+def _moments(column: ColumnSchema, days: np.ndarray) -> np.ndarray:
+    """Return days since the first date as dates, in whole seconds."""
+    known, found = ~np.isnan(days), np.full(days.shape, "NaT", dtype="datetime64[s]")
+    found[known] = (_days(column)[0] + days[known] * _DAY).astype(np.int64).astype(found.dtype)
     return found
 
 
@@ -321,42 +309,18 @@ def _days_with(
     edges: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return a random day of the same bin that has the parts of its row, or one of them.
-
-    A part of which the bin has no day is ignored.
-    """
+    """Return random days of the same bins, of those that have the most parts of the row."""
     first, last = _days(column)
-    every = np.arange(last + 1.0)
-    bins = np.searchsorted(edges, days, "right"), np.searchsorted(edges, every, "right")
-    codes = [(_places(n, part), _PARTS[n](first + every * _DAY)) for n, part in parts.items()]
-    for k in range(1, len(codes) + 1):
-        for some in combinations(codes, k):
-            wanted, held = (
-                sum((16**i * code for i, code in enumerate(side, 1)), 16**3 * of_bin)
-                for of_bin, side in zip(bins, zip(*some, strict=True), strict=True)
-            )
-            days = _picked(every, held, wanted, days, rng)
+    every, days = np.arange(last + 1.0), days.copy()
+    bins, held = (np.searchsorted(edges, some, side="right") for some in (days, every))
+    for k in np.unique(bins[~np.isnan(days)]):
+        rows, some = np.flatnonzero(bins == k), every[held == k]
+        score = rng.random((rows.size, some.size))
+        for name, part in parts.items():
+            labels = np.array(PARTS[name])[_PARTS[name](first + some * _DAY).astype(int)]
+            score += part[rows, None] == labels
+        days[rows] = some[score.argmax(axis=1)]
     return days
-
-
-def _places(name: str, part: np.ndarray) -> np.ndarray:
-    """Return the place of each weekday or month, 15 if it is missing."""
-    places = {label: k for k, label in enumerate(PARTS[name])}
-    return np.array([places.get(label, 15) for label in part.tolist()])
-
-
-def _picked(
-    values: np.ndarray,
-    held: np.ndarray,
-    wanted: np.ndarray,
-    otherwise: np.ndarray,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """Return a random one of the values that hold what is wanted, or another value if none does."""
-    order = np.argsort(held, kind="stable")
-    low, high = (np.searchsorted(held[order], wanted, side) for side in ("left", "right"))
-    places = low + (rng.random(wanted.size) * (high - low)).astype(int)
-    return np.where(high > low, values[order[np.minimum(places, order.size - 1)]], otherwise)
 
 
 def _clipped(

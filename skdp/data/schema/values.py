@@ -178,11 +178,9 @@ def bucket_of(text: str, n_buckets: int) -> int:
 @cache
 def made_up_codes(n_buckets: int) -> tuple[str, ...]:
     """Return a code of each bucket, the smallest number: the hash of a code cannot be inverted."""
-    found: dict[int, str] = {}
-    for code in map(str, count()):
-        found.setdefault(bucket_of(code, n_buckets), code)
-        if len(found) == n_buckets:
-            break
+    found, codes = dict[int, str](), map(str, count())
+    while len(found) < n_buckets:
+        found.setdefault(bucket_of(code := next(codes), n_buckets), code)
     return tuple(found[bucket] for bucket in range(n_buckets))
 
 
