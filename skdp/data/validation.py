@@ -290,11 +290,10 @@ def _compare_types(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> N
     Types are public. "01" and 1 are different codes, so another type would change all of them. A
     column of objects may hold the type that it had, and one without values has any type.
     """
-    features: Any = getattr(estimator, "features", None)
-    inner = features.get_params().values() if hasattr(features, "get_params") else ()
-    known: dict[int, set[str]] = {}
-    for owner in (estimator, features, *inner):
-        known |= _families(owner, X)
+    features, known = getattr(estimator, "features", None), dict[int, set[str]]()
+    inner = features.get_params().values() if isinstance(features, BaseEstimator) else ()
+    for owner in (estimator, *(one for one in (features, *inner) if hasattr(one, "bounds"))):
+        known |= _families(owner, X)  # not encoders of scikit-learn
     parts = Columns.of(X, "X").parts if known else []
     if reset:
         estimator._column_types = {j: parts[j].family for j in known}
@@ -321,7 +320,11 @@ def _families(owner: object, X: MatrixLike) -> dict[int, set[str]]:
     if not isinstance(public, TableSchema):
         values = categories_by_column(public, columns.n_columns, columns.names)
         return {j: Column(one).families() for j, one in values.items()}
-    texts = [name for name, one in public.columns.items() if one.is_compared_as_text]
+    texts = [
+        name
+        for name, one in public.columns.items()
+        if one.kind in ("category", "code") and {*map(type, one.categories or ())} <= {str}
+    ]
     return {j: {"strings"} for j, name in enumerate(columns.labels) if name in texts}
 
 

@@ -181,12 +181,6 @@ class ColumnSchema:
         return self.kind == "date"
 
     @property
-    def is_compared_as_text(self) -> bool:
-        """Whether values are codes or categories that are strings."""
-        texts = all(isinstance(value, str) for value in self.categories or ())
-        return self.kind in ("category", "code") and texts
-
-    @property
     def is_left_out(self) -> bool:
         """Whether the column is never a feature."""
         return self.kind in _LEFT_OUT
