@@ -17,14 +17,14 @@ from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp.data.blocks import empty_rows
 from skdp.data.column import Column, is_collection
 from skdp.data.columns import Columns, column_name, is_frame
-from skdp.data.records import Records, Sums
+from skdp.data.records import Sums
 from skdp.data.schema.values import floats, text_of
 from skdp.data.validation import column_names, encoded, validated_table
-from skdp.density._counts import TreeFacts, as_levels
+from skdp.density._counts import Rows, as_levels
 from skdp.density._levels import Levels, as_matrix
 from skdp.density._model import CliqueModel
 from skdp.density._noisy_tables import NoisyTables
-from skdp.density._plan import ExactPlan, TreePlan, check_size, plan_tree
+from skdp.density._plan import Plan, check_size, plan_tree
 from skdp.density._release import is_counted, released_tables
 from skdp.density.one_way import OneWayTable, one_way_table
 from skdp.exceptions import FewRowsWarning
@@ -32,14 +32,7 @@ from skdp.features.table import TableFacts
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.callers import caller_outside
 from skdp.support.random import child_generator, simulation_generator
-from skdp.support.types import (
-    Bounds,
-    Categories,
-    Label,
-    MatrixLike,
-    RandomState,
-    Transformation,
-)
+from skdp.support.types import Bounds, Categories, Label, MatrixLike, RandomState, Transformation
 from skdp.support.validation import check_count, check_real
 
 __all__ = ["PrivateTree", "library_of", "sample_generator"]
@@ -52,7 +45,7 @@ _MOST_SHOWN = 8  # ranges or categories of a column in a notebook
 Table: TypeAlias = MatrixLike | tuple[MatrixLike, np.ndarray]
 
 
-class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, NoisyTables]):
+class PrivateTree(PrivateEstimator[Rows, Plan, NoisyTables]):
     """A distribution of the levels of columns and of labels, learned by one private release."""
 
     is_model = True
@@ -90,7 +83,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
             )
         return Levels.of(facts, n_bins)
 
-    def _coded(self, records: Records[TreeFacts]) -> Records[TreeFacts]:
+    def _coded(self, records: Rows) -> Rows:
         """Return records of levels and labels, after all checks of the rows."""
         check_size(type(self).__name__, records.facts)
         coded = records.mapped(as_levels)
@@ -101,12 +94,7 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
             _check_total_weight(float(coded.total(_weights)["weight"][0]))
         return coded
 
-    def _warn(
-        self,
-        parameters: ReleaseParameters,
-        plan: TreePlan | ExactPlan,
-        records: Records[TreeFacts],
-    ) -> None:
+    def _warn(self, parameters: ReleaseParameters, plan: Plan, records: Rows) -> None:
         super()._warn(parameters, plan, records)
         if not (parameters.is_private and parameters.neighboring.count_is_public):
             return
@@ -122,26 +110,15 @@ class PrivateTree(PrivateEstimator[Records[TreeFacts], TreePlan | ExactPlan, Noi
                 stacklevel=caller_outside(),
             )
 
-    def _plan(
-        self, parameters: ReleaseParameters, records: Records[TreeFacts]
-    ) -> TreePlan | ExactPlan:
+    def _plan(self, parameters: ReleaseParameters, records: Rows) -> Plan:
         counted = is_counted(records)
         return plan_tree(type(self).__name__, parameters, records.facts, is_counted=counted)
 
-    def _read(
-        self,
-        plan: TreePlan | ExactPlan,
-        records: Records[TreeFacts],
-        rng: np.random.Generator,
-    ) -> NoisyTables:
+    def _read(self, plan: Plan, records: Rows, rng: np.random.Generator) -> NoisyTables:
         return released_tables(plan, records, rng)
 
     def _publish(
-        self,
-        plan: TreePlan | ExactPlan,
-        records: Records[TreeFacts],
-        released: NoisyTables,
-        guarantee: PrivacyGuarantee,
+        self, plan: Plan, records: Rows, released: NoisyTables, guarantee: PrivacyGuarantee
     ) -> Self:
         model, levels = released.model, released.levels
         self.privacy_, self._released_ = guarantee, released
@@ -332,10 +309,10 @@ def _check_total_weight(total: float) -> None:
         raise ValueError("The sum of sample_weight must be below 2^29.")
 
 
-def _weights(records: Records[TreeFacts]) -> Sums:
+def _weights(records: Rows) -> Sums:
     assert records.weights is not None, "only weighted records are added up"
     return {"weight": np.array([records.weights.sum()])}
 
 
-def _nothing(records: Records[TreeFacts]) -> None:
+def _nothing(records: Rows) -> None:
     """Check nothing more than what the conversion to levels checks."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from skdp.density._levels import Levels
 __all__ = [
     "MOST_LABELS",
     "Pair",
+    "Rows",
     "TreeFacts",
     "as_levels",
     "in_steps",
@@ -80,7 +82,10 @@ class TreeFacts:
         return [self.levels.sizes[j] for j in self.columns]
 
 
-def as_levels(records: Records[TreeFacts]) -> Records[TreeFacts]:
+Rows: TypeAlias = Records[TreeFacts]
+
+
+def as_levels(records: Rows) -> Rows:
     """Return records whose X holds the levels of the nodes, and whose y holds labels."""
     facts, codes = records.facts, records.facts.levels.codes(records.X)
     labels = records.y
@@ -89,22 +94,22 @@ def as_levels(records: Records[TreeFacts]) -> Records[TreeFacts]:
     return replace(records, X=np.ascontiguousarray(codes[:, facts.columns].T).T, y=labels)
 
 
-def target_counts(records: Records[TreeFacts]) -> Sums:
+def target_counts(records: Rows) -> Sums:
     """Return the counts of the levels of a numeric target; of weighted records in steps."""
     return {"target": counted(records.y, records.facts.n_labels, records.steps)}
 
 
-def relabeled(records: Records[TreeFacts], labels: np.ndarray) -> Records[TreeFacts]:
+def relabeled(records: Rows, labels: np.ndarray) -> Rows:
     """Return records with the label of each level of the target in its place."""
     facts = replace(records.facts, n_labels=int(labels.max()) + 1)
     return records.mapped(partial(_relabeled, labels)).with_facts(facts)
 
 
-def _relabeled(labels: np.ndarray, records: Records[TreeFacts]) -> Records[TreeFacts]:
+def _relabeled(labels: np.ndarray, records: Rows) -> Rows:
     return replace(records, y=labels[records.y])
 
 
-def table_counts(records: Records[TreeFacts]) -> Sums:
+def table_counts(records: Rows) -> Sums:
     """Return the counts of (level, label) of each node; of weighted records in steps."""
     facts = records.facts
     return {
@@ -117,9 +122,7 @@ def table_counts(records: Records[TreeFacts]) -> Sums:
     }
 
 
-def pair_counts(
-    records: Records[TreeFacts], groups: Sequence[np.ndarray]
-) -> dict[Pair, np.ndarray]:
+def pair_counts(records: Rows, groups: Sequence[np.ndarray]) -> dict[Pair, np.ndarray]:
     """Return the counts of (group, group, label) of each pair of nodes, in steps of 2^−31."""
     counts = records.total(partial(_pair_counts, groups))
     sizes = [int(group.max()) + 1 for group in groups]
@@ -129,7 +132,7 @@ def pair_counts(
     }
 
 
-def _pair_counts(groups: Sequence[np.ndarray], records: Records[TreeFacts]) -> Sums:
+def _pair_counts(groups: Sequence[np.ndarray], records: Rows) -> Sums:
     n_labels, steps = records.facts.n_labels, records.steps
     codes = [group[records.X[:, i]] for i, group in enumerate(groups)]
     sizes = [int(group.max()) + 1 for group in groups]
@@ -142,6 +145,6 @@ def _pair_counts(groups: Sequence[np.ndarray], records: Records[TreeFacts]) -> S
     }
 
 
-def in_steps(records: Records[TreeFacts], counts: np.ndarray) -> np.ndarray:
+def in_steps(records: Rows, counts: np.ndarray) -> np.ndarray:
     """Return counts in steps of 2^−31, which those of weighted records are already."""
     return counts if records.is_weighted else counts.astype(np.int64) << STEP_BITS

@@ -61,11 +61,6 @@ class Levels:
         return self.encoding.complete if self.encoding and self.has_missing else []
 
     @property
-    def n_bins(self) -> dict[int, int]:
-        """The number of bins of each column of numbers."""
-        return {j: edges.size - 1 for j, edges in self.edges.items()}
-
-    @property
     def has_missing(self) -> bool:
         return self.facts.has_missing
 
@@ -80,7 +75,7 @@ class Levels:
 
     def n_known(self, j: int) -> int:
         """Return the number of levels of a column without the one for missing values."""
-        return self.facts.categories[j].size if j in self.facts.categories else self.n_bins[j]
+        return self.edges[j].size - 1 if j in self.edges else self.facts.categories[j].size
 
     def merged(self, least: Mapping[int, float]) -> Levels:
         """Return levels in which bins are merged by two while at least so many are left."""
@@ -105,7 +100,8 @@ class Levels:
         """Return the level of each value, of shape (n_samples, n_columns)."""
         coded = self.facts.coded(X, self.facts.names)
         codes = np.empty(coded.shape, np.int32)
-        for (j, n_bins), place in zip(self.n_bins.items(), self.facts.place(coded), strict=True):
+        for j, place in zip(self.edges, self.facts.place(coded), strict=True):
+            n_bins = self.n_known(j)
             if j in self.whole:
                 bins = np.searchsorted(self.edges[j], coded[:, j], side="right") - 1
             else:

@@ -263,10 +263,7 @@ def _without_last(
 
 
 def _split(
-    counts: np.ndarray,
-    shares: np.ndarray,
-    groups: np.ndarray,
-    simulation: np.random.Generator,
+    counts: np.ndarray, shares: np.ndarray, groups: np.ndarray, simulation: np.random.Generator
 ) -> np.ndarray:
     """Return random counts (level, label) of levels, from the counts (label, group) of groups."""
     table = np.empty(shares.shape[::-1], np.int64)

@@ -9,13 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from skdp.density._cliques import Cliques
-from skdp.density._consistency import (
-    fitted_pair,
-    known_counts,
-    label_totals,
-    level_counts,
-    margins,
-)
+from skdp.density._consistency import fitted_pair, known_counts, label_totals, level_counts, margins
 from skdp.density._counts import Pair
 from skdp.density._levels import Levels
 from skdp.density._model import CliqueModel

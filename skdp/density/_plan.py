@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -19,7 +19,7 @@ from skdp.support.rounding import SERIES, down
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
 from skdp.workloads.plan import ROUNDED_ONCE
 
-__all__ = ["MOST_GROUPS", "ExactPlan", "PairReleases", "TreePlan", "check_size", "plan_tree"]
+__all__ = ["MOST_GROUPS", "ExactPlan", "PairReleases", "Plan", "check_size", "plan_tree"]
 
 MOST_GROUPS = 64
 """Largest number of groups of the levels of a column, in tables of two columns."""
@@ -122,9 +122,12 @@ class ExactPlan:
         return self.release("pairs", values, rng), self.scale("pairs")
 
 
+Plan: TypeAlias = TreePlan | ExactPlan
+
+
 def plan_tree(
     owner: str, parameters: ReleaseParameters, facts: TreeFacts, *, is_counted: bool
-) -> TreePlan | ExactPlan:
+) -> Plan:
     """Return the plan for a table; raise ValueError if it would have too many cells.
 
     `is_counted` says whether the number of records, or their total weight, is released first.

@@ -8,17 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.data.exact_sums import STEP_BITS, Sums, counts_from_steps
-from skdp.data.records import Records
 from skdp.density._choice import choose_pairs
-from skdp.density._consistency import (
-    groups_of,
-    known_counts,
-    label_totals,
-    summed,
-    with_sums,
-)
+from skdp.density._consistency import groups_of, known_counts, label_totals, summed, with_sums
 from skdp.density._counts import (
     MOST_LABELS,
+    Rows,
     TreeFacts,
     pair_counts,
     relabeled,
@@ -27,7 +21,7 @@ from skdp.density._counts import (
 )
 from skdp.density._levels import Levels
 from skdp.density._noisy_tables import NoisyTables
-from skdp.density._plan import MOST_GROUPS, ExactPlan, TreePlan
+from skdp.density._plan import MOST_GROUPS, Plan
 
 __all__ = ["is_counted", "released_tables"]
 
@@ -37,14 +31,12 @@ _BINS, _LEAST_BINS = 0.15, 8
 _MOST_RECORDS = 2.0**29
 
 
-def is_counted(records: Records[TreeFacts]) -> bool:
+def is_counted(records: Rows) -> bool:
     """Return whether the number or total weight of the records is private."""
     return records.weights is not None or records.n_known is None
 
 
-def released_tables(
-    plan: TreePlan | ExactPlan, records: Records[TreeFacts], rng: np.random.Generator
-) -> NoisyTables:
+def released_tables(plan: Plan, records: Rows, rng: np.random.Generator) -> NoisyTables:
     """Return the counts of all levels, and of chosen pairs of groups of them, with noise.
 
     What is named `exact` is *private*. All else is released, or follows from released numbers.
@@ -82,10 +74,7 @@ def released_tables(
 
 
 def _merged_levels(
-    plan: TreePlan | ExactPlan,
-    records: Records[TreeFacts],
-    exact: np.ndarray,
-    rng: np.random.Generator,
+    plan: Plan, records: Rows, exact: np.ndarray, rng: np.random.Generator
 ) -> Levels:
     """Return levels with fewer bins where records are few, from counts that contain each record.
 
@@ -100,7 +89,7 @@ def _merged_levels(
     facts = records.facts
     n_labels = facts.n_labels if not facts.has_number else _n_labels(plan, n_records)
     noise = plan.scale("tables") * n_labels
-    least = dict.fromkeys(facts.levels.n_bins, max(_n_bins(n_records, noise), _LEAST_BINS))
+    least = dict.fromkeys(facts.levels.edges, max(_n_bins(n_records, noise), _LEAST_BINS))
     if facts.has_number and facts.target is not None:
         least[facts.target] = max(_n_bins(n_records, plan.scale("target")), MOST_LABELS)
     return facts.levels.merged(least)
@@ -111,13 +100,13 @@ def _n_bins(n_records: float, noise: float) -> float:
     return _BINS * n_records / max(noise, 1.0)
 
 
-def _labels(plan: TreePlan | ExactPlan, target: np.ndarray) -> np.ndarray:
+def _labels(plan: Plan, target: np.ndarray) -> np.ndarray:
     """Return the label of each level of a numeric target, from noisy counts."""
     known = known_counts(target)
     return groups_of(known[:, None], _n_labels(plan, float(known.sum())), ordered=True)
 
 
-def _n_labels(plan: TreePlan | ExactPlan, n_records: float) -> int:
+def _n_labels(plan: Plan, n_records: float) -> int:
     scale = plan.scale("pairs" if plan.n_pairs else "tables")
     return _n_groups(_LABELS, n_records, scale, MOST_LABELS)
 
@@ -129,11 +118,7 @@ def _n_groups(factor: float, total: float, scale: float, most: int) -> int:
 
 
 def _released_tables(
-    plan: TreePlan | ExactPlan,
-    records: Records[TreeFacts],
-    exact: Sums,
-    merges: Sequence[np.ndarray],
-    rng: np.random.Generator,
+    plan: Plan, records: Rows, exact: Sums, merges: Sequence[np.ndarray], rng: np.random.Generator
 ) -> list[np.ndarray]:
     """Return a noisy table of (level, label) for each node."""
     n_labels = records.facts.n_labels
@@ -144,10 +129,7 @@ def _released_tables(
 
 
 def _groups(
-    plan: TreePlan | ExactPlan,
-    facts: TreeFacts,
-    tables: Sequence[np.ndarray],
-    totals: np.ndarray,
+    plan: Plan, facts: TreeFacts, tables: Sequence[np.ndarray], totals: np.ndarray
 ) -> list[np.ndarray]:
     """Return the group of each level, so few that pairs of groups have more records than noise."""
     scale = plan.scale("pairs") if plan.n_pairs else 1.0
@@ -161,8 +143,8 @@ def _groups(
 
 
 def _with_pairs(
-    plan: TreePlan | ExactPlan,
-    records: Records[TreeFacts],
+    plan: Plan,
+    records: Rows,
     found: NoisyTables,
     merges: Sequence[np.ndarray],
     rng: np.random.Generator,

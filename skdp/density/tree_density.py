@@ -16,7 +16,7 @@ from skdp.data.joint import log_proba
 from skdp.data.lazy import lazy_on_blocks, summed_over_blocks
 from skdp.data.records import Records
 from skdp.density._base import PrivateTree, library_of, sample_generator
-from skdp.density._counts import TreeFacts
+from skdp.density._counts import Rows, TreeFacts
 from skdp.density._model import CliqueModel
 from skdp.support.types import (
     Bounds,
@@ -199,9 +199,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         self._fit_privately(X, sample_weight=sample_weight, groups=groups)
         return self
 
-    def _check_data(
-        self, parameters: ReleaseParameters, X: MatrixLike, **more: VectorLike
-    ) -> Records[TreeFacts]:
+    def _check_data(self, parameters: ReleaseParameters, X: MatrixLike, **more: VectorLike) -> Rows:
         records = Records.of(
             self,
             X,

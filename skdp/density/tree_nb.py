@@ -15,10 +15,10 @@ from skdp.data.joint import JointClassifier
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records, labels_of
 from skdp.density._base import PrivateTree, library_of, sample_generator
-from skdp.density._counts import TreeFacts
+from skdp.density._counts import Rows, TreeFacts
 from skdp.density._model import CliqueModel
 from skdp.density._noisy_tables import NoisyTables
-from skdp.density._plan import ExactPlan, TreePlan
+from skdp.density._plan import Plan
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.types import (
     Bounds,
@@ -184,7 +184,7 @@ class DPTreeNB(JointClassifier, PrivateTree):
 
     def _check_data(
         self, parameters: ReleaseParameters, X: MatrixLike, y: VectorLike, **more: VectorLike
-    ) -> Records[TreeFacts]:
+    ) -> Rows:
         more |= {"max_weight": self.max_weight, "is_private": parameters.is_private}
         given = Records.of(self, X, y, **more, facts=self._levels)
         levels, library = given.facts, library_of(X)
@@ -193,11 +193,7 @@ class DPTreeNB(JointClassifier, PrivateTree):
         return self._coded(records.with_facts(facts))
 
     def _publish(
-        self,
-        plan: TreePlan | ExactPlan,
-        records: Records[TreeFacts],
-        released: NoisyTables,
-        guarantee: PrivacyGuarantee,
+        self, plan: Plan, records: Rows, released: NoisyTables, guarantee: PrivacyGuarantee
     ) -> Self:
         super()._publish(plan, records, released, guarantee)
         assert records.facts.classes is not None, "those of `_check_data`"

@@ -282,10 +282,12 @@ def _decoded(
     """Return a column of the table from its encoded columns."""
     found, known = parts[0], column.categories or ()
     if edges is not None and column.is_date:
-        if not _is_whole(column):
-            return _moments(column, found).astype("datetime64[us]")  # polars takes no seconds
-        with_parts = dict(zip(column.parts, parts[1:], strict=True))
-        return _moments(column, _days_with(column, found, with_parts, edges, rng)).astype("M8[D]")
+        is_whole, first = _is_whole(column), np.datetime64((column.bounds or ("NaT",))[0], "us")
+        if is_whole:
+            with_parts = dict(zip(column.parts, parts[1:], strict=True))
+            found = _days_with(column, found, with_parts, edges, rng)
+        moments = first + np.round(found * _DAY * 1e6).astype("timedelta64[us]")
+        return moments.astype("datetime64[D]") if is_whole else moments
     if column.kind == "code":
         codes = dict(zip(column.labels, values.made_up_codes(len(column.labels)), strict=True))
         return np.array([codes.get(label) for label in found.tolist()], dtype=object)
@@ -293,13 +295,6 @@ def _decoded(
         same = {value: value for value in known}  # True, where an array has 1
         return np.array([same.get(value) for value in found.tolist()], dtype=object)
     return found.astype(np.int64) if _is_whole(column) and not np.isnan(found).any() else found
-
-
-def _moments(column: ColumnSchema, days: np.ndarray) -> np.ndarray:
-    """Return days since the first date as dates, in whole seconds."""
-    known, found = ~np.isnan(days), np.full(days.shape, "NaT", dtype="datetime64[s]")
-    found[known] = (_days(column)[0] + days[known] * _DAY).astype(np.int64).astype(found.dtype)
-    return found
 
 
 def _days_with(
