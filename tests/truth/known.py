@@ -15,7 +15,6 @@ SEARCHES = ["model_selection.DPGridSearchCV", "model_selection.DPRandomizedSearc
 COLLAPSE = "few targets differ from a point mass, and derivatives at them are clipped"
 RARE = "slopes are too steep for rare classes, and no shift mends the mean"
 SHRUNK = "means of skewed targets are clipped"
-TYPES = "samples are not decoded by the schema"
 ROWS = "the guard counts no records of the rarer class, and does not warn of few"
 
 STRICT = [
@@ -34,7 +33,6 @@ STRICT = [
         [*(f"{family}Classifier" for family in (ADDITIVE, KERNEL, TABULAR)), LOGISTIC],
     ),
     (RARE, "constant", "three classes", [f"{FOREST}Classifier"]),
-    (TYPES, "round trip", "", ["density.DPTreeDensity", "density.DPTreeNB"]),
     (ROWS, "speaks", "", ["calibration.DPCalibratedClassifier"]),
 ]
 """Reason, question, table and releases."""
