@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,7 +21,7 @@ from skdp.accounting import gdp_mu, rows_needed
 from skdp.accounting.row_count import LEAST_SIGNAL
 from skdp.budget.deltas import DEFAULT_DELTA, LARGE_DELTA
 from skdp.data.column import check_plain, received
-from skdp.data.schema import TableSchema, groups_of
+from skdp.data.schema import TableSchema, groups_of, schemas_in
 from skdp.exceptions import FewRowsWarning, WeakPrivacyWarning
 from skdp.privacy import (
     Composition,
@@ -51,7 +51,6 @@ __all__ = [
     "ReleasePlan",
     "guarantee_of",
     "resolved_delta",
-    "schemas_in",
 ]
 
 _LARGE_EPSILON = 10.0
@@ -333,7 +332,8 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
 
     def _schemas(self) -> list[TableSchema]:
         """Return the schemas among the public parameters."""
-        return schemas_in(value for name, value in vars(self).items() if name[-1] != "_")
+        state = vars(self).items()  # that of an earlier fit does not count
+        return schemas_in(value for name, value in state if "_" not in (name[0], name[-1]))
 
     @contextmanager
     def _restored_on_error(self) -> Iterator[_LedgerEntry]:
@@ -483,14 +483,6 @@ class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], CallbackSupportMi
         if "random_state" in found:
             found["random_state"] = hidden(found["random_state"])
         return found
-
-
-def schemas_in(values: Iterable[object]) -> list[TableSchema]:
-    """Return the schemas among parameters, and among the parameters of estimators in them."""
-    given = list(values)
-    inner = [one for one in given if hasattr(one, "get_params") and not isinstance(one, type)]
-    given += [value for one in inner for value in one.get_params(deep=True).values()]
-    return list(dict.fromkeys(one for one in given if isinstance(one, TableSchema)))
 
 
 def _note_of(schemas: Sequence[TableSchema]) -> str:

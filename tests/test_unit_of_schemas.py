@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 import releases as suite
 from published import published
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
@@ -21,9 +23,10 @@ from skdp import (
     PrivacyBudget,
     TableSchema,
 )
+from skdp.calibration import DPCalibratedClassifier
 from skdp.features import AdditiveFeatures
 from skdp.metrics import dp_accuracy_score, make_private_scorer
-from skdp.model_selection import DPGridSearchCV, HashSplit
+from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV, HashSplit
 from skdp.pipeline import allow_replaced_fit, check_pipeline, make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
 from skdp.statistics import describe, mean
@@ -305,6 +308,98 @@ def test_a_scorer_takes_the_ids_of_the_test_rows():
     scorer = make_private_scorer(dp_accuracy_score, epsilon=0.5, budget=budget)
     assert np.isfinite(scorer(model, NUMBERS, TRUTH))
     assert budget.history()[-1]["n"] == N
+
+
+class Foreign(ClassifierMixin, BaseEstimator):
+    """A wrapper of another library, whose parameters cannot be listed."""
+
+    def __init__(self, model=None):
+        self.model_ = [{"best": model}]
+        self.classes_ = LABELS
+
+    def get_params(self, deep=True):
+        raise RuntimeError
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self.model_[0]["best"].predict(X)
+
+    def predict_proba(self, X):
+        return self.model_[0]["best"].predict_proba(X)
+
+
+def additive(**more):
+    return DPAdditiveClassifier(n_terms=4, classes=LABELS, **more)
+
+
+def of_grid(**more):
+    return DPGridSearchCV(additive(**more), {"bounds": [SCHEMA]})
+
+
+HOLDERS = {
+    "frozen": lambda: FrozenEstimator(additive(bounds=SCHEMA).fit(NUMBERS, TRUTH)),
+    "frozen twice": lambda: FrozenEstimator(HOLDERS["frozen"]()),
+    "frozen pipeline": lambda: FrozenEstimator(
+        make_pipeline(
+            BoundsScaler(bounds=SCHEMA, missing="middle"), additive(bounds=(-1.0, 1.0))
+        ).fit(NUMBERS, TRUTH)
+    ),
+    "pipeline of frozen": lambda: make_pipeline(HOLDERS["frozen"]()),
+    "search": lambda: of_grid().fit(NUMBERS, TRUTH, groups=NAMES),
+    "frozen search": lambda: FrozenEstimator(HOLDERS["search"]()),
+    "search of scikit-learn": lambda: GridSearchCV(
+        additive(), {"bounds": [SCHEMA]}, cv=KFold(2)
+    ).fit(NUMBERS, TRUTH),
+    "another library": lambda: Foreign(HOLDERS["frozen"]()),
+}
+"""Fitted estimators that hold a schema somewhere inside."""
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_a_schema_is_found_wherever_an_estimator_holds_it(name):
+    holder = HOLDERS[name]()
+    asked = {"epsilon": 50.0, "budget": PrivacyBudget(epsilon=200.0, delta=1e-5, unit="person")}
+    found = DPCalibratedClassifier(holder, **asked).fit(NUMBERS, TRUTH)
+    assert found.privacy_.unit == "person"
+    make_private_scorer(dp_accuracy_score, **asked)(holder, NUMBERS, TRUTH)
+    assert [row["n"] for row in asked["budget"].history()] == [N, N]
+    rows = PrivacyBudget(epsilon=200.0, delta=1e-5)
+    with pytest.raises(ValueError, match="the schema has the unit 'person'"):
+        DPCalibratedClassifier(holder, epsilon=50.0, budget=rows).fit(NUMBERS, TRUTH)
+
+
+def test_a_private_pipeline_finds_the_schema_of_a_frozen_step():
+    frozen = FrozenEstimator(BoundsScaler(bounds=SCHEMA, missing="middle").fit(NUMBERS))
+    made = make_private_pipeline(frozen, DPLogisticRegression(classes=LABELS), epsilon=1.0)
+    assert made.fit(NUMBERS, TRUTH).privacy_.unit == made[-1].budget.unit == "person"
+
+
+def of_list():
+    return DPRandomizedSearchCV(additive(), {"bounds": [SCHEMA], "n_terms": [4, 5]}, n_iter=2)
+
+
+@pytest.mark.parametrize("makes", [of_grid, of_list])
+def test_a_search_protects_the_persons_of_a_schema_in_its_grid(makes):
+    assert makes().fit(NUMBERS, TRUTH).privacy_.unit == "person"
+
+
+class Drawn:
+    """A distribution of schemas, which no search can list."""
+
+    def rvs(self, random_state=None):
+        return SCHEMA
+
+
+def test_a_search_that_meets_a_schema_late_asks_for_groups():
+    search = DPRandomizedSearchCV(additive(), {"bounds": Drawn(), "n_terms": [4, 5]}, n_iter=2)
+    with pytest.raises(ValueError, match=r"not protect a record.*Its schema needs groups="):
+        search.fit(NUMBERS, TRUTH)
+    assert search.fit(NUMBERS, TRUTH, groups=NAMES).privacy_.unit == "person"
+    budget = PrivacyBudget(epsilon=200.0, delta=1e-5, unit="person")
+    late = DPCalibratedClassifier(search, epsilon=50.0, budget=budget).fit(NUMBERS, TRUTH)
+    assert late.privacy_.unit == "person"
 
 
 def test_the_ledger_says_that_rows_are_the_unit_on_purpose():

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skdp._private_fit import schemas_in
-from skdp.data.schema import groups_of
+from skdp.data.schema import groups_of, schemas_in
 from skdp.data.validation import present
 from skdp.metrics._predictions import predictions_of
 from skdp.metrics._score import Score

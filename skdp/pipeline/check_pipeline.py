@@ -13,7 +13,8 @@ from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.preprocessing import FunctionTransformer
 
-from skdp._private_fit import PrivateFit, schemas_in
+from skdp._private_fit import PrivateFit
+from skdp.data.schema import schemas_in
 from skdp.exceptions import PrivacyLeakError
 from skdp.ledger.no_spends import without_spends
 from skdp.pipeline._known_estimators import (

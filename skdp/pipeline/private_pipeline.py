@@ -14,12 +14,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from skdp._private_fit import PrivateFit, resolved_delta, schemas_in
+from skdp._private_fit import PrivateFit, resolved_delta
 from skdp._several_fits import together
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
 from skdp.budget.dry_run import DryRun, StandIns
 from skdp.budget.filters.base import largest_gaussian
-from skdp.data.schema import groups_of
+from skdp.data.schema import groups_of, schemas_in
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._rehearsal import rehearsing
 from skdp.pipeline._wrappers import fitted_leaves, is_part, leaves, ledgers_of, spends

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skdp import TableSchema
+from skdp import TableSchema, statistics
 from skdp.tables import ColumnSchema
 
 FULL = {
@@ -46,10 +46,19 @@ def test_json_round_trip():
     assert schema.drop("age").fingerprint != schema.fingerprint
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2, "columns": []}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1, "columns": []}'])
 def test_other_json_raises(text):
     with pytest.raises(ValueError, match="schema"):
         TableSchema.from_json(text)
+
+
+def test_json_with_unknown_keys_raises():
+    data = json.loads(full().to_json())
+    with pytest.raises(ValueError, match=r"unknown keys: \['units'\]"):
+        TableSchema.from_json(json.dumps(data | {"units": "person"}))
+    data["columns"][0]["bound"] = [0, 1]
+    with pytest.raises(ValueError, match="bound"):
+        TableSchema.from_json(json.dumps(data))
 
 
 def test_it_prints_as_a_table():
@@ -251,7 +260,11 @@ def test_csvw_eo_states_who_is_protected(columns, facts, ids, ignored):
     ("key", "marked", "unit", "ids", "features"),
     [
         ("visit", None, "record", ["visit"], ["p", "x"]),
-        (["p", "visit"], None, "person", ["p", "visit"], ["x"]),
+        (["p", "visit"], None, None, [], ["x"]),
+        (["p", "visit"], "p", "person", ["p"], ["x"]),
+        (["p", "visit"], ["p"], "person", ["p"], ["x"]),
+        ("visit", "household", "person", [], ["p", "x"]),
+        (["p", "visit"], ["household"], "person", [], ["x"]),
         ("visit", "p", "person", ["p"], ["x"]),
         ("p", "p", "person", ["p"], ["visit", "x"]),
         ((), None, None, [], ["p", "visit", "x"]),
@@ -263,6 +276,20 @@ def test_a_key_is_never_a_feature(key, marked, unit, ids, features):
     schema = TableSchema.from_csvw(data)
     assert (schema.unit, schema.ids) == (unit, ids)
     assert schema.encoding(["p", "visit", "x"]).encoded_names == features
+    frame = pd.DataFrame({"p": [1, 2], "visit": [3, 4], "x": [5, 6]})
+    if unit == "person" and not ids:
+        with pytest.raises(ValueError, match="no column of it identifies persons"):
+            statistics.mean(frame, bounds=schema, epsilon=1.0)
+
+
+@pytest.mark.parametrize("name", ["privacyUnit", "primaryKey", "titles"])
+@pytest.mark.parametrize("value", [3, {"p"}, [["p"]], [3]])
+def test_a_name_in_metadata_that_is_none_is_an_error(name, value):
+    data = csvw_eo({"p": {}, "x": {}})
+    place = {"primaryKey": data["tableSchema"], "titles": data["tableSchema"]["columns"][0]}
+    place.get(name, data)[name] = value
+    with pytest.raises(ValueError, match=f"{name} must be the name of a column or a list of names"):
+        TableSchema.from_csvw(data)
 
 
 SMARTNOISE = {  # as yaml.safe_load reads the examples of SmartNoise

@@ -7,7 +7,7 @@
 
 from skdp.data.schema.column import ColumnSchema
 from skdp.data.schema.encoding import Bag, Encoding
-from skdp.data.schema.schema import TableSchema, encoding_of, groups_of, max_rows_of
+from skdp.data.schema.schema import TableSchema, encoding_of, groups_of, max_rows_of, schemas_in
 
 __all__ = [
     "Bag",
@@ -17,4 +17,5 @@ __all__ = [
     "encoding_of",
     "groups_of",
     "max_rows_of",
+    "schemas_in",
 ]

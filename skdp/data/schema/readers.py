@@ -48,20 +48,21 @@ def from_csvw(metadata: Mapping[str, Any]) -> Read:
     schema = metadata.get("tableSchema")
     if not isinstance(schema, Mapping) or not schema.get("columns"):
         raise ValueError("the metadata have no tableSchema with columns.")
-    source, keys = _source_of_csvw(metadata), _listed(schema.get("primaryKey", ()))
+    source, keys = _source_of_csvw(metadata), _names("primaryKey", schema.get("primaryKey"))
     columns = {
         _name_of_csvw(one): one for one in schema["columns"] if not one.get("virtual", False)
     }
-    unit = metadata.get("privacyUnit")  # this and the next two are terms of CSVW-EO
+    units = _names("privacyUnit", metadata.get("privacyUnit"))  # the next two are of CSVW-EO, too
     marked = [name for name, one in columns.items() if one.get("privacyId")]
-    persons = [name for name, one in columns.items() if unit in _names_of_csvw(one)] or marked
-    others = [name for name, one in columns.items() if {*keys} & _names_of_csvw(one)]
-    ids = persons or others
-    kinds = dict.fromkeys([*marked, *others], "ignored") | dict.fromkeys(ids, "id")
+    persons = [name for name, one in columns.items() if {*units} & _names_of_csvw(one)] or marked
+    of_key = [name for name, one in columns.items() if {*keys} & _names_of_csvw(one)]
+    # A key of one column names rows. One of several columns may contain a person or not.
+    rows = of_key if len(keys) == 1 and not (persons or units) else []
+    kinds = dict.fromkeys([*marked, *of_key], "ignored") | dict.fromkeys([*persons, *rows], "id")
     read = {name: _of_csvw(one, kinds.get(name), source) for name, one in columns.items()}
-    if persons or unit:
+    if persons or units:
         return read, {"unit": "person", "max_rows": metadata.get("maxContributions")}
-    return read, {"unit": "record"} if len(ids) == 1 else {}  # a key of one column is unique
+    return read, {"unit": "record"} if rows else {}
 
 
 def _source_of_csvw(metadata: Mapping[str, Any]) -> str:
@@ -74,7 +75,7 @@ def _name_of_csvw(column: Mapping[str, Any]) -> str:
     titles = column.get("titles", column.get("name"))
     if isinstance(titles, Mapping):
         titles = next(iter(titles.values()))
-    return str(_listed(titles)[0])
+    return next(iter(_names("titles", titles)), str(titles))
 
 
 def _names_of_csvw(column: Mapping[str, Any]) -> set[Any]:
@@ -165,5 +166,9 @@ def _stated(kind: str | None, source: str, more: Mapping[str, Any]) -> ColumnSch
     return ColumnSchema(kind=kind, source=source, **more)
 
 
-def _listed(value: Any) -> Sequence[Any]:
-    return [value] if isinstance(value, str) else list(value)
+def _names(what: str, value: Any) -> Sequence[str]:
+    """Return the names in a property of metadata: one, a list of them, or none."""
+    found = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(found, (list, tuple)) or not all(isinstance(one, str) for one in found):
+        raise ValueError(f"{what} must be the name of a column or a list of names, got {value!r}.")
+    return found

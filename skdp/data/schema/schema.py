@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Self
+
+import numpy as np
 
 from skdp.data.column import Column, is_collection, received
 from skdp.data.columns import Columns, check_frame, frame_names, is_frame
@@ -17,9 +20,10 @@ from skdp.support.html import html_table
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_count
 
-__all__ = ["TableSchema", "encoding_of", "groups_of", "max_rows_of"]
+__all__ = ["TableSchema", "encoding_of", "groups_of", "max_rows_of", "schemas_in"]
 
-_FORMAT = 1
+_FORMAT = 2
+_KEYS = {"format", "columns", "unit", "max_rows"}
 _HEAD = ("column", "kind", "values", "missing", "source")
 _SHOWN = 40  # characters of the values in text
 _RECORD, _PERSON = _UNITS = ("record", "person")
@@ -366,6 +370,8 @@ class TableSchema:
             raise ValueError("the text is not the JSON of a schema.") from None
         if found.get("format") != _FORMAT:
             raise ValueError(f"the format of the schema must be {_FORMAT}.")
+        if unknown := sorted(found.keys() - _KEYS):
+            raise ValueError(f"the schema has unknown keys: {unknown}.")
         return cls(columns, unit=found.get("unit"), max_rows=found.get("max_rows"))
 
     @classmethod
@@ -373,8 +379,10 @@ class TableSchema:
         """Read metadata of the W3C recommendation *CSV on the Web*, also with terms of CSVW-EO.
 
         ``privacyUnit`` and ``privacyId`` name the column that identifies persons, and
-        ``maxContributions`` becomes `max_rows`. A ``primaryKey`` of one column identifies rows, so
-        the unit is then a record unless the metadata say otherwise.
+        ``maxContributions`` becomes `max_rows`. If ``privacyUnit`` is no column of the table, the
+        unit is a person without IDs, so every call needs ``groups=``. A ``primaryKey`` of one
+        column identifies rows: the unit is then a record unless the metadata say otherwise. One of
+        several columns states no unit.
 
         Parameters
         ----------
@@ -473,6 +481,39 @@ def encoding_of(
     if given := [name for name, value in others.items() if value is not None]:
         raise ValueError(f"bounds is a schema. State {given} in the schema instead.")
     return bounds.encoding(list(names) or list(range(n_columns)), **needs)
+
+
+def schemas_in(values: Iterable[object]) -> list[TableSchema]:
+    """Return the schemas that values hold, at any depth: in containers and in estimators.
+
+    Parameters and fitted state both count: a wrapper keeps a fitted estimator in either of them,
+    and a search keeps its grid. A schema that is missed would protect records instead of persons.
+    """
+    todo, seen, found = [*values], set[int](), dict[TableSchema, None]()
+    for one in todo:  # which grows, and keeps all of them, so that no identity is used twice
+        if isinstance(one, TableSchema):
+            found[one] = None
+        elif id(one) not in seen:
+            seen.add(id(one))
+            todo += _held_in(one)
+    return [*found]
+
+
+def _held_in(one: object) -> list[object]:
+    """Return what a container or an estimator of any library holds."""
+    if isinstance(one, Mapping):
+        return [*one.values()]
+    if isinstance(one, (list, tuple, set, frozenset)):
+        return [*one]
+    if isinstance(one, np.ndarray):
+        return [*one.flat] if one.dtype == object else []
+    if not any(hasattr(type(one), name) for name in ("get_params", "fit")) or isinstance(one, type):
+        return []
+    params: Mapping[str, object] = {}
+    with suppress(Exception):  # other libraries may raise any error here
+        params = one.get_params(deep=False)  # type: ignore[attr-defined]
+    state = getattr(one, "__dict__", {}).items()
+    return [*params.values(), *(value for name, value in state if name[0] != "_")]
 
 
 def max_rows_of(schemas: Iterable[TableSchema]) -> int | None:
