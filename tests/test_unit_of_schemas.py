@@ -167,6 +167,53 @@ def test_a_release_without_a_table_needs_groups_for_a_budget_of_persons(name):
     assert budget.history()[-1]["n"] == N
 
 
+LEARNS = ("fit", "partial_fit", "conformalize", "update")
+OF_OUTPUT = ("inverse_transform",)  # takes rows of what `transform` returns
+
+
+def methods_on_rows(fitted, y):
+    """Return the public methods of a fitted object that take rows and do not learn, with calls."""
+    found = {}
+    for name in dir(fitted):
+        if name.startswith(("_", *LEARNS, *OF_OUTPUT)) or not hasattr(fitted, name):
+            continue
+        method = getattr(fitted, name)
+        parameters = inspect.signature(method).parameters if callable(method) else {}
+        if "X" in parameters:
+            found[name] = (method, {"y": y} if "y" in parameters else {})
+    return found
+
+
+def same(one, other):
+    """Return whether results of a method are equal."""
+    if isinstance(one, tuple):
+        return all(map(same, one, other))
+    one, other = (getattr(x, "toarray", lambda x=x: x)() for x in (one, other))
+    return np.array_equal(np.asarray(one), np.asarray(other))
+
+
+OBJECTS = [name for name in WITH_SCHEMA if inspect.isclass(RELEASES[name][0])]
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_fitted_object_takes_rows_with_and_without_the_id(name):
+    """Also a table with the ID in another place. Where a schema is, the ID is no feature."""
+    X = RELEASES[name][-1]
+    fitted = call(name, X, random_state=0)
+    task = suite.Case(name, RELEASES[name][0], {}).task
+    tried = methods_on_rows(fitted, SCORE if task == "numbers" else TRUTH)
+    assert tried, "a release without a method would try nothing"
+    others = [column for column in X if column != "person"]
+    for method, more in tried.values():
+        for library in (pd.DataFrame, pl.from_pandas):
+            expected = method(library(X), **more)
+            assert same(method(library(X[others]), **more), expected)
+            assert same(method(library(X[[*others, "person"]]), **more), expected)
+        for wrong in (X.assign(z=1.0), X[["person", *others[1:]]]):
+            with pytest.raises(ValueError, match=r"feature names|columns|column"):
+                method(wrong, **more)
+
+
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas, "array"])
 def test_ids_are_found_in_tables_of_every_library(library):
     if library == "array":

@@ -31,7 +31,7 @@ from skdp.data.columns import (
     refuse_lazy,
     values_of,
 )
-from skdp.data.schema import Encoding, TableSchema, encoding_of
+from skdp.data.schema import Encoding, TableSchema, encoding_of, schemas_in
 from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = [
@@ -264,6 +264,22 @@ def _validated_apart(
     return check_array(matrix, **options) if isinstance(y, str) else check_X_y(matrix, y, **options)
 
 
+def _check_names(estimator: BaseEstimator, X: MatrixLike, y: VectorLike, *, reset: bool) -> None:
+    """Check names as scikit-learn does; later tables may lack columns that schemas leave out."""
+    refuse_collections(estimator, X)
+    if reset or not _has_features(estimator, X):
+        validated(estimator, X, y, finite=False, skip_check_array=True, reset=reset)
+
+
+def _has_features(estimator: BaseEstimator, X: MatrixLike) -> bool:
+    """Return whether a frame has the features of a schema in the order of the fit."""
+    columns = [item for one in schemas_in([estimator]) for item in one.columns.items()]
+    out = {name for name, _ in columns} - {name for name, one in columns if not one.is_left_out}
+    both = frame_names(X), column_names(estimator)
+    given, fitted = ([name for name in names if name not in out] for names in both)
+    return bool(out) and bool(given) and given == fitted
+
+
 def validated_table(
     estimator: BaseEstimator, X: MatrixLike, y: VectorLike = "no_validation", *, reset: bool = True
 ) -> MatrixLike:
@@ -273,7 +289,7 @@ def validated_table(
         checked = validated(estimator, X, y, finite=False, dtype=None, reset=reset)
         _compare_types(estimator, X, reset=reset)
         return checked
-    validated(estimator, X, y, finite=False, skip_check_array=True, reset=reset)
+    _check_names(estimator, X, y, reset=reset)
     _compare_types(estimator, X, reset=reset)
     if len(X) < _fewest_rows(estimator):
         raise ValueError("X must have at least one row.")
@@ -295,14 +311,17 @@ def _compare_types(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> N
     for owner in (estimator, *(one for one in (features, *inner) if hasattr(one, "bounds"))):
         known |= _families(owner, X)  # not encoders of scikit-learn
     parts = Columns.of(X, "X").parts if known else []
+    fitted = column_names(estimator)  # places change if a column that is left out is absent
+    names = frame_names(X) if reset else fitted and (frame_names(X) or fitted)
+    named = {j: column_name(names, j) for j in known}
     if reset:
-        estimator._column_types = {j: parts[j].family for j in known}
+        estimator._column_types = {named[j]: parts[j].family for j in known}
     before = getattr(estimator, "_column_types", {})
-    for j in [j for j in known if before.get(j, "") not in ("", parts[j].family)]:
-        now, then = parts[j].families(), {before[j]} - {"objects"} or known[j]
+    for j in [j for j in known if before.get(named[j], "") not in ("", parts[j].family)]:
+        now, then = parts[j].families(), {before[named[j]]} - {"objects"} or known[j]
         if now and not now & then:
             raise ValueError(
-                f"column {column_name(frame_names(X), j)!r} contains {' and '.join(now)}, but it "
+                f"column {named[j]!r} contains {' and '.join(now)}, but it "
                 f"had {' or '.join(then)} in fit. Convert it to the type that it had."
             )
 
@@ -419,7 +438,7 @@ def remember_columns(
 ) -> None:
     """Keep the number and names of the columns of a Dask collection, or compare with them."""
     empty = empty_rows(X)
-    validated(estimator, empty, y, finite=False, reset=reset, skip_check_array=True)
+    _check_names(estimator, empty, y, reset=reset)
     _compare_types(estimator, empty, reset=reset)
     if reset:
         remember_names(estimator, empty)
