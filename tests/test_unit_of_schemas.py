@@ -1,6 +1,7 @@
 """The privacy unit that a schema states reaches every public release, and every budget."""
 
 import inspect
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,8 @@ import pyarrow as pa
 import pytest
 import releases as suite
 from published import published
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, KFold
@@ -27,7 +29,7 @@ from skdp.calibration import DPCalibratedClassifier
 from skdp.features import AdditiveFeatures
 from skdp.metrics import dp_accuracy_score, make_private_scorer
 from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV, HashSplit
-from skdp.pipeline import allow_replaced_fit, check_pipeline, make_private_pipeline
+from skdp.pipeline import PrivatePipeline, allow_replaced_fit, check_pipeline, make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
 from skdp.statistics import describe, mean
 
@@ -308,6 +310,38 @@ def test_a_pipeline_passes_the_ids_to_steps_without_a_schema():
     assert elsewhere.privacy_.unit == "person"
 
 
+@pytest.mark.parametrize("place", ["before", "behind"])
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("asks", [None, True, False])
+@pytest.mark.parametrize("given", [{}, {"one__groups": NAMES}, {"two__groups": NAMES}])
+def test_no_step_protects_records_beside_one_that_protects_persons(place, routing, asks, given):
+    """Whatever is said about groups: all steps get them, or the fit raises."""
+    schema = SCHEMA if place == "before" else (-1.0, 1.0)
+    scaler = DPStandardScaler(bounds=schema)
+    model = DPLogisticRegression(classes=LABELS)
+    with config_context(enable_metadata_routing=routing):
+        if routing and asks is not None:
+            scaler.set_fit_request(groups=True)
+            model.set_fit_request(groups=asks)
+        X = NUMBERS if place == "before" else NUMBERS[["a", "b"]]
+        pipeline = PrivatePipeline([("one", scaler), ("two", model)])
+        with suppress(ValueError, TypeError):
+            pipeline.fit(X, TRUTH, **given)
+        units = [step.privacy_.unit for step in pipeline if hasattr(step, "privacy_")]
+        assert len(set(units)) <= 1
+        if place == "before" and not routing:
+            assert units == ["person", "person"]
+        if place == "before" and routing and not given:
+            assert units == (["person", "person"] if asks else [])
+
+
+def test_steps_that_were_fitted_apart_have_no_joint_unit():
+    scaler = DPStandardScaler(bounds=SCHEMA).fit(NUMBERS)
+    model = DPLogisticRegression(classes=LABELS).fit(NUMBERS[["a", "b"]], TRUTH)
+    with pytest.raises(ValueError, match=r"Some steps protect a person, and others"):
+        PrivatePipeline([("one", scaler), ("two", model)]).privacy_  # noqa: B018
+
+
 def test_a_step_that_drops_the_id_is_found_before_the_spend():
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, unit="person")
     model = DPAdditiveClassifier(bounds=SCHEMA, classes=LABELS, budget=budget)
@@ -332,6 +366,38 @@ def test_folds_that_divide_the_rows_of_persons_are_named():
     assert not named(HashSplit())
     rows = TableSchema(COLUMNS, unit="record")
     assert not named(KFold(5), DPAdditiveClassifier(bounds=rows, classes=LABELS))
+
+
+def test_a_step_that_gets_no_ids_is_named():
+    public = BoundsScaler(bounds=SCHEMA, missing="middle")
+    model = DPLogisticRegression(classes=LABELS)
+
+    def named(estimator):
+        return [(one.path, one.kind) for one in check_pipeline(estimator)]
+
+    assert named(make_pipeline(public, model)) == [("dplogisticregression", "unit")]
+    assert make_pipeline(public, model).fit(NUMBERS, TRUTH)[-1].privacy_.unit == "record"
+    frozen = FrozenEstimator(BoundsScaler(bounds=SCHEMA, missing="middle").fit(NUMBERS))
+    inner = make_pipeline(frozen, clone(model))
+    assert ("estimator__dplogisticregression", "unit") in named(
+        GridSearchCV(inner, {"dplogisticregression__C": [1.0]}, cv=HashSplit())
+    )
+    both = make_pipeline(DPStandardScaler(bounds=SCHEMA), model)
+    assert ("dplogisticregression", "unit") in named(both)
+    assert not named(PrivatePipeline([("one", public), ("two", model)]))
+    of_persons = PrivacyBudget(epsilon=1.0, delta=1e-5, unit="person")
+    assert not named(make_pipeline(public, clone(model).set_params(budget=of_persons)))
+    rows = BoundsScaler(bounds=TableSchema(COLUMNS, unit="record"), missing="middle")
+    assert not named(make_pipeline(rows, model))
+    with config_context(enable_metadata_routing=True):
+        assert not named(make_pipeline(public, clone(model).set_fit_request(groups=True)))
+
+
+def test_a_search_of_a_pipeline_passes_the_ids_to_its_last_step():
+    public = BoundsScaler(bounds=SCHEMA, missing="middle")
+    pipeline = make_pipeline(public, DPLogisticRegression(classes=LABELS))
+    search = DPGridSearchCV(pipeline, {"dplogisticregression__data_norm": [1.0]})
+    assert search.fit(NUMBERS, TRUTH).privacy_.unit == "person"
 
 
 def test_a_search_keeps_the_rows_of_a_person_together(monkeypatch):

@@ -111,7 +111,8 @@ def check_learner(estimator: BaseEstimator, whole: str) -> None:
     silence(made := clone(estimator))  # as the fits are
     # A private model of another library is trusted as the last step.
     note = ("untested", type(last).__name__ if isinstance(last, PrivateFit) else "")
-    leaks = Leaks(one for one in check_pipeline(made) if (one.kind, one.estimator) != note)
+    found = (one for one in check_pipeline(made) if one.kind != "unit")  # the rehearsal finds it
+    leaks = Leaks(one for one in found if (one.kind, one.estimator) != note)
     if leaks:
         raise PrivacyLeakError(str(leaks))
     if not isinstance(last, PrivateFit):

@@ -26,20 +26,23 @@ _FAR = 1e100  # the largest accepted bounds; fits clip synthetic values to their
 _FRAMES = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table"))
 
 
-def rehearsing(step: BaseEstimator, budgets: StandIns) -> BaseEstimator:
-    """Return a copy of a step; a copy that spends ends its fit before it reads values."""
+def rehearsing(step: BaseEstimator, budgets: StandIns, free: Unbudgeted) -> BaseEstimator:
+    """Return a copy of a step; a copy that spends ends its fit before it reads values.
+
+    A step without a budget spends from `free`.
+    """
     if not hasattr(step, "get_params"):
         return step
     copy = clone(step)
     if not isinstance(step, PrivateFit):
         private = [path for path, leaf in leaves(step) if isinstance(leaf, PrivateFit)]
         places = step.get_params()
-        given = {path: rehearsing(places[path], budgets) for path in private if path}
+        given = {path: rehearsing(places[path], budgets, free) for path in private if path}
         sequential = {"n_jobs": None} if given and "n_jobs" in places else {}
         return copy.set_params(**given, **sequential)
     vars(copy).pop("_skl_callbacks", None)  # a fit to synthetic rows is no news
     if step.budget is None:  # a seed is allowed then, but does not change the plan
-        copy.set_params(budget=Unbudgeted(), random_state=None)
+        copy.set_params(budget=free, random_state=None)
     elif isinstance(step.budget, BudgetHandle):  # for other values the fit raises the error
         copy.set_params(budget=budgets.stand_in(step.budget))
     return _Rehearsed(copy) if hasattr(copy, "transform") else copy

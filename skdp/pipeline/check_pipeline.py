@@ -12,6 +12,7 @@ from itertools import groupby, product
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skdp._private_fit import PrivateFit
 from skdp.data.schema import schemas_in
@@ -30,7 +31,7 @@ from skdp.pipeline._known_estimators import (
     parts_of,
 )
 from skdp.pipeline._synthetic import Evidence, evidence_of
-from skdp.pipeline._wrappers import held_in, inside, is_part, known_as, ledgers_of
+from skdp.pipeline._wrappers import held_in, inside, is_part, known_as, leaves, ledgers_of
 from skdp.privacy import Unit
 from skdp.support.callbacks import curious_callbacks
 from skdp.support.html import html_table
@@ -58,9 +59,9 @@ class Leak:
     parameter : str
         *Public.* The parameter that makes it leak; empty if no parameter can help.
     kind : str
-        *Public.* "learns", "scores", "folds", "errors", "seed", "budget", "unknown stage", "rows",
-        "replaced", "callback", "files" or "untested"; see *Privacy leaks in pipelines* in the user
-        guide.
+        *Public.* "learns", "scores", "folds", "errors", "seed", "budget", "unit", "unknown stage",
+        "rows", "replaced", "callback", "files" or "untested"; see *Privacy leaks in pipelines* in
+        the user guide.
     severity : str
         *Public.* "high", "medium", or "unknown" if nothing was found and nothing is proved.
     advice : str
@@ -256,9 +257,33 @@ def _of_wrapper(path: str, estimator: BaseEstimator, known: str, tests: _Tests) 
     yield from _moved(path, estimator, [part for _, part in parts])
     yield from _apart(path, estimator, [part for _, part in parts])
     yield from _uncounted(path, estimator, [part for _, part in parts])
+    if known == "Pipeline":  # a private pipeline passes IDs to all steps
+        yield from _without_ids(parts)
     for inner, part in parts:
         yield from _leaks(inner, part, tests)
     yield from _of_candidates(path, estimator, tests)
+
+
+def _without_ids(parts: list[tuple[str, BaseEstimator]]) -> Iterator[Leak]:
+    """Yield leaks of steps that protect records although a schema beside them has IDs."""
+    has_ids = any(one.unit == Unit.PERSON for one in schemas_in(part for _, part in parts))
+    for path, leaf in (found for name, part in parts for found in leaves(part, name)):
+        knows = any(one.unit for one in schemas_in([leaf])) or _asks_for_groups(leaf)
+        if has_ids and is_private(leaf) and not knows:
+            advice = (
+                "a schema in the pipeline identifies persons, but this step gets no IDs, so it "
+                f"protects records. Use make_private_pipeline, or pass {path}__groups= to fit"
+            )
+            yield Leak(path, type(leaf).__name__, "", "unit", "medium", advice)
+
+
+def _asks_for_groups(leaf: BaseEstimator) -> bool:
+    """Return whether a fit gets groups by metadata routing, or its budget rejects it without."""
+    if getattr(getattr(leaf, "budget", None), "unit", None) == Unit.PERSON:
+        return True
+    with suppress(AttributeError, TypeError, ValueError):  # objects without routing
+        return bool(get_routing_for_object(leaf).consumes("fit", ["groups"]))
+    return False
 
 
 def _of_candidates(path: str, search: BaseEstimator, tests: _Tests) -> Iterator[Leak]:

@@ -19,6 +19,7 @@ from skdp._several_fits import together
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
 from skdp.budget.dry_run import DryRun, StandIns
 from skdp.budget.filters.base import largest_gaussian
+from skdp.budget.unbudgeted import Unbudgeted
 from skdp.data.schema import groups_of, schemas_in
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._rehearsal import rehearsing
@@ -98,7 +99,7 @@ class PrivatePipeline(Pipeline):
         **params : dict
             *Private.* Parameters of the steps, such as weights, as in scikit-learn's `Pipeline`.
             ``groups``, the person of each row, goes to every step that spends; with metadata
-            routing, to the steps that request it.
+            routing, to the steps that request it. So do the IDs of a schema in a step.
 
         Returns
         -------
@@ -144,6 +145,7 @@ class PrivatePipeline(Pipeline):
     def privacy_(self) -> PrivacyGuarantee:
         """The joint guarantee of the steps, see *Attributes*."""
         found = [leaf.privacy_ for leaf in fitted_leaves(Pipeline(self.steps)) if spends(leaf)]
+        _check_one_unit(found)
         theorems = dict.fromkeys(one.theorem for one in found)  # without repetitions
         return replace(reduce(together, found), theorem="; ".join(theorems))
 
@@ -165,16 +167,16 @@ class PrivatePipeline(Pipeline):
         return Pipeline([(name, _plain(step)) for name, step in self.steps])
 
     def _with_groups(self, X: MatrixLike, params: dict[str, object]) -> dict[str, object]:
-        """Pass groups to each step that spends, unless scikit-learn routes them."""
-        groups, routed = params.get("groups"), get_config()["enable_metadata_routing"]
-        if groups is not None and routed:
-            return params
-        if not (routed or any(name.endswith("__groups") for name in params)):
-            groups = groups_of(schemas_in(self.get_params().values()), X, groups)
+        """Pass groups to each step that spends, or to scikit-learn if it routes them."""
+        spending = {name: step for name, step in self.steps if _spending(step)}
         rest = {name: value for name, value in params.items() if name != "groups"}
+        if spending and all(rest.get(f"{name}__groups") is not None for name in spending):
+            return rest
+        groups = groups_of(schemas_in(self.get_params().values()), X, params.get("groups"))
         if groups is None:
             return rest
-        spending = {name: step for name, step in self.steps if _spending(step)}
+        if get_config()["enable_metadata_routing"]:
+            return rest | {"groups": groups}
         for step in spending.values():
             if not has_fit_parameter(step, "groups"):
                 raise ValueError(
@@ -195,12 +197,14 @@ class PrivatePipeline(Pipeline):
         if len(private) < 2 or any(map(_is_dry, private)):
             return  # one transaction spends nothing if it raises, and a dry run never spends
         known = foreign.index(True) if any(foreign) else len(self.steps)
-        budgets = StandIns()
+        budgets, free = StandIns(), Unbudgeted()
         copies = [
-            (name, rehearsing(step, budgets) if i < known else "passthrough")
+            (name, rehearsing(step, budgets, free) if i < known else "passthrough")
             for i, (name, step) in enumerate(self.steps)
         ]
         Pipeline(copies, transform_input=self.transform_input).fit(X, y, **params)
+        given = [step.budget for step in private if isinstance(step.budget, BudgetHandle)]
+        _check_one_unit([*free.promised, *given])
 
 
 def _check_one_partition(steps: list[PrivateFit]) -> None:
@@ -210,6 +214,14 @@ def _check_one_partition(steps: list[PrivateFit]) -> None:
         raise ValueError(
             f"The budgets of the steps name different partitions: {sorted(named)}. All steps read "
             "the same records, so give all of them the same partition."
+        )
+
+
+def _check_one_unit(releases: Sequence[PrivacyGuarantee | BudgetHandle]) -> None:
+    if len({one.unit for one in releases}) > 1:
+        raise ValueError(
+            "Some steps protect a person, and others protect one record only. Pass groups=, which "
+            "goes to every step that spends, or stepname__groups= for each of them."
         )
 
 
