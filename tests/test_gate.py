@@ -492,7 +492,6 @@ EXCEPTIONS = {
     "design/memory.py": "features that are numbers",
     "features/row_wise.py": "features that a transformer has made of single values",
     "metrics/_pairs.py": "public classes",
-    "model_selection/hash_split.py": "persons in an array without nulls",
     "pipeline/_synthetic.py": "synthetic rows",
     "preprocessing/bounds_scaler.py": "names of columns",
     "research/draw_samples.py": "public data",

@@ -229,6 +229,30 @@ def test_ids_are_found_in_tables_of_every_library(library):
     assert np.array_equal(found.value, given.value)
 
 
+@pytest.mark.parametrize("lost", [(1.0, np.nan), (1, None), (1, (2, pd.NA)), frozenset([pd.NaT])])
+def test_an_id_with_a_missing_part_is_missing(lost):
+    """Several NaN in tuples differ, so that the rows of one person would count as several."""
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, unit="person")
+    ids = pd.Series([(name, 0.0) for name in NAMES], dtype=object)
+    mean(NUMBERS.assign(person=ids), bounds=SCHEMA, epsilon=0.1, budget=budget)
+    ids[3] = lost
+    with pytest.raises(ValueError, match="has missing values"):
+        mean(NUMBERS.assign(person=ids), bounds=SCHEMA, epsilon=0.1, budget=budget)
+    with pytest.raises(ValueError, match="groups has missing values"):
+        mean(NUMBERS[["a", "b"]], bounds=(-1, 1), groups=ids, epsilon=0.1, budget=budget)
+    with pytest.raises(ValueError, match="missing values"):
+        next(HashSplit().split(NUMBERS, groups=ids))
+    assert [row["n"] for row in budget.history()] == [N]
+
+
+@pytest.mark.parametrize("made", [DPAdditiveClassifier, DPGaussianNB, DPStandardScaler])
+def test_a_price_by_numbers_of_rows_and_columns_asks_for_a_frame(made):
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, unit="person")
+    with pytest.raises(ValueError, match=r"Pass a frame.*budget\.price with made-up rows"):
+        budget.price(made(bounds=SCHEMA), (100, 3))
+    assert budget.price(made(bounds=SCHEMA), NUMBERS, groups=NAMES).n_releases == 1
+
+
 def test_given_groups_replace_the_ids():
     """They are not compared with the IDs, which are private. A household has several persons."""
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, unit="person")
@@ -338,7 +362,7 @@ def test_no_step_protects_records_beside_one_that_protects_persons(place, routin
 def test_steps_that_were_fitted_apart_have_no_joint_unit():
     scaler = DPStandardScaler(bounds=SCHEMA).fit(NUMBERS)
     model = DPLogisticRegression(classes=LABELS).fit(NUMBERS[["a", "b"]], TRUTH)
-    with pytest.raises(ValueError, match=r"Some steps protect a person, and others"):
+    with pytest.raises(ValueError, match=r"Some steps protect a person, and others only a record"):
         PrivatePipeline([("one", scaler), ("two", model)]).privacy_  # noqa: B018
 
 
@@ -507,7 +531,9 @@ class Drawn:
 
 def test_a_search_that_meets_a_schema_late_asks_for_groups():
     search = DPRandomizedSearchCV(additive(), {"bounds": Drawn(), "n_terms": [4, 5]}, n_iter=2)
-    with pytest.raises(ValueError, match=r"not protect a record.*Its schema needs groups="):
+    with pytest.raises(
+        ValueError, match=r"not protect a record.*With groups=, it requires a person"
+    ):
         search.fit(NUMBERS, TRUTH)
     assert search.fit(NUMBERS, TRUTH, groups=NAMES).privacy_.unit == "person"
     budget = PrivacyBudget(epsilon=200.0, delta=1e-5, unit="person")

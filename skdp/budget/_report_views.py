@@ -151,6 +151,8 @@ def _of_meter(meter: dict[str, Any]) -> str:
 
 def _of_partitions(data: dict[str, Any]) -> Iterator[str]:
     """Yield the number of records in each named partition, or several numbers that were read."""
+    if data["partitions"]:
+        yield "A replaced record stays in its partition. With folds by ID, the person keeps the ID."
     for part, sizes in data["partitions"].items():
         yield f"Partition {part!r}: {', '.join(map(str, sizes))} {data['protected']['unit']}s."
 

@@ -10,6 +10,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from skdp.accounting import gdp_mu
 from skdp.budget._messages import MOST_ROWS, shortfall
 from skdp.budget.cost import priced_release
@@ -139,7 +141,8 @@ class BudgetHandle(LedgerReader):
             earlier one, by default all partitions.
         n : int or None
             *Public.* Number of records in the partition, only under ``replace_one``. A release on
-            more records raises ValueError. ``None``: any number.
+            more records raises ValueError. ``None``: the earlier one of this partition, by default
+            any number.
 
         Returns
         -------
@@ -167,7 +170,8 @@ class BudgetHandle(LedgerReader):
         vars(handle).update(vars(self))
         handle._release_name = self._release_name if name is None else name
         handle._partition = self._partition if partition is None else partition
-        handle._n = (self._n if partition is None else None) if n is None else check_count("n", n)
+        kept = self._n if handle._partition == self._partition else None
+        handle._n = kept if n is None else check_count("n", n)
         return handle
 
     def spend(
@@ -224,8 +228,9 @@ class BudgetHandle(LedgerReader):
             epsilon = check_real("epsilon", epsilon, low=0.0, closed="[]")
         name = name or self._release_name or "release"
         self._check_relation(guarantee, name)
-        self._check_size(n, name)
         part = self._partition if partition is None else check_partition(partition)
+        n = int(n) if isinstance(n, np.integer) else n
+        self._check_size(n, name, self._n if part == self._partition else None)
         release = self._priced(guarantee, delta, name, part, epsilon=epsilon, tag=tag, n=n)
         refused, commit = None, _Commit(before_commit)
         try:
@@ -489,15 +494,15 @@ class BudgetHandle(LedgerReader):
         epsilon, delta = guarantee.asked or (None, delta)
         self.spend(guarantee, delta=delta, name=name, epsilon=epsilon, partition=place)
 
-    def _check_size(self, n: int | None, label: str) -> None:
+    def _check_size(self, n: int | None, label: str, most: int | None) -> None:
         if n is None:
             return
         if not self.neighboring.count_is_public:
             raise ValueError(f"n is private under {str(self.neighboring)!r}. Leave it out.")
-        if self._n is not None and n > self._n:
+        if most is not None and n > most:
             raise ValueError(
-                f"{label} reads {n} {self.unit}s, but budget.at(n={self._n}) states that there are "
-                f"{self._n}."
+                f"{label} reads {n} {self.unit}s, but budget.at(n={most}) states that there are "
+                f"{most}."
             )
 
     def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:

@@ -560,11 +560,13 @@ def _python(value: object) -> object:
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value is NaN, NaT, None or pandas' NA."""
+    """Return whether a value is NaN, NaT, None or pandas' NA, or contains one of them."""
     if type(value).__name__ in _MISSING_TYPES:
         return True
     if isinstance(value, Decimal):  # a comparison with a signaling NaN raises an error
         return value.is_nan()
+    if isinstance(value, (tuple, frozenset)):
+        return any(map(is_missing, value))
     return isinstance(value, _COMPARABLE) and bool(value != value)
 
 

@@ -265,19 +265,14 @@ def _validated_apart(
 
 
 def _check_names(estimator: BaseEstimator, X: MatrixLike, y: VectorLike, *, reset: bool) -> None:
-    """Check names as scikit-learn does; later tables may lack columns that schemas leave out."""
+    """Check names as scikit-learn does; later frames may lack columns that schemas leave out."""
     refuse_collections(estimator, X)
-    if reset or not _has_features(estimator, X):
-        validated(estimator, X, y, finite=False, skip_check_array=True, reset=reset)
-
-
-def _has_features(estimator: BaseEstimator, X: MatrixLike) -> bool:
-    """Return whether a frame has the features of a schema in the order of the fit."""
     columns = [item for one in schemas_in([estimator]) for item in one.columns.items()]
     out = {name for name, _ in columns} - {name for name, one in columns if not one.is_left_out}
     both = frame_names(X), column_names(estimator)
     given, fitted = ([name for name in names if name not in out] for names in both)
-    return bool(out) and bool(given) and given == fitted
+    if reset or not (out and given and given == fitted):
+        validated(estimator, X, y, finite=False, skip_check_array=True, reset=reset)
 
 
 def validated_table(

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
+from skdp.privacy import Neighboring
 from skdp.support.validation import check_delta
 
 __all__ = [
@@ -115,6 +116,8 @@ class Release:
             raise ValueError(f"exact must be True or False, got {self.exact!r}.")
         if self.n is not None and (type(self.n) is not int or self.n < 0):
             raise ValueError(f"n must be the number of records or None, got {self.n!r}.")
+        if self.n is not None and not Neighboring(self.neighboring).count_is_public:
+            raise ValueError(f"n is private under {self.neighboring!r}. Leave it out.")
 
     def as_row(self) -> dict[str, Any]:
         """Return the release as a plain dictionary.

@@ -233,10 +233,9 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
                 learned = records.chosen(np.arange(math.ceil(self.holdout * n), n))
                 promised = self._rehearsed(i, plan, learned)
             if any(guarantee.unit is not unit for guarantee in promised):
-                by_schema = "" if unit is Unit.PERSON else " Its schema needs groups= in the call."
                 raise ValueError(
-                    f"with {setting!r} a fit does not protect a {unit}, which the search "
-                    f"requires.{by_schema}"
+                    f"with {setting!r} a fit does not protect a {unit}, which the search requires. "
+                    "With groups=, it requires a person."
                 )
             cost = ComposedEvent(tuple(guarantee.event for guarantee in promised))
             if not plan.runs[i].pays_for(cost, plan.terms.neighboring):

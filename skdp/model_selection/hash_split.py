@@ -8,12 +8,12 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import blake2b
-from typing import Any
+from uuid import UUID
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
-from skdp.data.columns import values_of
+from skdp.data.columns import Columns
 from skdp.data.persons import Persons
 from skdp.data.schema.values import text_of
 from skdp.privacy import Neighboring
@@ -23,6 +23,8 @@ from skdp.support.validation import check_choice, check_count
 __all__ = ["HashSplit"]
 
 _BITS = 64
+_KINDS = (str, bytes, date, complex, UUID)
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 
 class HashSplit(BaseCrossValidator):
@@ -54,8 +56,9 @@ class HashSplit(BaseCrossValidator):
     -----
     **Guarantee.** Sets of rows of different folds are disjoint partitions of the persons: releases
     on training rows and on test rows do not add up (``budget.at(partition=...)``). Neighbors in
-    which the rows of one person change, but not the ID, differ in one training or test set. If the
-    ID changes as well, or a person joins or leaves, a test set loses or gains one person: use
+    which the rows of one person change, but not the ID, differ in one training or test set. Only
+    these are protected if folds are partitions under ``replace_one``. If the ID changes as well, or
+    a person joins or leaves, a test set loses or gains one person: use
     ``neighboring="add_remove_one"`` if the IDs are private. Scores of scikit-learn on the test sets
     are exact functions of private rows.
 
@@ -92,8 +95,9 @@ class HashSplit(BaseCrossValidator):
         y : object
             Ignored.
         groups : array-like of shape (n_samples,)
-            *Private.* The ID of each row's person: a string, a number or a date. Equal values of
-            different types are the same ID, such as 1, 1.0 and True. The string "1" is another one.
+            *Private.* The ID of each row's person: a string, bytes, a number, a date, a time, a
+            UUID, or a tuple of these. Equal values of different types are the same ID, such as 1,
+            1.0 and True. The string "1" is another one.
 
         Yields
         ------
@@ -103,8 +107,8 @@ class HashSplit(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If `groups` are missing or have missing values, or a parameter is wrong. Under
-            ``replace_one`` also if a set would be empty. No set has been returned then.
+            If `groups` or values of them are missing or of other types, or a parameter is wrong.
+            Under ``replace_one`` also if a set would be empty. No set has been returned then.
         """
         folds = self._folds(X, groups)
         for fold in range(self.n_splits):
@@ -136,10 +140,9 @@ class HashSplit(BaseCrossValidator):
         if groups is None:
             raise ValueError("HashSplit needs groups: the ID of each row's person.")
         persons = Persons.of(groups, X.shape[0] if hasattr(X, "shape") else len(X))
-        ids = values_of(groups, "groups").array.ravel()
+        ids = [*Columns.of(groups, "groups").parts[0].values()]
         _, first = np.unique(persons.codes, return_index=True)
-        named = _in_microseconds(ids[first]).tolist()
-        folds = np.array([self._fold(one) for one in named], dtype=int)
+        folds = np.array([self._fold(ids[row]) for row in first], dtype=int)
         if relation.count_is_public and len(np.unique(folds)) < self.n_splits:
             raise ValueError(
                 f"a training or test set would be empty with n_splits={self.n_splits}: there are "
@@ -159,21 +162,27 @@ class HashSplit(BaseCrossValidator):
 def _name(person: Label) -> list[str]:
     """Return the kind and the value of an ID; values that Python finds equal have one name."""
     if isinstance(person, np.generic):
-        person = _in_microseconds(person).item()
+        kind = person.dtype.kind  # dates and times in one unit, which a reader of a file chooses
+        person = (person.astype(f"{kind}8[us]") if kind in "mM" else person).item()
     if isinstance(person, complex) and not person.imag:
         person = person.real
     if isinstance(person, (int, float, Decimal, Fraction)):  # a bool is an int
         return ["number", _exact(person)]
     if isinstance(person, datetime):  # also a timestamp of pandas
-        kind = "date" if person.tzinfo is None else "moment"
-        person = person.astimezone(UTC).replace(tzinfo=None) if kind == "moment" else person
-        return [kind, str(text_of(np.datetime64(person, "us")))]
+        kind = "date" if person.utcoffset() is None else "moment"
+        zoned = person.replace(tzinfo=UTC) if kind == "date" else person
+        return [kind, str(text_of(np.datetime64((zoned - _EPOCH) // _MICROSECOND, "us")))]
     if isinstance(person, timedelta):
-        return ["timedelta", str(person // timedelta(microseconds=1))]
+        return ["timedelta", str(person // _MICROSECOND)]
     if isinstance(person, tuple):
         return ["tuple", *(word for one in person for word in _name(one))]
-    kinds = (one for one in (str, bytes, date) if isinstance(person, one))
-    return [next(kinds, type(person)).__name__, str(text_of(person))]
+    kind = next((one for one in _KINDS if isinstance(person, one)), None)
+    if kind is None:
+        raise ValueError(
+            "IDs must be strings, bytes, numbers, dates, times, UUIDs or tuples of these. Convert "
+            "others to strings."
+        )
+    return [kind.__name__, str(text_of(person))]
 
 
 def _exact(number: Label) -> str:
@@ -183,9 +192,3 @@ def _exact(number: Label) -> str:
     except (OverflowError, ValueError):  # infinite
         return str(float(number))
     return f"{exact.numerator:x}/{exact.denominator:x}"
-
-
-def _in_microseconds(times: Any) -> Any:
-    """Return dates and times in one unit, which a reader of a file chooses."""
-    kind = times.dtype.kind
-    return times.astype(f"{kind}8[us]") if kind in "mM" else times

@@ -27,10 +27,7 @@ _FRAMES = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table"
 
 
 def rehearsing(step: BaseEstimator, budgets: StandIns, free: Unbudgeted) -> BaseEstimator:
-    """Return a copy of a step; a copy that spends ends its fit before it reads values.
-
-    A step without a budget spends from `free`.
-    """
+    """Return a copy of a step that ends before it reads; without a budget it spends from `free`."""
     if not hasattr(step, "get_params"):
         return step
     copy = clone(step)

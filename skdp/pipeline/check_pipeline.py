@@ -266,24 +266,17 @@ def _of_wrapper(path: str, estimator: BaseEstimator, known: str, tests: _Tests) 
 
 def _without_ids(parts: list[tuple[str, BaseEstimator]]) -> Iterator[Leak]:
     """Yield leaks of steps that protect records although a schema beside them has IDs."""
-    has_ids = any(one.unit == Unit.PERSON for one in schemas_in(part for _, part in parts))
+    if not any(one.unit == Unit.PERSON for one in schemas_in(part for _, part in parts)):
+        return
     for path, leaf in (found for name, part in parts for found in leaves(part, name)):
-        knows = any(one.unit for one in schemas_in([leaf])) or _asks_for_groups(leaf)
-        if has_ids and is_private(leaf) and not knows:
+        of_persons = getattr(getattr(leaf, "budget", None), "unit", None) == Unit.PERSON
+        told = of_persons or get_routing_for_object(leaf).consumes("fit", ["groups"])
+        if is_private(leaf) and not (told or any(one.unit for one in schemas_in([leaf]))):
             advice = (
                 "a schema in the pipeline identifies persons, but this step gets no IDs, so it "
                 f"protects records. Use make_private_pipeline, or pass {path}__groups= to fit"
             )
             yield Leak(path, type(leaf).__name__, "", "unit", "medium", advice)
-
-
-def _asks_for_groups(leaf: BaseEstimator) -> bool:
-    """Return whether a fit gets groups by metadata routing, or its budget rejects it without."""
-    if getattr(getattr(leaf, "budget", None), "unit", None) == Unit.PERSON:
-        return True
-    with suppress(AttributeError, TypeError, ValueError):  # objects without routing
-        return bool(get_routing_for_object(leaf).consumes("fit", ["groups"]))
-    return False
 
 
 def _of_candidates(path: str, search: BaseEstimator, tests: _Tests) -> Iterator[Leak]:

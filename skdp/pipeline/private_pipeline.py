@@ -220,8 +220,8 @@ def _check_one_partition(steps: list[PrivateFit]) -> None:
 def _check_one_unit(releases: Sequence[PrivacyGuarantee | BudgetHandle]) -> None:
     if len({one.unit for one in releases}) > 1:
         raise ValueError(
-            "Some steps protect a person, and others protect one record only. Pass groups=, which "
-            "goes to every step that spends, or stepname__groups= for each of them."
+            "Some steps protect a person, and others only a record. Pass groups=, which goes to "
+            "every step that spends, or stepname__groups= for each of them."
         )
 
 

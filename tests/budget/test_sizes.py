@@ -9,6 +9,7 @@ import pytest
 from skdp import DPLogisticRegression, PrivacyBudget, statistics
 from skdp.budget import BudgetHandle
 from skdp.exceptions import BudgetClosedError
+from skdp.ledger.release import Release
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 TERMS = {"epsilon": 3.0, "delta": 1e-5}
@@ -60,6 +61,8 @@ def test_a_report_lists_the_sizes_of_named_partitions():
     report = budget.report()
     assert "- Partition 'train': 640, 800 records." in report
     assert "- Partition 'test': 200 records." in report
+    assert "With folds by ID, the person keeps the ID." in report
+    assert "folds by ID" not in PrivacyBudget(**TERMS).report()
     data = json.loads(budget.report("json"))
     assert data["partitions"] == {"test": [200], "train": [640, 800]}
 
@@ -81,6 +84,44 @@ def test_more_records_than_stated_raise_before_the_spend():
     for wrong in (0, -1, 2.5, True, "many"):
         with pytest.raises(ValueError, match="n must be a positive integer"):
             budget.at(n=wrong)
+
+
+def test_a_stated_size_is_that_of_its_partition_alone():
+    budget = PrivacyBudget(**TERMS)
+    own, release = (
+        budget.at(partition="a", n=5),
+        PrivacyGuarantee(GDPEvent(0.1), "replace_one", "t"),
+    )
+    own.spend(release, delta=1e-5, partition="other", n=80)
+    for again in (
+        own,
+        own.at(partition="a"),
+        own.at(name="again"),
+        own.at(partition="a", name="x"),
+    ):
+        with pytest.raises(ValueError, match="reads 6 records, but"):
+            again.spend(release, delta=1e-5, n=6)
+        with pytest.raises(ValueError, match="reads 6 records, but"):
+            again.spend(release, delta=1e-5, n=6, partition="a")
+    own.at(partition="b").spend(release, delta=1e-5, n=6)
+    own.at(partition="a", n=7).spend(release, delta=1e-5, n=6)
+    assert [row["n"] for row in budget.history()] == [80, 6, 6]
+
+
+@pytest.mark.parametrize("kind", [int, np.int8, np.int64, np.uint16])
+def test_a_number_of_records_may_be_one_of_numpy(kind, place):
+    budget = PrivacyBudget(**TERMS, path=place)
+    release = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "test")
+    budget.spend(release, delta=1e-5, n=kind(5))
+    assert type(budget.history()[0]["n"]) is int
+
+
+def test_a_release_never_holds_a_private_number():
+    terms = {"label": "x", "epsilon": 1.0, "delta": 0.0, "gdp_mu": 1.0, "event": {}}
+    assert Release(**terms, neighboring="replace_one", n=3).n == 3
+    assert Release(**terms, neighboring="add_remove_one").n is None
+    with pytest.raises(ValueError, match="n is private under 'add_remove_one'"):
+        Release(**terms, neighboring="add_remove_one", n=3)
 
 
 @pytest.mark.parametrize("n", [-1, 2.5, True, "3", math.inf])

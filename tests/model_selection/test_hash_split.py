@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from uuid import UUID, uuid4
 
 import numpy as np
 import pandas as pd
@@ -124,6 +125,46 @@ def test_different_values_have_different_names():
     values = [values[0] for values in SAME.values()] + ["1", b"1", BIG - 1, "0", (1, 2), -1]
     values += [NOON + timedelta(microseconds=1), 0.1, Decimal("0.1"), 10**400, -float("inf")]
     assert len({*numbers(objects(values))}) == len(values)
+
+
+class Named:
+    """An object whose text contains its address."""
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [frozenset({"a", "b"}), (1, frozenset({"a"})), Named(), (Named(),), range(3), NOON.time()],
+)
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_an_id_whose_text_may_change_is_refused_before_a_set_is_returned(odd, neighboring):
+    """Sets print in the order of a random hash, other objects by their address."""
+    ids = objects([*range(300), odd])
+    with pytest.raises(ValueError, match="IDs must be strings, bytes, numbers, dates, times, UUID"):
+        next(HashSplit(neighboring=neighboring).split(ids, groups=ids))
+
+
+@pytest.mark.parametrize("end", [datetime.min, datetime.max])
+@pytest.mark.parametrize("hours", [-5, 0, 5])
+def test_moments_at_the_ends_of_the_calendar_have_a_fold(end, hours):
+    moment = end.replace(tzinfo=timezone(timedelta(hours=hours)))
+    others = [end, end.replace(tzinfo=timezone(timedelta(hours=hours + 1)))]
+    found = numbers(objects([moment, *others, moment]))
+    assert found[0] == found[3]
+    assert len({*found}) == 3
+
+
+def test_uuids_have_folds():
+    one, other = uuid4(), uuid4()
+    found = numbers(objects([one, other, UUID(str(one)), str(one)]))
+    assert found[0] == found[2]
+    assert len({*found}) == 3
+
+
+@pytest.mark.parametrize(
+    "table", [pd.DataFrame, pl.DataFrame, lambda x: np.array(x["id"])[:, None]]
+)
+def test_a_table_of_one_column_is_a_column(table):
+    np.testing.assert_array_equal(folds(table({"id": PERSON})), folds(PERSON))
 
 
 @pytest.mark.parametrize("n_splits", [2, 3, 5])

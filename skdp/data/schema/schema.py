@@ -23,7 +23,6 @@ from skdp.support.validation import check_choice, check_count
 __all__ = ["TableSchema", "encoding_of", "groups_of", "max_rows_of", "schemas_in"]
 
 _FORMAT = 2
-_KEYS = {"format", "columns", "unit", "max_rows"}
 _HEAD = ("column", "kind", "values", "missing", "source")
 _SHOWN = 40  # characters of the values in text
 _RECORD, _PERSON = _UNITS = ("record", "person")
@@ -323,10 +322,12 @@ class TableSchema:
 
     def _check_columns(self, names: Sequence[Hashable], every_column: bool) -> None:
         if extra := [name for name in names if name not in self._columns]:
-            raise ValueError(
-                f"the schema does not have the columns {extra} of the data. Add them, if only as "
-                "'ignored'."
-            )
+            advice = "Add them, if only as 'ignored'."
+            if extra == [*range(len(names))] and self._columns:
+                advice = (
+                    "Pass a frame, whose columns have names; in budget.price with made-up rows."
+                )
+            raise ValueError(f"the schema does not have the columns {extra} of the data. {advice}")
         absent = [k for k, one in self._columns.items() if k not in names and not one.is_left_out]
         if absent and every_column:
             raise ValueError(
@@ -370,7 +371,7 @@ class TableSchema:
             raise ValueError("the text is not the JSON of a schema.") from None
         if found.get("format") != _FORMAT:
             raise ValueError(f"the format of the schema must be {_FORMAT}.")
-        if unknown := sorted(found.keys() - _KEYS):
+        if unknown := sorted(found.keys() - {"format", "columns", "unit", "max_rows"}):
             raise ValueError(f"the schema has unknown keys: {unknown}.")
         return cls(columns, unit=found.get("unit"), max_rows=found.get("max_rows"))
 
@@ -484,36 +485,32 @@ def encoding_of(
 
 
 def schemas_in(values: Iterable[object]) -> list[TableSchema]:
-    """Return the schemas that values hold, at any depth: in containers and in estimators.
+    """Return the schemas in containers, and in parameters and fitted state, at any depth.
 
-    Parameters and fitted state both count: a wrapper keeps a fitted estimator in either of them,
-    and a search keeps its grid. A schema that is missed would protect records instead of persons.
+    A schema that is missed, as in a frozen model or a grid, would protect records, not persons.
     """
     todo, seen, found = [*values], set[int](), dict[TableSchema, None]()
     for one in todo:  # which grows, and keeps all of them, so that no identity is used twice
         if isinstance(one, TableSchema):
             found[one] = None
         elif id(one) not in seen:
-            seen.add(id(one))
             todo += _held_in(one)
+            seen.add(id(one))
     return [*found]
 
 
 def _held_in(one: object) -> list[object]:
     """Return what a container or an estimator of any library holds."""
-    if isinstance(one, Mapping):
-        return [*one.values()]
-    if isinstance(one, (list, tuple, set, frozenset)):
-        return [*one]
+    if isinstance(one, (Mapping, list, tuple, set, frozenset)):
+        return [*one.values()] if isinstance(one, Mapping) else [*one]
     if isinstance(one, np.ndarray):
         return [*one.flat] if one.dtype == object else []
     if not any(hasattr(type(one), name) for name in ("get_params", "fit")) or isinstance(one, type):
         return []
-    params: Mapping[str, object] = {}
+    state = dict(getattr(one, "__dict__", {}))
     with suppress(Exception):  # other libraries may raise any error here
-        params = one.get_params(deep=False)  # type: ignore[attr-defined]
-    state = getattr(one, "__dict__", {}).items()
-    return [*params.values(), *(value for name, value in state if name[0] != "_")]
+        state |= one.get_params(deep=False)  # type: ignore[attr-defined]
+    return [value for name, value in state.items() if name[0] != "_"]
 
 
 def max_rows_of(schemas: Iterable[TableSchema]) -> int | None:
