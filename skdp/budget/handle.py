@@ -501,8 +501,7 @@ class BudgetHandle(LedgerReader):
             raise ValueError(f"n is private under {str(self.neighboring)!r}. Leave it out.")
         if most is not None and n > most:
             raise ValueError(
-                f"{label} reads {n} {self.unit}s, but budget.at(n={most}) states that there are "
-                f"{most}."
+                f"{label} reads {n} {self.unit}s, but budget.at(n={most}) states less."
             )
 
     def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:

@@ -178,10 +178,7 @@ def _name(person: Label) -> list[str]:
         return ["tuple", *(word for one in person for word in _name(one))]
     kind = next((one for one in _KINDS if isinstance(person, one)), None)
     if kind is None:
-        raise ValueError(
-            "IDs must be strings, bytes, numbers, dates, times, UUIDs or tuples of these. Convert "
-            "others to strings."
-        )
+        raise ValueError("IDs must be strings, bytes, numbers, dates, times, UUIDs or tuples.")
     return [kind.__name__, str(text_of(person))]
 
 
