@@ -216,6 +216,16 @@ def test_a_fitted_object_takes_rows_with_and_without_the_id(name):
                 method(wrong, **more)
 
 
+def test_types_are_compared_by_name_if_the_id_is_absent():
+    schema = TableSchema({"person": "id", "b": (-1.0, 1.0), "c": {"kind": "code", "buckets": 4}})
+    frame = FRAME[["person", "b", "c"]].assign(c=RNG.integers(0, 9, N * ROWS))
+    model = DPAdditiveClassifier(bounds=schema, classes=LABELS, n_terms=4).fit(frame, TRUTH)
+    for rows in (frame, frame[["b", "c"]], frame[["b", "c", "person"]]):
+        model.predict(rows)
+        with pytest.raises(ValueError, match=r"column 'c' contains strings, but it had numbers"):
+            model.predict(rows.assign(c=rows["c"].astype(str)))
+
+
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas, "array"])
 def test_ids_are_found_in_tables_of_every_library(library):
     if library == "array":

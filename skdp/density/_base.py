@@ -57,7 +57,7 @@ class PrivateTree(PrivateEstimator[Rows, Plan, NoisyTables]):
     max_weight: float | None
     n_bins: int
     n_features_in_: int
-    _column_types: dict[int, str]
+    _column_types: dict[Label, str]
     _released_: NoisyTables
 
     def _is_gaussian(self) -> bool:
@@ -242,7 +242,8 @@ class PrivateTree(PrivateEstimator[Rows, Plan, NoisyTables]):
         names, columns = levels.facts.names, levels.values(codes, rng)
         if levels.encoding is not None:
             names = levels.encoding.names
-            for j in (j for j, family in self._column_types.items() if family == "numbers"):
+            types = self._column_types.items()
+            for j in (names.index(name) for name, family in types if family == "numbers"):
                 columns[j] = _as_numbers(columns[j])
         if self._library_ is None:
             return as_matrix(columns)

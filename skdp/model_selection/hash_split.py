@@ -162,16 +162,16 @@ class HashSplit(BaseCrossValidator):
 def _name(person: Label) -> list[str]:
     """Return the kind and the value of an ID; values that Python finds equal have one name."""
     if isinstance(person, np.generic):
-        kind = person.dtype.kind  # dates and times in one unit, which a reader of a file chooses
-        person = (person.astype(f"{kind}8[us]") if kind in "mM" else person).item()
+        unit = f"{person.dtype.kind}8[us]"  # of dates and times, of which a reader chooses the unit
+        person = (person.astype(unit) if unit[0] in "mM" else person).item()
     if isinstance(person, complex) and not person.imag:
         person = person.real
     if isinstance(person, (int, float, Decimal, Fraction)):  # a bool is an int
         return ["number", _exact(person)]
     if isinstance(person, datetime):  # also a timestamp of pandas
-        kind = "date" if person.utcoffset() is None else "moment"
-        zoned = person.replace(tzinfo=UTC) if kind == "date" else person
-        return [kind, str(text_of(np.datetime64((zoned - _EPOCH) // _MICROSECOND, "us")))]
+        word = "date" if person.utcoffset() is None else "moment"
+        zoned = person.replace(tzinfo=UTC) if word == "date" else person
+        return [word, str(text_of(np.datetime64((zoned - _EPOCH) // _MICROSECOND, "us")))]
     if isinstance(person, timedelta):
         return ["timedelta", str(person // _MICROSECOND)]
     if isinstance(person, tuple):
