@@ -387,9 +387,8 @@ def _numbers_in_words(part: Column, column: ColumnSchema, encoded: np.ndarray) -
     """Return encoded numbers or dates, with notes where a cell holds another value or none."""
     given = _numbers(part, column)
     low, high = _ends(column)
-    notes = np.select(
-        [np.isnan(given), (given < low) | (given > high)], [f" {_MISSING}", " (clipped)"], ""
-    )
+    cases = [np.isnan(given), (given < low) | (given > high)]
+    notes = np.select(cases, [f" {_MISSING}", " (clipped)"], "")
     cells = zip(encoded.tolist(), notes.tolist(), strict=True)
     return [f"{_shown(one, column)}{note}".strip() for one, note in cells]
 

@@ -277,9 +277,8 @@ class TableSchema:
     def read(self, rows: MatrixLike) -> Any:
         """Show how the cells of some example rows are understood.
 
-        Use it before the first fit, to find cells that cannot be read and bounds that are too
-        narrow. It spends nothing and adds no noise, so the rows must be public. Make them up, or
-        take them from documentation.
+        It spends nothing and adds no noise, so the rows must be public. Make them up, or take them
+        from documentation.
 
         Parameters
         ----------
@@ -289,10 +288,8 @@ class TableSchema:
         Returns
         -------
         DataFrame, or list of dict without pandas
-            The cells as strings: numbers, dates, categories, and the words or buckets that count.
-            ``(missing)`` follows the midpoint if ``missing=False``. ``(clipped)`` follows the bound
-            that replaces the value. ``(no category)``, ``(no words)`` and ``(no feature)`` stand
-            for what their names say.
+            The cells as strings. ``(clipped)`` follows a bound that replaces the value, and
+            ``(missing)`` the midpoint that replaces a missing one if ``missing=False``.
 
         Examples
         --------
