@@ -49,13 +49,14 @@ class AutoFeatures(BaseEstimator):
     are at most x/1.5 and at most 1000: `AdditiveFeatures` with ``interactions="pairs"``.
 
     If n is private and there is no `n_samples_hint`, the model estimates n with 1 % of μ² first.
+    ``bounds="auto"``, for all columns or in a dict, spends a tenth of μ² on histograms: ranks in
+    them replace the values.
 
     Parameters
     ----------
-    bounds : pair (low, high), one pair per column, dict, TableSchema or "auto"
+    bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
-        (lows, highs). Never taken from the data: see :term:`bounds`. ``"auto"``, for all columns or
-        in a dict, spends a tenth of μ² on histograms: ranks in them replace the values.
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     categories : dict, list or None, default None
         *Public.* Possible values of categorical columns: a dict from names or positions of columns
         to lists, or one list for all columns. Other values belong to no category.
