@@ -21,8 +21,7 @@ from skdp.additive.explanations import (
 from skdp.additive.interactions import residuals_of_classes
 from skdp.additive.monotone import check_constraints, projected, signs_of
 from skdp.additive.pairs import with_known_pairs
-from skdp.additive.ranks import features_of
-from skdp.additive.stages import plan_stages
+from skdp.additive.stages import features_of, plan_stages
 from skdp.budget import BudgetHandle
 from skdp.features import AdditiveFeatures
 from skdp.linear_model import DPLogisticRegression
@@ -61,10 +60,10 @@ class DPAdditiveClassifier(DPLogisticRegression):
     ----------
     bounds : pair (low, high), one pair per column, dict, TableSchema or "auto"
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
-        (lows, highs). Required, and never taken from the data: see :term:`bounds`. Use ``"auto"``
-        if a bound would be a guess: it spends a tenth of μ² on a histogram of each column and
-        replaces numbers by ranks. It needs a Gaussian DP solver, n·μ/p of 20 to 50 or more, and
-        columns that vary by more than a few percent of their size.
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`. Use ``"auto"``,
+        for all columns or in a dict, if a bound would be a guess: it spends a tenth of μ² on
+        histograms and replaces numbers by ranks. It needs a Gaussian DP solver, n·μ/p of 20 to 50
+        or more, and columns that vary by more than a few percent of their size.
     categories : dict, list or None, default None
         *Public.* Possible values of categorical columns: a dict from names or positions of columns
         to lists, or one list for all columns. Other values belong to no category.

@@ -10,21 +10,18 @@ import numpy as np
 
 from skdp._private_fit import ReleaseParameters
 from skdp.accounting import gdp_mu
-from skdp.additive.ranks import (
+from skdp.linear_model._records import LinearRecords, TaskT
+from skdp.linear_model._sample import LinearPlan
+from skdp.linear_model._stages.ranks import (
     NO_NOISE,
     PlanFit,
     histogram_noise,
     histograms,
     map_of,
-    staged,
 )
-from skdp.linear_model._records import LinearRecords, TaskT
-from skdp.linear_model._sample import LinearPlan
-from skdp.linear_model._stages.staged import rest_of
+from skdp.linear_model._stages.staged import StagedPlan, rest_of
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
-
-__all__ = ["DensityRelease", "plan_with_densities"]
 
 # Chosen by experiment; no guarantee rests on these numbers.
 _PARTS = 16
@@ -83,9 +80,9 @@ def plan_with_densities(
         density = DensityRelease(
             columns=columns, mu=math.inf, noise=GridGaussian.of_scale(NO_NOISE)
         )
-        return staged(density, plan_fit(parameters, records))
+        return StagedPlan(density, plan_fit(parameters, records))
     if not (records.facts.solver.is_gaussian and parameters.delta > 0.0):
         return plan_fit(parameters, records)
     mu = gdp_mu(parameters.epsilon, parameters.delta)
     density = DensityRelease.plan(columns, mu, parameters.neighboring)
-    return staged(density, plan_fit(rest_of(parameters, density.mu), records))
+    return StagedPlan(density, plan_fit(rest_of(parameters, density.mu), records))

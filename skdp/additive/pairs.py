@@ -15,19 +15,17 @@ from scipy.special import log_ndtr
 from skdp._private_fit import ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.additive.interactions import SENSITIVITY, PairCells, Residuals, pair_scores
-from skdp.additive.ranks import PlanFit, map_of
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features.additive import AdditiveMap
 from skdp.linear_model._base import Learned
 from skdp.linear_model._records import LinearRecords, TaskT
 from skdp.linear_model._sample import LinearPlan
 from skdp.linear_model._stages.auto_features import Fits, plan_counted, signal_of
+from skdp.linear_model._stages.ranks import PlanFit, map_of
 from skdp.linear_model._stages.staged import StagedPlan, most_rest, rest_of
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import Event, GDPEvent, Neighboring, NonPrivateEvent
 from skdp.solvers.base import composed
-
-__all__ = ["PairSearch", "PairsOf", "PairsPlan", "with_known_pairs"]
 
 # Chosen by experiment on the development tables; no guarantee rests on these numbers.
 _MOST_FEATURES = 1023  # with an intercept as many as a solver's metric takes

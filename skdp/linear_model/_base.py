@@ -62,6 +62,7 @@ from skdp.linear_model._sample import (
 from skdp.linear_model._stages.auto_features import CountedPlan, plan_auto, with_choice
 from skdp.linear_model._stages.center import MOST_STRETCH, CenterRelease, plan_center
 from skdp.linear_model._stages.mean_shift import MeanShift
+from skdp.linear_model._stages.ranks import plan_ranked
 from skdp.linear_model._stages.staged import FinishedPlan, StagedPlan, rest_of
 from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
@@ -187,7 +188,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         problem = self._problem(records, parameters)
         if self.standard_errors:
             return _inference.plan_without_noise(records.facts.solver, problem)
-        return MinimumPlan(problem.adapted(records.n_records, math.inf))
+        minimum = MinimumPlan(problem.adapted(records.n_records, math.inf))
+        return plan_ranked(parameters, records, lambda *_: minimum, records.facts.searched)
 
     @property
     def _is_reference(self) -> bool:
@@ -213,6 +215,11 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         """Return the plan of a private fit to all of the records."""
         if isinstance(records.facts.feature_map, AutoMap):
             return plan_auto(parameters, records, self._plan_fit)
+        return plan_ranked(parameters, records, self._plan_centered, records.facts.searched)
+
+    def _plan_centered(
+        self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
+    ) -> LinearPlan:
         center = self._plan_center(parameters, records)
         if center is None:
             return self._plan_rows(parameters, records)

@@ -90,6 +90,7 @@ class LinearFacts(Generic[TaskT]):
     start: np.ndarray | None = None  # released coefficients of an earlier fit of `n_iter` steps
     n_iter: int = 0
     features: PublicFeatures | None = None  # the choice of `AutoFeatures`
+    searched: tuple[int, ...] = ()  # numbers whose ranks are released first
     center: Center | None = None  # released
 
     def may_gain_by_center(self, mu: float) -> bool:

@@ -13,10 +13,10 @@ from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget, statis
 from skdp._several_fits import together
 from skdp.additive import DPAdditiveClassifier
 from skdp.additive.densities import DensityRelease
-from skdp.additive.ranks import RankRelease
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.kernel_approximation import DPKernelClassifier
 from skdp.linear_model._stages.center import CenterRelease
+from skdp.linear_model._stages.ranks import RankRelease
 from skdp.linear_model._stages.staged import StagedPlan
 from skdp.linear_model._stages.target_search import TargetSearch
 from skdp.privacy import GDPEvent, PrivacyGuarantee

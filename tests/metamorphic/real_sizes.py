@@ -265,7 +265,7 @@ REAL: dict[str, list[RealCase]] = {
         (*ROWS, *PERSONS),
         shows=has_center,
     ),
-    "ranks": real(ADDITIVE, {"bounds": "auto"}, {"additive.ranks": 1, SEARCH: 19}),
+    "ranks": real(ADDITIVE, {"bounds": "auto"}, {"linear_model._stages.ranks": 1, SEARCH: 19}),
     "densities of columns": real(
         ADDITIVE, {"monotonic_cst": [1, -1, *[0] * 6]}, {"additive.densities": 1, SEARCH: 19}
     ),
@@ -286,6 +286,11 @@ REAL: dict[str, list[RealCase]] = {
         (ROWS[1], PERSONS[1]),
     ),
     "features of a schema": real("tabular.DPTabularRegressor", {"bounds": WITH_TEXT}, {SEARCH: 19}),
+    "ranks of a table": real(
+        "tabular.DPTabularRegressor",
+        {"bounds": "auto"},
+        {"linear_model._stages.ranks": 1, SEARCH: 19},
+    ),
     "trees of a schema": real("ensemble.DPRandomForestClassifier", WITH_SCHEMA, {STEPS: 4}),
     "merged bins": real(
         "density.DPTreeDensity",

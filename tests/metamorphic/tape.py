@@ -23,9 +23,9 @@ import pytest
 
 import skdp._private_fit
 import skdp.workloads
-from skdp.additive.ranks import RankRelease, ranks_of
 from skdp.design import LossSum, in_memory
 from skdp.linear_model._inference.releases import MatrixRelease, SpreadRelease
+from skdp.linear_model._stages.ranks import RankRelease, ranks_of
 from skdp.mechanisms import (
     AdditiveMechanism,
     ExponentialMechanism,

@@ -12,7 +12,7 @@ from comparison import compare, compare_real
 from real_sizes import REAL
 from tape import forget_plans
 
-from skdp.additive import densities, pairs, ranks
+from skdp.additive import densities, pairs
 from skdp.calibration import _threshold
 from skdp.cluster import _lloyd
 from skdp.data.column_facts import ColumnBounds
@@ -27,7 +27,7 @@ from skdp.design.shared import SharedDesign
 from skdp.linear_model._base import PrivateLinearModel
 from skdp.linear_model._inference import moments
 from skdp.linear_model._inference.releases import MatrixRelease, SpreadRelease
-from skdp.linear_model._stages import center, target_search
+from skdp.linear_model._stages import center, ranks, target_search
 from skdp.linear_model._stages.mean_shift import ScoreShift
 from skdp.losses import WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
@@ -279,6 +279,7 @@ REAL_MUTANTS = [
         RowCount, "release", lambda count, records, rng: records.n_records, "means", **REMOVED
     ),
     real_mutant(ranks, "histogram_noise", of_one_column, "ranks"),
+    real_mutant(ranks, "histogram_noise", of_one_column, "ranks of a table"),
     real_mutant(densities, "histogram_noise", of_one_column, "densities of columns"),
     real_mutant(ranks, "_counts", of_every_row, "ranks", **PERSONS),
     real_mutant(pairs, "SENSITIVITY", 0.25, "pairs of numbers"),

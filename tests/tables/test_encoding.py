@@ -1,6 +1,11 @@
-"""The encoding of a row depends on that row and the schema alone, and no value raises an error."""
+"""The encoding of a row depends on that row and the schema alone, and no value raises an error.
+
+`TableSchema.read` shows it in words.
+"""
 
 import datetime as dt
+import math
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -17,6 +22,7 @@ from kinds_of_columns import KINDS as KINDS_OF_COLUMNS
 from skdp import TableSchema
 from skdp.data.column import Column
 from skdp.data.columns import Columns
+from skdp.data.schema import values as schema_values
 
 KINDS = {
     "number": (0.0, 10.0),
@@ -175,3 +181,128 @@ def test_the_columns_are_matched_by_name():
     twins = TableSchema({**twins.columns, "d_month": (0, 1)})
     with pytest.raises(ValueError, match="'d_month'"):
         twins.encoding(["d", "d_month"])
+
+
+MISSING, NO_CATEGORY = "(missing)", "(no category)"
+
+
+def as_schema(kind, *, missing=True):
+    column = TableSchema({"x": KINDS[kind]}).columns["x"]
+    return TableSchema({"x": {**column.to_dict(), "missing": missing}})
+
+
+def as_encoded(words, kind):
+    """Return the encoded cells that some words stand for, independently of the encoding."""
+    words, note = words.removesuffix(" (clipped)"), words.endswith(MISSING)
+    if kind in ("number", "integer"):
+        return [math.nan if words == MISSING else float(words.removesuffix(f" {MISSING}"))]
+    if kind == "boolean":
+        return [{MISSING: math.nan, NO_CATEGORY: 0.5, "True": 1.0, "False": 0.0}[words]]
+    if kind in ("category", "code"):
+        known = {str(one): one for one in [*KINDS["category"], *(f"bucket{k}" for k in range(8))]}
+        return [{MISSING: None, NO_CATEGORY: schema_values.UNKNOWN, **known}[words]]
+    if kind == "text":
+        found = [float(f"bucket{k}" in words.split(", ")) for k in range(4)]
+        norm = math.sqrt(sum(found)) or 1.0
+        return [math.nan if note else one / norm for one in found]
+    if words == MISSING:
+        return [math.nan, None, None]
+    day, *parts = words.replace(" (clipped)", "").replace(f" {MISSING}", "").split(", ")
+    days = (dt.datetime.fromisoformat(day) - dt.datetime(2020, 1, 1)) / dt.timedelta(days=1)
+    return [days, *(parts or [schema_values.UNKNOWN] * 2)]
+
+
+def same(one, other):
+    if isinstance(one, float) and isinstance(other, float):
+        return one == pytest.approx(other, abs=1e-7, nan_ok=True)
+    return type(one) is type(other) and one == other
+
+
+@pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_words_say_what_the_encoding_is(kind, missing):
+    schema = as_schema(kind, missing=missing)
+    for value in ODD:
+        row = pd.DataFrame({"x": pd.Series([value], dtype=object)})
+        cells = [part.source[0] for part in schema.encoding(["x"]).table(row).parts]
+        words = schema.read(row).loc[0, "x"]
+        told = as_encoded(words, kind)
+        assert len(told) == len(cells)
+        assert all(map(same, told, cells)), (value, words, cells)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cell_is_read_by_itself(kind):
+    schema = as_schema(kind)
+    together = schema.read(pd.DataFrame({"x": pd.Series(ODD, dtype=object)}))["x"]
+    alone = [schema.read([{"x": value}]).loc[0, "x"] for value in ODD]
+    assert together.tolist() == alone
+
+
+YEAR = ("2020-01-01", "2020-12-31")
+
+
+@pytest.mark.parametrize(
+    ("column", "given", "words"),
+    [
+        ((0, 50_000), "12,345.00", "(missing)"),
+        ((0, 50_000), " 12345.50", "12345.5"),
+        ((0, 50_000), -7, "0 (clipped)"),
+        ((0, 50_000), math.inf, "50000 (clipped)"),
+        ((0, 50_000), 50_000, "50000"),
+        ({"kind": "integer", "bounds": (0, 10)}, 10.4, "10"),
+        ({"kind": "integer", "bounds": (0, 10)}, 10.6, "10 (clipped)"),
+        ({"bounds": (0, 10), "missing": False}, "n/a", "5 (missing)"),
+        (["low", "high"], "mild", "(no category)"),
+        (["low", "high"], None, "(missing)"),
+        ([0, 1], "1.0", "1"),
+        ("boolean", "yes", "True"),
+        ({"kind": "boolean", "missing": False}, "?", "(no category)"),
+        (YEAR, "2020-02-30", "(missing)"),
+        (YEAR, "2020-02-03T04:05", "2020-02-03T04:05:00"),
+        (YEAR, "2021-07-01", "2020-12-31 (clipped)"),
+        ({"bounds": YEAR, "date_format": "%d.%m.%Y"}, "3.2.2020", "2020-02-03"),
+        ({"bounds": YEAR, "parts": ["month"]}, "2021-07-01", "2020-12-31 (clipped), Jul"),
+        ({"kind": "text", "categories": ["pain", "cough"]}, "Cough & PAIN, fine", "pain, cough"),
+        ({"kind": "text", "categories": ["pain", "cough"]}, "fine", "(no words)"),
+        ("text", None, "(missing)"),
+        ("id", "C0001", "(no feature)"),
+        ("ignored", None, "(no feature)"),
+    ],
+)  # fmt: skip
+def test_cells(column, given, words):
+    schema = TableSchema({"x": column, "other": (0, 1)})
+    assert schema.read([{"x": given, "other": 1}]).loc[0, "x"] == words
+
+
+def test_rows_may_come_in_any_table():
+    schema = TableSchema({"age": (0, 100), "plan": ["basic", "plus"]})
+    rows = [{"age": 120, "plan": "basic"}, {"plan": "none"}]
+    expected = [["100 (clipped)", "basic"], ["(missing)", "(no category)"]]
+    frame = pd.DataFrame(rows)
+    assert schema.read(rows).to_numpy().tolist() == expected
+    assert schema.read(frame).to_numpy().tolist() == expected
+    assert schema.read(frame[["plan"]]).columns.tolist() == ["plan"]
+    found = schema.read(pl.from_pandas(frame))
+    assert isinstance(found, pl.DataFrame)
+    assert list(map(list, found.rows())) == expected
+    unnamed = TableSchema({0: (0, 100), 1: ["basic", "plus"]})
+    array = np.array([[120, "basic"], [None, "none"]], dtype=object)
+    assert unnamed.read(array).to_numpy().tolist() == expected
+    assert schema.read(frame.iloc[:0]).shape == (0, 2)
+
+
+def test_dicts_come_back_without_pandas(monkeypatch):
+    schema = TableSchema({"age": (0, 100)})
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert schema.read([{"age": "x"}, {"age": 7}]) == [{"age": "(missing)"}, {"age": "7"}]
+
+
+def test_errors_are_those_of_a_fit():
+    schema = TableSchema({"age": (0, 100)})
+    with pytest.raises(ValueError, match="does not have the columns"):
+        schema.read([{"age": 7, "plan": "basic"}])
+    with pytest.raises(ValueError, match="not complete"):
+        TableSchema({"age": "number"}).read([{"age": 7}])
+    with pytest.raises(ValueError, match=r"call \.compute"):
+        schema.read(pytest.importorskip("dask.dataframe").from_pandas(pd.DataFrame({"age": [7]})))

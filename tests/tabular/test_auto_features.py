@@ -1,10 +1,12 @@
 """Features chosen by public facts, or by a released count: what is chosen and what it costs."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skdp import (
     DPHuberRegressor,
+    DPLinearRegression,
     DPLogisticRegression,
     DPTabularClassifier,
     DPTabularRegressor,
@@ -13,6 +15,7 @@ from skdp import (
 from skdp.accounting import gdp_mu
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures, AutoFeatures, FeatureMixture
+from skdp.linear_model._stages.ranks import RankRelease
 
 BOX = {"bounds": (-1.0, 1.0)}
 MU = gdp_mu(1.0, 1e-5)
@@ -158,3 +161,131 @@ def test_choices_are_features_of_their_own():
         AdditiveFeatures(bounds=(0, 1), transformation="log", linear_share=1.0)
     )
     assert few.fit_transform([[0.5, 0.5, 0.5]]).shape == (1, 6)
+
+
+def amounts(n, seed=0):
+    """A column on the scale of its bounds, and two amounts whose scale is a guess."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.uniform(-1.0, 1.0, n), *rng.lognormal(6.0, 1.0, (2, n))])
+    return X, np.tanh(X[:, 0] + np.log(X[:, 1]) - 6.0) / 2.0
+
+
+PARTLY = {0: (-1.0, 1.0), 1: "auto", 2: "auto"}
+every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+
+
+@every_relation
+@pytest.mark.parametrize("subsample", [None, 0.5])
+def test_unknown_bounds_are_part_of_the_cost(neighboring, subsample):
+    X, y = amounts(1000)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring=neighboring)
+    terms = {"budget": budget, "neighboring": neighboring, "subsample": subsample}
+    model = DPTabularRegressor(bounds=PARTLY, target_bounds=(-1, 1), **terms)
+    price = budget.price(model, X, y)
+    model.fit(X, y)
+    assert 0.99 < model.privacy_.epsilon(1e-5) <= 1.0
+    assert price.epsilon == pytest.approx(budget.spent.epsilon)
+    assert "histograms by the Gaussian mechanism" in model.privacy_.theorem
+
+
+@every_relation
+@pytest.mark.parametrize("bounds", ["auto", PARTLY])
+def test_noise_follows_the_columns_without_bounds(monkeypatch, bounds, neighboring):
+    """Counts of neighbors differ by at most the sensitivity, and by that much for some."""
+    asked, release = [], RankRelease.release
+
+    def spied(ranks, counts, rng):
+        asked.append((ranks, counts))
+        return release(ranks, counts, rng)
+
+    monkeypatch.setattr(RankRelease, "release", spied)
+    X, y = amounts(500)
+    other = X.copy()
+    other[0] = 50.0 * other[0]
+    terms = {"epsilon": 3.0, "target_bounds": (-1, 1), "neighboring": neighboring}
+    model = DPTabularRegressor(bounds=bounds, n_samples_hint=500, **terms)
+    rows = slice(neighboring == "add_remove_one", None)
+    model.fit(X, y).fit(other[rows], y[rows])
+    (ranks, counts), (_, neighbors) = asked
+    p = 3 if bounds == "auto" else 2
+    changed = 2 if neighboring == "replace_one" else 1
+    assert len(counts) == p
+    assert np.linalg.norm(counts - neighbors) == pytest.approx(np.sqrt(p * changed))
+    assert ranks.scale * ranks.mu == pytest.approx(np.sqrt(p * changed), rel=1e-3)
+    assert ranks.scale * ranks.mu >= np.sqrt(p * changed)
+
+
+def test_stated_bounds_stay_and_others_become_ranks():
+    X, y = amounts(5000)
+    model = DPTabularRegressor(bounds=PARTLY, target_bounds=(-1, 1), random_state=0)
+    facts = model.fit(X, y).feature_map_.facts
+    u = facts.unit_interval(X)
+    np.testing.assert_allclose(u[0], (X[:, 0] + 1.0) / 2.0, atol=1e-12)
+    # The largest error was .05 in 20 runs.
+    shares = np.argsort(np.argsort(X[:, 1:], axis=0), axis=0).T / len(X)
+    assert np.abs(u[1:] - shares).max() < 0.1
+    auto = AutoFeatures(bounds=PARTLY)
+    linear = DPLinearRegression(features=auto, target_bounds=(-1, 1), random_state=0)
+    np.testing.assert_array_equal(linear.fit(X, y).coef_, model.coef_)
+
+
+def test_unknown_bounds_beat_bounds_that_are_too_wide():
+    """R² of .944 to .956 without bounds and of .19 to .22 with wide ones, in 20 runs."""
+    X, y = amounts(5000)
+    wide = {0: (-1.0, 1.0), 1: (0.0, 1e6), 2: (0.0, 1e6)}
+    scores = [
+        DPTabularRegressor(epsilon=1.0, bounds=bounds, target_bounds=(-1, 1)).fit(X, y).score(X, y)
+        for bounds in (PARTLY, wide)
+    ]
+    assert scores[0] > scores[1] + 0.2
+
+
+@pytest.mark.parametrize("epsilon", [100.0, np.inf])
+def test_all_features_of_a_mixture_read_the_ranks(epsilon):
+    X, y = amounts(3000)
+    model = DPTabularClassifier(epsilon=epsilon, bounds=PARTLY).fit(X, y > 0.0)
+    assert kind(model) == "RandomFourierFeatures"
+    parts = model.feature_map_.additive.facts.ranks, model.feature_map_.other.facts.ranks
+    np.testing.assert_array_equal(*parts)
+    assert model.score(X, y > 0.0) > 0.9
+
+
+def test_too_few_records_are_refused_before_the_spend():
+    """The least n·μ/(k·√p) is 20."""
+    enough = int(np.ceil(20.0 * np.sqrt(2.0) * 2.0 / MU))
+    X, y = amounts(enough)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+    model = DPTabularRegressor(bounds=PARTLY, target_bounds=(-1, 1), budget=budget)
+    with pytest.raises(ValueError, match=r"bounds of more columns.*Nothing was spent"):
+        model.fit(X[:-1], y[:-1])
+    assert budget.spent.epsilon == 0.0
+    model.fit(X, y)
+
+
+def test_names_of_columns_and_scales_are_kept():
+    X, y = amounts(3000)
+    frame = pd.DataFrame(X, columns=["rate", "cost", "income"]).assign(kind="a")
+    named = {"bounds": {"rate": (-1, 1), "cost": "auto", "income": "auto"}}
+    terms = {"categories": {"kind": ["a", "b"]}, "target_bounds": (-1, 1), "epsilon": 3.0}
+    model = DPTabularRegressor(**named, transformation={"income": 100.0}, **terms).fit(frame, y)
+    assert model.feature_map_.facts.units.tolist() == [np.inf, 1.0, 100.0]
+    assert model.predict(frame).shape == y.shape
+    with pytest.raises(ValueError, match="Unknown columns in bounds"):
+        DPTabularRegressor(bounds={"cots": "auto"}, **terms).fit(frame, y)
+    with pytest.raises(ValueError, match="no pair for the columns"):
+        DPTabularRegressor(bounds={"cost": "auto"}, **terms).fit(frame, y)
+
+
+def test_tables_of_categories_have_no_unknown_bounds():
+    X = np.random.default_rng(0).integers(0, 2, size=(3000, 3))
+    model = DPTabularClassifier(bounds="auto", categories=[0, 1]).fit(X, X[:, 0])
+    assert "histograms" not in model.privacy_.theorem
+
+
+@pytest.mark.parametrize("settings", [{"delta": 0.0}, {"solver": "dp_sgd"}])
+def test_unknown_bounds_need_a_gaussian_fit(settings):
+    X, y = amounts(3000)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+    model = DPTabularClassifier(bounds=PARTLY, budget=budget, **settings)
+    with pytest.raises(IncompatibleSolverError, match=r"needs delta > 0.*Nothing was spent"):
+        model.fit(X, y > 0.0)

@@ -227,7 +227,7 @@ class ColumnSchema:
         found = {f.name: getattr(self, f.name) for f in fields(self)}
         found = {f.name: found[f.name] for f in fields(self) if found[f.name] != f.default}
         if self.is_date and self.bounds is not None:
-            found["bounds"] = [_iso(end) for end in self.bounds]
+            found["bounds"] = [iso(end) for end in self.bounds]
         return {name: list(x) if isinstance(x, tuple) else x for name, x in found.items()}
 
     @property
@@ -239,7 +239,7 @@ class ColumnSchema:
             return f"hashed into {self.buckets} buckets"
         if self.bounds is None:
             return ""
-        low, high = (_iso(end) if self.is_date else f"{end:.10g}" for end in self.bounds)
+        low, high = (iso(end) if self.is_date else f"{end:.10g}" for end in self.bounds)
         unit = "" if self.scale in (None, "log") else f" beyond {self.scale:g}"
         scale = "" if self.scale is None else f", logarithmic{unit}"
         return f"{low} to {high}{scale}{''.join(f', {part}' for part in self.parts)}"
@@ -298,7 +298,7 @@ def _bounds_of_dates(bounds: Sequence[Any]) -> tuple[datetime, datetime]:
     )
 
 
-def _iso(moment: datetime) -> str:
+def iso(moment: datetime) -> str:
     """Return an ISO string, without a time at midnight."""
     text = moment.isoformat()
     return text.removesuffix("T00:00:00")

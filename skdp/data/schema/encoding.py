@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
@@ -19,13 +20,14 @@ import numpy as np
 from skdp.data.column import Column
 from skdp.data.columns import Columns
 from skdp.data.schema import values
-from skdp.data.schema.column import PARTS, ColumnSchema
+from skdp.data.schema.column import PARTS, ColumnSchema, iso
 from skdp.support.types import MatrixLike
 
 __all__ = ["Bag", "Encoding"]
 
 _DAY = 86400.0  # seconds
 _EXACT = 2.0**53  # floats hold all integers up to it
+_MISSING = "(missing)"
 
 
 @dataclass(frozen=True)
@@ -198,10 +200,28 @@ class Encoding:
             return [_filled(values.categories(part, column.categories or ()), column)]
         if column.kind == "boolean":
             return [_clipped(values.truth(part), (0.0, 1.0), column)]
-        numbers = values.floats(part)
-        if column.kind == "integer":
-            numbers = np.rint(numbers)
-        return [_clipped(numbers, column.bounds, column)]
+        return [_clipped(_numbers(part, column), column.bounds, column)]
+
+    def readings(self, rows: Columns) -> dict[Hashable, list[str]]:
+        """Return the cells of *public* rows of the table as they are encoded, in words."""
+        parts = zip(self.names, rows.parts, strict=True)
+        with np.errstate(all="ignore"):
+            return {name: self._in_words(part, self.columns.get(name)) for name, part in parts}
+
+    def _in_words(self, part: Column, column: ColumnSchema | None) -> list[str]:
+        if column is None:
+            return ["(no feature)"] * len(part)
+        first, *more = self._encoded(part, column)
+        if column.kind == "text":
+            return [_words_of(entries, column.labels) for entries in zip(first, *more, strict=True)]
+        if column.kind == "boolean":
+            known = {0.0: False, 1.0: True, 0.5: values.UNKNOWN}
+            return [_label(known.get(one)) for one in first.tolist()]
+        if column.bounds is None:
+            return list(map(_label, first))
+        shown = _numbers_in_words(part, column, first)
+        rows = zip(shown, *more, strict=True)
+        return [", ".join(cell for cell in row if isinstance(cell, str)) for row in rows]
 
     def decoded(
         self,
@@ -234,14 +254,28 @@ class Encoding:
 
 def _days(column: ColumnSchema) -> tuple[float, float]:
     """Return the first moment, in seconds from 1970, and the days from it to the last one."""
-    assert column.bounds is not None, "a complete column has bounds"
-    first, last = map(values.moment_of, column.bounds)
+    first, last = _ends(column)
     return first, (last - first) / _DAY
+
+
+def _ends(column: ColumnSchema) -> tuple[float, float]:
+    """Return the bounds of numbers, or those of dates in seconds from 1970."""
+    assert column.bounds is not None, "a complete column has bounds"
+    low, high = map(values.moment_of, column.bounds) if column.is_date else column.bounds
+    return low, high
+
+
+def _numbers(part: Column, column: ColumnSchema) -> np.ndarray:
+    """Return numbers, or seconds from 1970 to dates, before they are clipped."""
+    if column.is_date:
+        return values.moments(part, column.date_format)
+    numbers = values.floats(part)
+    return np.rint(numbers) if column.kind == "integer" else numbers
 
 
 def _dates(part: Column, column: ColumnSchema) -> list[np.ndarray]:
     """Return days since the first date, and the parts of the dates."""
-    seconds = values.moments(part, column.date_format)
+    seconds = _numbers(part, column)
     first, last = _days(column)
     days = _clipped((seconds - first) / _DAY, (0.0, last), column)
     found = [days]
@@ -334,3 +368,35 @@ def _filled(known: np.ndarray, column: ColumnSchema) -> np.ndarray:
     if not column.missing:
         known[[value is None for value in known]] = values.UNKNOWN
     return known
+
+
+def _words_of(entries: tuple[float, ...], labels: tuple[str, ...]) -> str:
+    if math.isnan(entries[0]):
+        return _MISSING
+    found = (label for label, entry in zip(labels, entries, strict=True) if entry)
+    return ", ".join(found) or "(no words)"
+
+
+def _label(known: object) -> str:
+    if known is None:
+        return _MISSING
+    return "(no category)" if known is values.UNKNOWN else str(known)
+
+
+def _numbers_in_words(part: Column, column: ColumnSchema, encoded: np.ndarray) -> list[str]:
+    """Return encoded numbers or dates, with notes where a cell holds another value or none."""
+    given = _numbers(part, column)
+    low, high = _ends(column)
+    cases = [np.isnan(given), (given < low) | (given > high)]
+    notes = np.select(cases, [f" {_MISSING}", " (clipped)"], "")
+    cells = zip(encoded.tolist(), notes.tolist(), strict=True)
+    return [f"{_shown(one, column)}{note}".strip() for one, note in cells]
+
+
+def _shown(number: float, column: ColumnSchema) -> str:
+    if math.isnan(number):
+        return ""
+    if not column.is_date:
+        return f"{number:.15g}"
+    assert column.bounds is not None, "a complete column has bounds"
+    return iso(column.bounds[0] + timedelta(seconds=round(number * _DAY, 3)))

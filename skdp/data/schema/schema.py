@@ -274,6 +274,38 @@ class TableSchema:
             raise ValueError(f"the table has no column {name!r}.")
         return frame[name]
 
+    def read(self, rows: MatrixLike) -> Any:
+        """Show how the cells of some example rows are understood.
+
+        It spends nothing and adds no noise, so the rows must be public. Make them up, or take them
+        from documentation.
+
+        Parameters
+        ----------
+        rows : data frame, list of dict or array
+            *Public.* The rows. They may leave out columns of the schema.
+
+        Returns
+        -------
+        DataFrame, or list of dict without pandas
+            The cells as strings. ``(clipped)`` follows a bound that replaces the value, and
+            ``(missing)`` the midpoint that replaces a missing one if ``missing=False``.
+
+        Examples
+        --------
+        >>> from skdp import TableSchema
+        >>> schema = TableSchema({"age": (18, 100), "smoker": ["yes", "no"]})
+        >>> schema.read([{"age": 17, "smoker": "yes"}, {"age": "1,8", "smoker": "never"}])
+                    age         smoker
+        0  18 (clipped)            yes
+        1     (missing)  (no category)
+        """
+        if is_collection(rows):
+            raise ValueError("read shows rows in memory: call .compute() first.")
+        table = _table_of(rows)
+        encoding = self.encoding(table.labels, every_column=False)
+        return _framed(encoding.readings(table), table.library)
+
     def encoding(
         self,
         names: Sequence[Hashable],
@@ -460,6 +492,28 @@ class TableSchema:
 
     def _repr_html_(self) -> str:
         return f"<div>{html_table(_HEAD, self._rows(), named=True)}</div>"
+
+
+def _table_of(rows: MatrixLike) -> Columns:
+    """Return the columns of public rows, also of dicts."""
+    if not (isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)):
+        return Columns.of(rows, "rows")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = (np.fromiter((row.get(name) for row in rows), object, len(rows)) for name in names)
+    return Columns(list(map(Column, cells)), names, False)
+
+
+def _framed(cells: Mapping[Hashable, Sequence[str]], library: str) -> Any:
+    """Return a frame of columns, or dicts if pandas is not installed."""
+    if library == "polars":
+        import polars
+
+        return polars.DataFrame(cells)
+    try:
+        import pandas
+    except ImportError:
+        return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+    return pandas.DataFrame(cells)
 
 
 def encoding_of(

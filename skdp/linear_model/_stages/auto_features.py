@@ -12,7 +12,7 @@ import numpy as np
 from skdp._private_fit import ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.exceptions import IncompatibleSolverError
-from skdp.features.auto import AutoMap
+from skdp.features.auto import AutoMap, unknown_numbers
 from skdp.linear_model._records import LinearRecords, TaskT
 from skdp.linear_model._sample import LinearPlan
 from skdp.linear_model._stages.staged import rest_of
@@ -20,11 +20,11 @@ from skdp.privacy import Event, GDPEvent
 from skdp.solvers import Problem
 from skdp.solvers.base import RowCount, composed
 
-__all__ = ["CountedPlan", "Fits", "plan_auto", "plan_counted", "signal_of", "with_choice"]
-
 Fits = tuple[tuple[float, LinearPlan], ...]
 """Plans of fits in the order of the least signal n·μ/k of each."""
 
+# Two standard deviations of the noise in a bin are then 22 % of the records, or 32 % for k = 1.
+_FEWEST_FOR_RANKS = 20.0  # n·μ/(k·√p) for p columns with bounds="auto"
 _TYPICAL_DELTA = 1e-5  # for the choice where δ = 0; no guarantee rests on it
 
 
@@ -37,7 +37,14 @@ def with_choice(
         return _chosen(records, math.inf)
     if facts.n_known is None:
         return records
-    return _chosen(records, signal_of(parameters, facts.n_known))
+    signal = signal_of(parameters, facts.n_known)
+    chosen = _chosen(records, signal)
+    if signal < _FEWEST_FOR_RANKS * math.sqrt(len(chosen.facts.searched)):
+        raise ValueError(
+            f"bounds='auto' for {len(chosen.facts.searched)} columns needs more records or a "
+            "larger epsilon. State the bounds of more columns."
+        )
+    return chosen
 
 
 @dataclass(frozen=True)
@@ -110,13 +117,17 @@ def plan_counted(
 
 
 def _chosen(records: LinearRecords[TaskT], signal: float) -> LinearRecords[TaskT]:
-    facts = records.facts
-    assert isinstance(facts.feature_map, AutoMap), "chosen once"
-    features, feature_map = facts.feature_map.choice(signal)
-    n_columns = feature_map.n_features_out
-    return records.with_facts(
-        replace(facts, features=features, feature_map=feature_map, n_columns=n_columns)
+    auto = records.facts.feature_map
+    assert isinstance(auto, AutoMap), "chosen once"
+    features, feature_map = auto.choice(signal)
+    facts = replace(
+        records.facts,
+        features=features,
+        feature_map=feature_map,
+        n_columns=feature_map.n_features_out,
+        searched=unknown_numbers(auto.features.bounds, auto.facts),
     )
+    return records.with_facts(facts)
 
 
 def signal_of(parameters: ReleaseParameters, n: float) -> float:

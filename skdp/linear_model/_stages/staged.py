@@ -16,14 +16,6 @@ from skdp.privacy import Event, GaussianCurve, GDPEvent
 from skdp.solvers import Problem
 from skdp.solvers.base import composed
 
-__all__ = [
-    "FinishedPlan",
-    "GaussianRelease",
-    "StagedPlan",
-    "most_rest",
-    "rest_of",
-]
-
 _REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
 
 

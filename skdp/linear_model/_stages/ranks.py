@@ -9,35 +9,19 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from skdp._private_fit import NonPrivatePlan, ReleaseParameters
+from skdp._private_fit import ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.exceptions import IncompatibleSolverError
-from skdp.features import AdditiveFeatures
 from skdp.features.additive import AdditiveMap, as_additive
+from skdp.features.base import FeatureMap
+from skdp.features.mixture import MixtureMap
 from skdp.features.table import TableFacts
-from skdp.linear_model._base import is_auto
 from skdp.linear_model._records import LinearRecords, TaskT
 from skdp.linear_model._sample import LinearPlan
-from skdp.linear_model._stages.staged import FirstT, StagedPlan, rest_of
+from skdp.linear_model._stages.staged import StagedPlan, rest_of
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
-
-__all__ = [
-    "NO_NOISE",
-    "N_BINS",
-    "PlanFit",
-    "RankRelease",
-    "counts_of",
-    "features_of",
-    "histogram_noise",
-    "histograms",
-    "map_of",
-    "plan_ranked",
-    "ranks_of",
-    "staged",
-]
 
 PlanFit = Callable[[ReleaseParameters, LinearRecords[Any]], Any]
 
@@ -49,32 +33,29 @@ _CERTAIN = 2.0  # standard deviations of noise below which a bin is empty; likew
 _ROUNDED_COUNTS = 2.0**-20
 NO_NOISE = 1e-9  # of a count, at epsilon=inf
 _ROWS = 4096
-_WIDEST = 1e9  # bound of numbers without bounds
-_FEATURES = (
-    *("bounds", "categories", "n_terms", "linear_share", "transformation"),
-    *("reference", "interactions", "norm", "missing"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankRelease:
-    """One Gaussian release of a histogram of each numeric column.
+    """One Gaussian release of a histogram of each numeric column without bounds.
 
     A record has at most one count in each of p histograms. Adding or removing it changes all counts
     by at most √p in l2; replacing it by √(2p). The same holds for a person whose rows share one
-    count.
+    count. The ranks of the other columns are their places.
     """
 
     name: ClassVar[str] = "histograms"
     exact: ClassVar[bool] = True
+    columns: tuple[int, ...]  # among the numbers
     mu: float  # Gaussian-DP parameter
     noise: GridGaussian  # in each count
 
     @classmethod
-    def plan(cls, n_numbers: int, mu: float, neighboring: Neighboring) -> RankRelease:
+    def plan(cls, columns: tuple[int, ...], mu: float, neighboring: Neighboring) -> RankRelease:
         """Return a release with a tenth of μ²."""
         share = math.sqrt(_SHARE) * mu
-        return cls(mu=share, noise=histogram_noise(n_numbers, N_BINS, share, neighboring))
+        noise = histogram_noise(len(columns), N_BINS, share, neighboring)
+        return cls(columns=columns, mu=share, noise=noise)
 
     @property
     def scale(self) -> float:
@@ -85,15 +66,26 @@ class RankRelease:
         self, records: LinearRecords[TaskT], rng: np.random.Generator
     ) -> LinearRecords[TaskT]:
         """Release ranks; return the records with a map that uses them."""
-        feature_map = map_of(records)
-        ranks = self.release(histograms(records, N_BINS), rng)
-        ranked = replace(feature_map, facts=replace(feature_map.facts, ranks=ranks))
+        own = list(self.columns)
+        counts = histograms(records, N_BINS)
+        ranks = np.tile(np.linspace(0.0, 1.0, N_BINS + 1), (len(counts), 1))
+        ranks[own] = self.release(counts[own], rng)
+        ranked = _ranked(records.facts.feature_map, ranks)
         return records.with_facts(replace(records.facts, feature_map=ranked))
 
     def release(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Release ranks from *private* counts."""
         noisy = self.noise.release(counts, rng)
         return ranks_of(np.where(noisy < _CERTAIN * self.scale, 0.0, noisy))
+
+
+def _ranked(feature_map: Any, ranks: np.ndarray) -> Any:
+    """Return a map whose features read ranks."""
+    if isinstance(feature_map, MixtureMap):
+        parts = feature_map.additive, feature_map.other
+        additive, other = (_ranked(part, ranks) for part in parts)
+        return replace(feature_map, additive=additive, other=other)
+    return replace(feature_map, facts=replace(feature_map.facts, ranks=ranks))
 
 
 def map_of(records: LinearRecords[Any]) -> AdditiveMap:
@@ -112,8 +104,9 @@ def histogram_noise(
 def histograms(records: LinearRecords[TaskT], n_bins: int) -> np.ndarray:
     """Return *private* counts of records in bins of each number, (n_numbers, n_bins)."""
     unweighted = replace(records, weights=None)
-    facts = map_of(records).facts
-    return unweighted.counts(partial(_counts, facts, n_bins))["counts"]
+    feature_map = records.facts.feature_map
+    assert isinstance(feature_map, FeatureMap), "features of columns"
+    return unweighted.counts(partial(_counts, feature_map.facts, n_bins))["counts"]
 
 
 def counts_of(
@@ -140,41 +133,26 @@ def ranks_of(counts: np.ndarray) -> np.ndarray:
     return np.column_stack([np.zeros(len(counts)), below / below[:, -1:]])
 
 
-def features_of(model: BaseEstimator) -> AdditiveFeatures:
-    """Return the features of a model's parameters, with wide bounds if they are unknown."""
-    given = {name: getattr(model, name) for name in _FEATURES}
-    if is_auto(model.interactions):
-        given["interactions"] = None  # until pairs are chosen
-    if is_auto(model.bounds):
-        scale = model.transformation or "log"
-        given |= {"bounds": (-_WIDEST, _WIDEST), "transformation": scale}
-    return AdditiveFeatures(**given)
-
-
 def plan_ranked(
     parameters: ReleaseParameters,
     records: LinearRecords[TaskT],
     plan_fit: PlanFit,
-) -> StagedPlan[RankRelease]:
-    """Return a plan of histograms, and of a fit with the rest of the cost."""
+    columns: tuple[int, ...],
+) -> LinearPlan:
+    """Return a plan of histograms of some numbers, and of a fit with the rest of the cost."""
+    if not columns:
+        return plan_fit(parameters, records)
     if not parameters.is_private:
-        ranks = RankRelease(mu=math.inf, noise=GridGaussian.of_scale(NO_NOISE))
-        return staged(ranks, plan_fit(parameters, records))
+        ranks = RankRelease(columns=columns, mu=math.inf, noise=GridGaussian.of_scale(NO_NOISE))
+        return StagedPlan(ranks, plan_fit(parameters, records))
     if not (records.facts.solver.is_gaussian and parameters.delta > 0.0):
         raise IncompatibleSolverError(
             "bounds='auto' needs delta > 0 and a Gaussian DP solver, such as 'auto' or 'noisy_gd', "
             f"not {type(records.facts.solver).__name__}. Otherwise pass bounds."
         )
     mu = gdp_mu(parameters.epsilon, parameters.delta)
-    n_numbers = max(1, map_of(records).facts.numbers.size)
-    ranks = RankRelease.plan(n_numbers, mu, parameters.neighboring)
-    return staged(ranks, plan_fit(rest_of(parameters, ranks.mu), records))
-
-
-def staged(first: FirstT, fit: NonPrivatePlan | LinearPlan) -> StagedPlan[FirstT]:
-    """Return the plan of a release and a fit."""
-    assert not isinstance(fit, NonPrivatePlan), "models with features have plans of their own"
-    return StagedPlan(first, fit)
+    ranks = RankRelease.plan(columns, mu, parameters.neighboring)
+    return StagedPlan(ranks, plan_fit(rest_of(parameters, ranks.mu), records))
 
 
 def _counts(facts: TableFacts, n_bins: int, records: LinearRecords[TaskT]) -> dict[str, np.ndarray]:
