@@ -35,6 +35,7 @@ __all__ = [
     "Column",
     "Values",
     "array_of_list",
+    "as_compared",
     "check_plain",
     "equal_numbers",
     "furthest",
@@ -519,6 +520,21 @@ def equal_numbers(values: np.ndarray) -> np.ndarray:
         return values
     plain = _objects([*map(_python, values.flat)]).reshape(values.shape)
     return _narrowed(plain) if all(map(_is_of_numbers, {*map(type, plain.flat)})) else plain
+
+
+def as_compared(*labels: np.ndarray) -> Sequence[np.ndarray]:
+    """Return two arrays whose comparisons in NumPy are exact: as objects if it would round.
+
+    The common type of 64-bit integers and others is that of floats. It can make two numbers equal
+    only if both are 2^53 or more in size.
+    """
+    kinds = {one.dtype.kind for one in labels}
+    is_exact = len(kinds) == 1 or not kinds <= {*"iuf"} or any(map(_is_small, labels))
+    return labels if is_exact else [one.astype(object) for one in labels]
+
+
+def _is_small(numbers: np.ndarray) -> bool:
+    return bool(np.all(np.abs(numbers.astype(float)) < 2.0**53))
 
 
 def _narrowed(objects: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
+from skdp.data.column import as_compared
 from skdp.data.records import Records
 from skdp.data.validation import outside
 from skdp.metrics._evaluation import Terms, evaluate
@@ -286,11 +287,12 @@ def _check_labels(known: np.ndarray | None, pairs: Records[None]) -> None:
     except (TypeError, OverflowError):  # of units of time without a common one
         raise ValueError("y_true and y_pred must hold labels that can be compared.") from None
     for name, labels in (("y_true", pairs.y), ("y_pred", pairs.X)):
-        if known is not None and not np.isin(labels, known).all():
+        if known is not None and not np.isin(*as_compared(labels, known)).all():
             raise outside(name, labels, known)
 
 
 def _are_equal(truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    truth, guess = as_compared(truth, guess)
     return np.asarray(truth == guess, dtype=bool)
 
 
