@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ __all__ = [
     "Values",
     "array_of_list",
     "as_compared",
+    "as_float",
     "check_plain",
     "equal_numbers",
     "furthest",
@@ -184,7 +185,7 @@ class Column:
         if values.dtype.kind in "biuf":
             floats = values.astype(float, copy=nulls is not None)
         else:
-            floats = np.fromiter(map(_as_float, values.tolist()), float, values.size)
+            floats = np.fromiter(map(as_float, values.tolist()), float, values.size)
         if nulls is not None:
             floats[nulls] = np.nan
         return floats
@@ -375,7 +376,7 @@ def _of_pandas(array: VectorLike) -> Values:
         return _of_pandas_sparse(array)
     if hasattr(dtype, "numpy_dtype"):
         return _of_pandas_masked(array, np.dtype(dtype.numpy_dtype))
-    return Values(np.asarray(array, dtype=object))
+    return _of_objects(array, partial(np.asarray, dtype=object))
 
 
 def _of_pandas_masked(array: VectorLike, dtype: np.dtype) -> Values:
@@ -406,7 +407,7 @@ def _of_arrow(column: VectorLike) -> Values:
     if types.is_floating(kind) or (types.is_temporal(kind) and not types.is_time(kind)):
         return Values(np.asarray(column))  # nulls are NaN or NaT
     if not (types.is_integer(kind) or types.is_boolean(kind)):
-        return Values(_objects(column.to_pylist()))  # nulls are None
+        return _of_objects(column, lambda some: some.to_pylist())  # nulls are None
     if not column.null_count:
         return Values(np.asarray(column))
     filled = column.fill_null(False if types.is_boolean(kind) else 0)
@@ -445,7 +446,7 @@ def _of_polars(series: VectorLike) -> Values:
     if kind.is_float() or name.startswith(("Date", "Duration")):
         return Values(series.to_numpy())  # nulls are NaN or NaT
     if not (name == "Boolean" or (kind.is_integer() and not name.endswith("128"))):
-        return Values(_objects(series.to_list()))  # nulls are None
+        return _of_objects(series, lambda some: some.to_list())  # nulls are None
     if not series.null_count():
         return Values(series.to_numpy())
     filled = series.fill_null(False if name == "Boolean" else 0)
@@ -477,6 +478,27 @@ def _objects(values: VectorLike) -> np.ndarray:
     for i, value in enumerate(values):
         found[i] = value
     return found
+
+
+def _of_objects(source: VectorLike, convert: Callable[[VectorLike], VectorLike]) -> Values:
+    """Return a column as Python objects; a value that Python cannot hold is missing.
+
+    Such values are dates after the year 9999 and bytes that are no text. An error for them would
+    come after the spend, and its message would quote them.
+    """
+    return Values(_objects(_held_by_python(source, convert)))
+
+
+def _held_by_python(source: VectorLike, convert: Callable[[VectorLike], VectorLike]) -> VectorLike:
+    try:
+        return convert(source)
+    except (MemoryError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # polars raises one that is no Exception
+        middle = len(source) // 2
+    halves = (source[:middle], source[middle:]) if middle else ()
+    found = [value for half in halves for value in _held_by_python(half, convert)]
+    return found if halves else [None] * len(source)
 
 
 def array_of_list(x: Sequence[Any]) -> np.ndarray:
@@ -611,7 +633,8 @@ def _family_of(kind: type) -> str:
     return "numbers" if issubclass(kind, _NUMBERS) else "objects"
 
 
-def _as_float(value: Label) -> float:
+def as_float(value: Label) -> float:
+    """Return a float, NaN for what is no number or has no float."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

@@ -373,8 +373,8 @@ def validated_weights(sample_weight: VectorLike, n_samples: int) -> np.ndarray:
     given = present("sample_weight", sample_weight)
     try:
         weights = given.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold numbers.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("sample_weight must hold numbers that a float can hold.") from None
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
