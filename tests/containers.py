@@ -325,11 +325,11 @@ def _nested(outer, storage, kind):
 
     def make(values):
         inner = pa.array([value or 0 for value in values], storage).view(kind)
+        nulls = pa.array([value is None for value in values])
         if outer == "struct":
-            nulls = pa.array([value is None for value in values])
             return pa.StructArray.from_arrays([inner], ["a"], mask=nulls)
-        ends = [None if value is None else i for i, value in enumerate(values)]
-        return pa.ListArray.from_arrays(pa.array([*ends, len(values)], pa.int32()), inner)
+        ends = pa.array(range(len(values) + 1), pa.int32())
+        return pa.ListArray.from_arrays(ends, inner, mask=nulls)
 
     return make
 

@@ -43,6 +43,7 @@ from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = [
     "bounds_of_columns",
+    "check_inside",
     "check_lengths",
     "check_no_missing",
     "classes_of_blocks",
@@ -183,11 +184,18 @@ def _encoded(name: str, y: np.ndarray, known: VectorLike) -> tuple[np.ndarray, n
     if classes.size < 2:
         raise ValueError(f"{name} needs at least two classes, got one class.")
     if np.any(codes < 0):
-        raise outside("y", y, classes)
+        raise _outside("y", y, classes)
     return classes, codes
 
 
-def outside(name: str, labels: VectorLike, classes: np.ndarray) -> ValueError:
+def check_inside(name: str, labels: np.ndarray, classes: np.ndarray) -> None:
+    """Raise ValueError if a label equals no class."""
+    found, known = as_compared(labels, classes)
+    if not np.isin(found, known).all():
+        raise _outside(name, labels, classes)
+
+
+def _outside(name: str, labels: VectorLike, classes: np.ndarray) -> ValueError:
     """Return the error for labels outside the classes; it shows no label."""
     held, known = (_KINDS.get(np.asarray(one).dtype.kind) for one in (labels, classes))
     advice = ""
