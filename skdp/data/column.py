@@ -376,7 +376,7 @@ def _of_pandas(array: VectorLike) -> Values:
         return _of_pandas_sparse(array)
     if hasattr(dtype, "numpy_dtype"):
         return _of_pandas_masked(array, np.dtype(dtype.numpy_dtype))
-    return _of_objects(array, partial(np.asarray, dtype=object))
+    return _of_sequence(_in_python(array, partial(np.asarray, dtype=object)))
 
 
 def _of_pandas_masked(array: VectorLike, dtype: np.dtype) -> Values:
@@ -407,7 +407,7 @@ def _of_arrow(column: VectorLike) -> Values:
     if types.is_floating(kind) or (types.is_temporal(kind) and not types.is_time(kind)):
         return Values(np.asarray(column))  # nulls are NaN or NaT
     if not (types.is_integer(kind) or types.is_boolean(kind)):
-        return _of_objects(column, lambda some: some.to_pylist())  # nulls are None
+        return _of_sequence(_in_python(column, lambda some: some.to_pylist()))  # nulls are None
     if not column.null_count:
         return Values(np.asarray(column))
     filled = column.fill_null(False if types.is_boolean(kind) else 0)
@@ -446,7 +446,7 @@ def _of_polars(series: VectorLike) -> Values:
     if kind.is_float() or name.startswith(("Date", "Duration")):
         return Values(series.to_numpy())  # nulls are NaN or NaT
     if not (name == "Boolean" or (kind.is_integer() and not name.endswith("128"))):
-        return _of_objects(series, lambda some: some.to_list())  # nulls are None
+        return _of_sequence(_in_python(series, lambda some: some.to_list()))  # nulls are None
     if not series.null_count():
         return Values(series.to_numpy())
     filled = series.fill_null(False if name == "Boolean" else 0)
@@ -480,16 +480,12 @@ def _objects(values: VectorLike) -> np.ndarray:
     return found
 
 
-def _of_objects(source: VectorLike, convert: Callable[[VectorLike], VectorLike]) -> Values:
-    """Return a column as Python objects; a value that Python cannot hold is missing.
+def _in_python(source: VectorLike, convert: Callable[[VectorLike], VectorLike]) -> VectorLike:
+    """Return a column as Python objects, None for each value that Python cannot hold.
 
     Such values are dates after the year 9999 and bytes that are no text. An error for them would
-    come after the spend, and its message would quote them.
+    come after the spend, and its message could quote them.
     """
-    return Values(_objects(_held_by_python(source, convert)))
-
-
-def _held_by_python(source: VectorLike, convert: Callable[[VectorLike], VectorLike]) -> VectorLike:
     try:
         return convert(source)
     except (MemoryError, KeyboardInterrupt, SystemExit):
@@ -497,7 +493,7 @@ def _held_by_python(source: VectorLike, convert: Callable[[VectorLike], VectorLi
     except BaseException:  # polars raises one that is no Exception
         middle = len(source) // 2
     halves = (source[:middle], source[middle:]) if middle else ()
-    found = [value for half in halves for value in _held_by_python(half, convert)]
+    found = [value for half in halves for value in _in_python(half, convert)]
     return found if halves else [None] * len(source)
 
 
@@ -551,12 +547,9 @@ def as_compared(*labels: np.ndarray) -> Sequence[np.ndarray]:
     only if both are 2^53 or more in size.
     """
     kinds = {one.dtype.kind for one in labels}
-    is_exact = len(kinds) == 1 or not kinds <= {*"iuf"} or any(map(_is_small, labels))
-    return labels if is_exact else [one.astype(object) for one in labels]
-
-
-def _is_small(numbers: np.ndarray) -> bool:
-    return bool(np.all(np.abs(numbers.astype(float)) < 2.0**53))
+    are_large = (np.any(np.abs(one.astype(float)) >= 2.0**53) for one in labels)
+    rounds = len(kinds) > 1 and kinds <= {*"iuf"} and all(are_large)
+    return [one.astype(object) for one in labels] if rounds else labels
 
 
 def _narrowed(objects: np.ndarray) -> np.ndarray:

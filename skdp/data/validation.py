@@ -19,14 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
 from skdp.data.blocks import empty_rows
-from skdp.data.column import (
-    Column,
-    as_compared,
-    equal_numbers,
-    is_collection,
-    typed,
-    where_missing,
-)
+from skdp.data.column import Column, as_compared, equal_numbers, is_collection, typed, where_missing
 from skdp.data.column_facts import ColumnBounds, categories_by_column
 from skdp.data.columns import (
     Columns,
