@@ -316,6 +316,78 @@ def _of_others():
         yield "variable length", Container(_array(np.dtypes.StringDType()), TEXTS, False)
 
 
+def _viewed(storage, kind):
+    return lambda values: pa.array(values, storage).view(kind)
+
+
+def _nested(outer, storage, kind):
+    """Return a function that makes structs or lists of one value."""
+
+    def make(values):
+        inner = pa.array([value or 0 for value in values], storage).view(kind)
+        nulls = pa.array([value is None for value in values])
+        if outer == "struct":
+            return pa.StructArray.from_arrays([inner], ["a"], mask=nulls)
+        ends = pa.array(range(len(values) + 1), pa.int32())
+        return pa.ListArray.from_arrays(ends, inner, mask=nulls)
+
+    return make
+
+
+def _nested_polars(outer, storage, kind):
+    def make(values):
+        if outer == "struct":
+            return pl.DataFrame({"a": pl.Series(values, dtype=storage).cast(kind)}).to_struct("x")
+        lists = pl.Series("x", [None if v is None else [v] for v in values], pl.List(storage))
+        lists = lists.cast(pl.List(kind))
+        return lists if outer == "list" else lists.list.to_array(1)
+
+    return make
+
+
+def _zoned(unit, zone):
+    def make(values):
+        times = _series(f"datetime64[{unit}]")([np.datetime64(v or "NaT", unit) for v in values])
+        return times.dt.tz_localize("UTC").dt.tz_convert(zone)
+
+    return make
+
+
+def _beyond_python():
+    """Values that Python's own types cannot hold: dates after 9999, and bytes that are no text."""
+    times = {
+        "date": (pa.int32(), pa.date32(), pl.Int32, pl.Date, [1, 10**8, 5]),
+        "moment": (pa.int64(), pa.timestamp("us"), pl.Int64, pl.Datetime("us"), [1, 2**62, 5]),
+        "span": (pa.int64(), pa.duration("ms"), pl.Int64, pl.Duration("ms"), [1, 2**62, 5]),
+    }
+    for name, (stored, kind, stored_polars, kind_polars, pool) in times.items():
+        for outer in ("struct", "list"):
+            made = _nested(outer, stored, kind)
+            yield f"{outer} of {name}, Arrow", Container(made, pool)
+            yield f"{outer} of {name}, pandas of Arrow", Container(_arrow_series(made), pool)
+        for outer in ("struct", "list", "array"):
+            made = _nested_polars(outer, stored_polars, kind_polars)
+            yield f"{outer} of {name}, polars", Container(made, pool, outer != "struct")
+    raw = {
+        "text": (pa.binary(), pa.string(), [b"a", b"\xff", b"1"]),
+        "large text": (pa.large_binary(), pa.large_string(), [b"a", b"\xff", b"1"]),
+        "time us": (pa.int64(), pa.time64("us"), [1, 10**18, 5]),
+        "time s": (pa.int32(), pa.time32("s"), [1, 10**6, -5]),
+    }
+    for name, (storage, kind, pool) in raw.items():
+        made = _viewed(storage, kind)
+        yield f"{name}, Arrow", Container(made, pool)
+        yield f"{name}, chunks", Container(_halves(made), pool)
+        yield f"{name}, pandas of Arrow", Container(_arrow_series(made), pool)
+        yield f"{name}, dictionary", Container(lambda v, m=made: m(v).dictionary_encode(), pool)
+    for zone in ("UTC", "Europe/Paris", "America/New_York"):
+        for unit in ("s", "us"):
+            pool = [1, 10**13 if unit == "s" else 2**62, 5]
+            yield f"moment {unit} in {zone}", Container(_zoned(unit, zone), pool)
+            made = _categorical(_zoned(unit, zone))
+            yield f"moment {unit} in {zone}, categorical", Container(made, pool)
+
+
 def _is_made(one):
     """Return whether the installed library has this combination."""
     try:
@@ -334,5 +406,6 @@ def _is_made(one):
     return True
 
 
-_ALL = (*_of_types(), *_of_units(), *_of_mixtures(), *_of_others())
+_BEYOND = {f"{name}, beyond Python": one for name, one in _beyond_python()}
+_ALL = (*_of_types(), *_of_units(), *_of_mixtures(), *_of_others(), *_BEYOND.items())
 CONTAINERS = {name: one for name, one in _ALL if _is_made(one)}

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -35,6 +35,8 @@ __all__ = [
     "Column",
     "Values",
     "array_of_list",
+    "as_compared",
+    "as_float",
     "check_plain",
     "equal_numbers",
     "furthest",
@@ -183,7 +185,7 @@ class Column:
         if values.dtype.kind in "biuf":
             floats = values.astype(float, copy=nulls is not None)
         else:
-            floats = np.fromiter(map(_as_float, values.tolist()), float, values.size)
+            floats = np.fromiter(map(as_float, values.tolist()), float, values.size)
         if nulls is not None:
             floats[nulls] = np.nan
         return floats
@@ -374,7 +376,7 @@ def _of_pandas(array: VectorLike) -> Values:
         return _of_pandas_sparse(array)
     if hasattr(dtype, "numpy_dtype"):
         return _of_pandas_masked(array, np.dtype(dtype.numpy_dtype))
-    return Values(np.asarray(array, dtype=object))
+    return _of_sequence(_in_python(array, partial(np.asarray, dtype=object)))
 
 
 def _of_pandas_masked(array: VectorLike, dtype: np.dtype) -> Values:
@@ -405,7 +407,7 @@ def _of_arrow(column: VectorLike) -> Values:
     if types.is_floating(kind) or (types.is_temporal(kind) and not types.is_time(kind)):
         return Values(np.asarray(column))  # nulls are NaN or NaT
     if not (types.is_integer(kind) or types.is_boolean(kind)):
-        return Values(_objects(column.to_pylist()))  # nulls are None
+        return _of_sequence(_in_python(column, lambda some: some.to_pylist()))  # nulls are None
     if not column.null_count:
         return Values(np.asarray(column))
     filled = column.fill_null(False if types.is_boolean(kind) else 0)
@@ -444,7 +446,7 @@ def _of_polars(series: VectorLike) -> Values:
     if kind.is_float() or name.startswith(("Date", "Duration")):
         return Values(series.to_numpy())  # nulls are NaN or NaT
     if not (name == "Boolean" or (kind.is_integer() and not name.endswith("128"))):
-        return Values(_objects(series.to_list()))  # nulls are None
+        return _of_sequence(_in_python(series, lambda some: some.to_list()))  # nulls are None
     if not series.null_count():
         return Values(series.to_numpy())
     filled = series.fill_null(False if name == "Boolean" else 0)
@@ -476,6 +478,23 @@ def _objects(values: VectorLike) -> np.ndarray:
     for i, value in enumerate(values):
         found[i] = value
     return found
+
+
+def _in_python(source: VectorLike, convert: Callable[[VectorLike], VectorLike]) -> VectorLike:
+    """Return a column as Python objects, None for each value that Python cannot hold.
+
+    Such values are dates after the year 9999 and bytes that are no text. An error for them would
+    come after the spend, and its message could quote them.
+    """
+    try:
+        return convert(source)
+    except (MemoryError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # polars raises one that is no Exception
+        middle = len(source) // 2
+    halves = (source[:middle], source[middle:]) if middle else ()
+    found = [value for half in halves for value in _in_python(half, convert)]
+    return found if halves else [None] * len(source)
 
 
 def array_of_list(x: Sequence[Any]) -> np.ndarray:
@@ -519,6 +538,18 @@ def equal_numbers(values: np.ndarray) -> np.ndarray:
         return values
     plain = _objects([*map(_python, values.flat)]).reshape(values.shape)
     return _narrowed(plain) if all(map(_is_of_numbers, {*map(type, plain.flat)})) else plain
+
+
+def as_compared(*labels: np.ndarray) -> Sequence[np.ndarray]:
+    """Return two arrays whose comparisons in NumPy are exact: as objects if it would round.
+
+    The common type of 64-bit integers and others is that of floats. It can make two numbers equal
+    only if both are 2^53 or more in size.
+    """
+    kinds = {one.dtype.kind for one in labels}
+    are_large = (np.any(np.abs(one.astype(float)) >= 2.0**53) for one in labels)
+    rounds = len(kinds) > 1 and kinds <= {*"iuf"} and all(are_large)
+    return [one.astype(object) for one in labels] if rounds else labels
 
 
 def _narrowed(objects: np.ndarray) -> np.ndarray:
@@ -595,7 +626,8 @@ def _family_of(kind: type) -> str:
     return "numbers" if issubclass(kind, _NUMBERS) else "objects"
 
 
-def _as_float(value: Label) -> float:
+def as_float(value: Label) -> float:
+    """Return a float, NaN for what is no number or has no float."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
 from skdp.data.blocks import empty_rows
-from skdp.data.column import Column, equal_numbers, is_collection, typed, where_missing
+from skdp.data.column import Column, as_compared, equal_numbers, is_collection, typed, where_missing
 from skdp.data.column_facts import ColumnBounds, categories_by_column
 from skdp.data.columns import (
     Columns,
@@ -36,6 +36,7 @@ from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = [
     "bounds_of_columns",
+    "check_inside",
     "check_lengths",
     "check_no_missing",
     "classes_of_blocks",
@@ -151,12 +152,10 @@ def codes_in_block(y: VectorLike, classes: np.ndarray) -> np.ndarray:
 
 
 def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the positions of labels among sorted classes; integers keep all bits."""
-    both = classes.dtype, labels.dtype
-    if all(dtype.kind in "iu" for dtype in both) and np.result_type(*both).kind == "f":
-        # int64 and uint64, whose common type in NumPy rounds beyond 2^53
-        classes, labels = classes.astype(object), labels.astype(object)
-    return np.searchsorted(classes, labels)
+    """Return the positions of labels among sorted classes, −1 for labels that equal none."""
+    classes, labels = as_compared(classes, labels)
+    places = np.minimum(np.searchsorted(classes, labels), classes.size - 1)
+    return np.where(classes[places] == labels, places, -1)
 
 
 def _sorted_labels(y: np.ndarray) -> np.ndarray:
@@ -170,22 +169,26 @@ def _encoded(name: str, y: np.ndarray, known: VectorLike) -> tuple[np.ndarray, n
     try:
         classes = np.unique(y if known is None else np.asarray(known))
         codes = np.empty(len(y), dtype=np.intp)
-        strangers = False
         for start in range(0, len(y), _CODED_AT_ONCE):
             rows = slice(start, start + _CODED_AT_ONCE)
-            part = np.minimum(places_of(y[rows], classes), classes.size - 1)
-            strangers |= bool(np.any(classes[part] != y[rows]))
-            codes[rows] = part
+            codes[rows] = places_of(y[rows], classes)
     except TypeError:
         raise ValueError(_UNSORTED) from None
     if classes.size < 2:
         raise ValueError(f"{name} needs at least two classes, got one class.")
-    if strangers:
-        raise outside("y", y, classes)
+    if np.any(codes < 0):
+        raise _outside("y", y, classes)
     return classes, codes
 
 
-def outside(name: str, labels: VectorLike, classes: np.ndarray) -> ValueError:
+def check_inside(name: str, labels: np.ndarray, classes: np.ndarray) -> None:
+    """Raise ValueError if a label equals no class."""
+    found, known = as_compared(labels, classes)
+    if not np.isin(found, known).all():
+        raise _outside(name, labels, classes)
+
+
+def _outside(name: str, labels: VectorLike, classes: np.ndarray) -> ValueError:
     """Return the error for labels outside the classes; it shows no label."""
     held, known = (_KINDS.get(np.asarray(one).dtype.kind) for one in (labels, classes))
     advice = ""
@@ -371,8 +374,8 @@ def validated_weights(sample_weight: VectorLike, n_samples: int) -> np.ndarray:
     given = present("sample_weight", sample_weight)
     try:
         weights = given.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold numbers.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("sample_weight must hold numbers that a float can hold.") from None
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from skdp.data.column import Column, is_missing
+from skdp.data.column import Column, as_float, is_missing
 from skdp.data.columns import Columns
 from skdp.features.auto import AutoFeatures, AutoMap
 from skdp.features.base import FeatureMap
@@ -167,7 +167,7 @@ def _object(value: object) -> object:
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return value.astype(f"{value.dtype.kind}8[us]").item()
     # A category of 0 may also stand for −0.0: pandas keeps the first that it finds.
-    return float(value) + 0.0 if isinstance(value, Real) else value
+    return as_float(value) + 0.0 if isinstance(value, Real) else value
 
 
 def _frame(rows: np.ndarray, names: Sequence[Hashable]) -> MatrixLike:

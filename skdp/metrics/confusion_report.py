@@ -13,7 +13,7 @@ from sklearn.metrics import ConfusionMatrixDisplay
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.records import Records
-from skdp.data.validation import codes_in_block, outside
+from skdp.data.validation import check_inside, codes_in_block
 from skdp.metrics._counts import Counts, NoisyReport
 from skdp.metrics._estimate import ratio
 from skdp.metrics._evaluation import Known, Terms, evaluate
@@ -229,8 +229,7 @@ class _LabelCounts(Counts[ConfusionReport]):
 def _check_labels(known: np.ndarray, pairs: Records[None]) -> None:
     if np.ndim(pairs.X) != 1:
         raise ValueError("y_pred must be one column of labels.")
-    if not np.isin(pairs.X, known).all():
-        raise outside("y_pred", pairs.X, known)
+    check_inside("y_pred", pairs.X, known)
 
 
 def _shares(counts: np.ndarray, axis: int) -> np.ndarray:

@@ -11,8 +11,9 @@ import numpy as np
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
+from skdp.data.column import as_compared
 from skdp.data.records import Records
-from skdp.data.validation import outside
+from skdp.data.validation import check_inside
 from skdp.metrics._evaluation import Terms, evaluate
 from skdp.metrics._pairs import check_order, numbers_of, with_codes
 from skdp.metrics._row_sums import RowMean
@@ -286,11 +287,12 @@ def _check_labels(known: np.ndarray | None, pairs: Records[None]) -> None:
     except (TypeError, OverflowError):  # of units of time without a common one
         raise ValueError("y_true and y_pred must hold labels that can be compared.") from None
     for name, labels in (("y_true", pairs.y), ("y_pred", pairs.X)):
-        if known is not None and not np.isin(labels, known).all():
-            raise outside(name, labels, known)
+        if known is not None:
+            check_inside(name, labels, known)
 
 
 def _are_equal(truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    truth, guess = as_compared(truth, guess)
     return np.asarray(truth == guess, dtype=bool)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.pipeline import Pipeline
 
+from skdp.data.column import as_compared
 from skdp.data.validation import places_of
 from skdp.metrics._errors import ErrorScale
 from skdp.support.types import Label, MatrixLike
@@ -138,13 +139,14 @@ def _predicted(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.nd
 
 
 def _right(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
-    return np.asarray(_predicted(fitted, X, truth) == truth, dtype=float)
+    found, truth = as_compared(_predicted(fitted, X, truth), truth)
+    return np.asarray(found == truth, dtype=float)
 
 
 def _given(fitted: BaseEstimator, truth: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return the probabilities of true labels, 0 for labels outside `classes_`."""
-    codes = np.minimum(places_of(truth, fitted.classes_), len(fitted.classes_) - 1)
-    return np.where(fitted.classes_[codes] == truth, shares[np.arange(codes.size), codes], 0.0)
+    codes = places_of(truth, fitted.classes_)
+    return np.where(codes < 0, 0.0, shares[np.arange(codes.size), codes])
 
 
 def _log(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
