@@ -681,7 +681,7 @@ def test_a_private_model_inside_of_an_unknown_class_does_not_make_it_private():
     for model in (Combines([MODEL]), make_pipeline(Combines({"a": make_pipeline(MODEL)}))):
         (leak,) = check_pipeline(model)
         assert (leak.kind, leak.severity) == ("unknown stage", "high")
-        assert "it holds DPLogisticRegression; what it computes" in leak.advice
+        assert "it can reach DPLogisticRegression; what it computes" in leak.advice
         with pytest.raises(PrivacyLeakError, match="unknown stage"):
             check_pipeline(model, strict=True)
     (leak,) = check_pipeline(Combines([]))  # it has no private part, and no fit succeeds

@@ -9,7 +9,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import joblib
 import numpy as np
@@ -17,6 +17,7 @@ import pytest
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import PrivacyLeakError
@@ -80,7 +81,7 @@ def fit_all(given, X):
         fit_all([*given.values()], X)
     elif isinstance(given, SimpleNamespace | Slots):
         fit_all(given.part, X)
-    elif isinstance(given, PrivacyBudget):
+    elif hasattr(given, "spend"):
         given.spend(RELEASE, delta=1e-5)
     elif not isinstance(given, str | int):
         for one in given:
@@ -115,7 +116,7 @@ def test_what_an_unknown_class_holds_is_named_and_spends_nothing(container, hold
     held = container(scaler_of(budget))
     [leak] = check_pipeline(holder(held))
     assert (leak.kind, leak.severity) == ("unknown stage", "high")
-    assert "it holds DPStandardScaler;" in leak.advice
+    assert "it can reach DPStandardScaler;" in leak.advice
     assert budget.history() == []
     with pytest.raises(PrivacyLeakError, match="unknown stage"):
         check_pipeline(holder(held), strict=True)
@@ -129,7 +130,7 @@ def test_an_attribute_and_a_budget_are_held_as_well():
     marked.later = [scaler_of(budget)]
     assert [leak.kind for leak in check_pipeline(marked)] == ["unknown stage"]
     [leak] = check_pipeline(Holder([budget.share(epsilon=1.0)]))
-    assert "it holds BudgetShare;" in leak.advice
+    assert "it can reach BudgetShare;" in leak.advice
     assert budget.history() == []
 
 
@@ -139,6 +140,126 @@ def test_an_unknown_step_that_holds_what_spends_is_found_inside_of_a_pipeline():
     assert [(one.path, one.kind) for one in check_pipeline(steps)] == [("holder", "unknown stage")]
     with pytest.raises(PrivacyLeakError, match="unknown stage"):
         make_private_pipeline(Holder([DPStandardScaler(bounds=(0, 1))]), DPLogisticRegression())
+
+
+GLOBAL, SHELF = scaler_of(None), {"deep": [scaler_of(None)]}
+ELSEWHERE = ModuleType("elsewhere")
+ELSEWHERE.scaler = scaler_of(None)
+
+
+def helper(X):
+    return further(X)
+
+
+def further(X):
+    return GLOBAL.fit(X)
+
+
+class Helps:
+    def run(self, X):
+        return GLOBAL.fit(X)
+
+
+class Names(TransformerMixin, BaseEstimator):
+    """Code that names what spends; the check never runs it."""
+
+    def fit(self, X, y=None):
+        raise AssertionError("it was fitted")
+
+    def transform(self, X):
+        return X
+
+
+class Directly(Names):
+    def run(self, X):
+        GLOBAL.fit(X)
+
+
+class InADict(Names):
+    def run(self, X):
+        SHELF["deep"][0].fit(X)
+
+
+class ByAFunctionOfAFunction(Names):
+    def run(self, X):
+        helper(X)
+
+
+class ByAClass(Names):
+    def run(self, X):
+        Helps().run(X)
+
+
+class ByANestedFunction(Names):
+    def run(self, X):
+        return [(lambda: GLOBAL.fit(one))() for one in X]
+
+
+class ByAModule(Names):
+    def run(self, X):
+        ELSEWHERE.scaler.fit(X)
+
+
+class ByAnImport(Names):
+    def run(self, X):
+        from skdp.preprocessing import DPStandardScaler
+
+        DPStandardScaler().fit(X)
+
+
+class ByAProperty(Names):
+    @property
+    def model(self):
+        return GLOBAL
+
+
+class ByAStaticMethod(Names):
+    @staticmethod
+    def run(X):
+        GLOBAL.fit(X)
+
+
+class AsAClassAttribute(Names):
+    model = GLOBAL
+
+
+class Inherits(Directly):
+    pass
+
+
+NAMING = [Directly, InADict, ByAFunctionOfAFunction, ByAClass, ByANestedFunction, ByAModule]
+NAMING += [ByAnImport, ByAProperty, ByAStaticMethod, AsAClassAttribute, Inherits]
+
+
+@pytest.mark.parametrize("kind", NAMING)
+def test_a_class_whose_code_names_what_spends_is_not_fitted(kind):
+    [leak] = check_pipeline(kind())
+    assert (leak.kind, leak.severity) == ("unknown stage", "high")
+    assert "DPStandardScaler" in leak.advice
+
+
+def test_a_function_that_names_what_spends_is_not_called():
+    [leak] = check_pipeline(FunctionTransformer(helper))
+    assert (leak.kind, leak.severity) == ("unknown stage", "high")
+
+
+class Harmless(TransformerMixin, BaseEstimator):
+    """An attribute has the name of a global variable, which its code does not read."""
+
+    def __init__(self, GLOBAL=None):
+        self.GLOBAL = GLOBAL
+
+    def fit(self, X, y=None):
+        assert self.GLOBAL is None
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def test_an_attribute_is_no_global_variable():
+    [leak] = check_pipeline(Harmless())
+    assert (leak.kind, leak.severity) == ("untested", "unknown")
 
 
 def quietly(spend):
@@ -191,13 +312,18 @@ SPENDERS = {
 OUT_OF_REACH = {}
 
 
+def unseen():
+    """Return what no check can see, because no code names it."""
+    return vars(sys.modules[__name__])["OUT_OF_REACH"]
+
+
 class Spends(TransformerMixin, BaseEstimator):
-    """Spends from a budget that only a global variable knows."""
+    """Spends from a budget that the check cannot see."""
 
     def fit(self, X, y=None):
-        OUT_OF_REACH["n_fits"] += 1
-        if OUT_OF_REACH["n_fits"] == 1:  # new processes take long
-            OUT_OF_REACH["how"](OUT_OF_REACH["spend"])
+        unseen()["n_fits"] += 1
+        if unseen()["n_fits"] == 1:  # new processes take long
+            unseen()["how"](unseen()["spend"])
         return self
 
     def transform(self, X):
@@ -222,9 +348,9 @@ class Waits(Spends):
     """Lets others go on in the middle of its fit."""
 
     def fit(self, X, y=None):
-        OUT_OF_REACH["started"].set()
-        OUT_OF_REACH["done"].wait(20.0)
-        OUT_OF_REACH["spend"]()
+        unseen()["started"].set()
+        unseen()["done"].wait(20.0)
+        unseen()["spend"]()
         return self
 
 
@@ -272,19 +398,19 @@ class Opens(Spends):
     """Makes a ledger in its fit."""
 
     def fit(self, X, y=None):
-        PrivacyBudget(epsilon=1.0, delta=1e-5, path=OUT_OF_REACH["path"])
+        unseen()["kind"](epsilon=1.0, delta=1e-5, path=unseen()["path"])
         return self
 
 
 class Shares(Spends):
     def fit(self, X, y=None):
-        OUT_OF_REACH["budget"].share(epsilon=0.5, name="made by a check")
+        unseen()["budget"].share(epsilon=0.5, name="made by a check")
         return self
 
 
 def test_a_check_makes_no_ledger_and_no_share(tmp_path):
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-    OUT_OF_REACH.update(path=tmp_path / "new.db", budget=budget)
+    OUT_OF_REACH.update(path=tmp_path / "new.db", budget=budget, kind=PrivacyBudget)
     before = budget.entries(), budget._ledger.accounts()
     check_pipeline(Opens())
     check_pipeline(Shares())

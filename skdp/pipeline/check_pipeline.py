@@ -126,9 +126,9 @@ def check_pipeline(
     """Find privacy leaks in an estimator, pipeline or search, without reading private data.
 
     A table says which parameters make scikit-learn's classes learn. A copy of an unknown class is
-    fitted to pairs of synthetic data sets: it learns if the results differ. A class that holds a
-    private estimator or a budget is not fitted, and no fit of a check can spend. See *Privacy leaks
-    in pipelines* in the user guide.
+    fitted to pairs of synthetic data sets: it learns if the results differ. A class that can reach
+    a private estimator or a budget is not fitted, and the spends of other fits are refused. See
+    *Privacy leaks in pipelines* in the user guide for the limits of both.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def _of_unknown(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[
     name = type(estimator).__name__
     if held := held_in(estimator):
         advice = (
-            f"it holds {', '.join(held)}; what it computes from the rows beside that, such as "
+            f"it can reach {', '.join(held)}; what it computes from the rows beside that, such as "
             "exact scores, is not paid. Use a class of skdp or scikit-learn, or read its source"
         )
         yield Leak(path, name, "", "unknown stage", "high", advice)
