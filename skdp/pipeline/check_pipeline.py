@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import groupby, product
 
+import numpy as np
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.preprocessing import FunctionTransformer
@@ -36,7 +37,7 @@ from skdp.support.html import html_table
 from skdp.support.replaced_methods import loaded_replacements, replaced_in
 from skdp.support.types import MatrixLike
 
-__all__ = ["Leak", "Leaks", "check_pipeline"]
+__all__ = ["Leak", "Leaks", "check_pipeline", "refused_leaks"]
 
 _ORDER = ("high", "medium", "unknown")
 _GRIDS = ("param_grid", "param_distributions")
@@ -178,6 +179,13 @@ def check_pipeline(
     return found
 
 
+def refused_leaks(estimator: BaseEstimator) -> Leaks:
+    """Return the leaks beside functions in which tests find nothing, which users answer for."""
+    trusted = ("untested", "func", "unknown")
+    found = check_pipeline(estimator)
+    return Leaks(one for one in found if (one.kind, one.parameter, one.severity) != trusted)
+
+
 @dataclass
 class _Tests:
     """The tests of unknown classes in one check, and the names of the classes that were fitted."""
@@ -219,7 +227,9 @@ def _leaks(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[Leak]
     elif leaks := [*_broken(path, estimator, CONDITIONS.get(known or "", ()))]:
         judged = "" if is_own else f"judged as its base {known}; "
         yield from (replace(leak, advice=judged + leak.advice) for leak in leaks)
-    elif not is_own or type(estimator) is FunctionTransformer:
+    elif type(estimator) is FunctionTransformer:
+        yield from _of_function(path, estimator, estimator, tests)
+    elif not is_own:
         yield from _of_unknown(path, estimator, tests)
     elif name == "PublicDirections":
         advice = "fit it to public rows before, and pass FrozenEstimator of it"
@@ -255,9 +265,26 @@ def _of_wrapper(path: str, estimator: BaseEstimator, known: str, tests: _Tests) 
     yield from _moved(path, estimator, [part for _, part in parts])
     yield from _apart(path, estimator, [part for _, part in parts])
     yield from _uncounted(path, estimator, [part for _, part in parts])
+    if known == "TransformedTargetRegressor":
+        yield from _of_function(path, estimator, FunctionTransformer(estimator.func), tests)
     for inner, part in parts:
         yield from _leaks(inner, part, tests)
     yield from _of_candidates(path, estimator, tests)
+
+
+def _of_function(
+    path: str, estimator: BaseEstimator, step: FunctionTransformer, tests: _Tests
+) -> Iterator[Leak]:
+    """Yield the leak of a function, unless it is a function of single numbers."""
+    if step.kw_args or not (step.func is None or _is_ufunc(step.func)):
+        for leak in _of_unknown(path, step, tests):
+            yield replace(leak, estimator=type(estimator).__name__, parameter="func")
+
+
+def _is_ufunc(function: object) -> bool:
+    """Return whether a function is a ufunc of NumPy; `frompyfunc` makes others."""
+    is_single = isinstance(function, np.ufunc) and function.signature is None
+    return is_single and getattr(np, getattr(function, "__name__", ""), None) is function
 
 
 def _of_candidates(path: str, search: BaseEstimator, tests: _Tests) -> Iterator[Leak]:
@@ -374,7 +401,7 @@ def _of_unknown(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[
         if severity == "high":
             advice = f"{text}. A step in front of a private model must learn nothing"
             yield Leak(path, name, "", "learns", "high", advice)
-        elif not (severity == "unknown" and type(estimator) is FunctionTransformer):
+        else:
             yield Leak(path, name, "", "untested", severity, text)
 
 
