@@ -21,6 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import PrivacyLeakError
+from skdp.ledger.no_spends import without_spends
 from skdp.pipeline import check_pipeline, make_private_pipeline
 from skdp.preprocessing import DPStandardScaler
 from skdp.privacy import GDPEvent, PrivacyGuarantee
@@ -282,6 +283,22 @@ def in_pool(spend):
         pool.submit(spend).result()
 
 
+POOL = ThreadPoolExecutor(1)
+
+
+def in_older_pool(spend):
+    POOL.submit(spend).result()
+
+
+def in_thread_of_a_pool(spend):
+    in_older_pool(partial(in_thread, spend))
+
+
+def in_initializer(spend):
+    with ThreadPoolExecutor(1, "", partial(quietly, spend)) as pool:
+        pool.submit(int)
+
+
 def by_joblib(spend, **how):
     Parallel(n_jobs=2, **how)(delayed(spend)() for _ in range(2))
 
@@ -302,6 +319,9 @@ SPENDERS = {
     "a thread": in_thread,
     "a thread of a thread": in_thread_of_a_thread,
     "a pool of threads": in_pool,
+    "a pool older than the check": in_older_pool,
+    "a thread of such a pool": in_thread_of_a_pool,
+    "an initializer": in_initializer,
     "joblib": by_joblib,
     "threads of joblib": partial(by_joblib, backend="threading"),
     "loky": partial(by_joblib, backend="loky"),
@@ -336,6 +356,7 @@ def test_a_budget_out_of_reach_is_not_spent(how, tmp_path, capfd):
     budget = PrivacyBudget(epsilon=10.0, delta=1e-5, path=tmp_path / "ledger.db")
     spend = partial(budget.spend, RELEASE, delta=1e-5)
     by_joblib(partial(int, 1), backend="loky")  # workers that exist before the check
+    in_older_pool(int)
     OUT_OF_REACH.update(how=how, spend=spend, n_fits=0)
     check_pipeline(Spends(), np.eye(4))
     assert OUT_OF_REACH["n_fits"] > 0
@@ -378,14 +399,62 @@ def test_others_spend_while_a_check_runs():
 
 
 def test_a_check_leaves_no_trace_in_the_process():
-    before = threading.Thread.start, multiprocessing.Process.start, subprocess.Popen.__init__
+    kinds = threading.Thread, multiprocessing.Process, subprocess.Popen, ThreadPoolExecutor
+    before = [dict(vars(kind)) for kind in kinds]
     with ThreadPoolExecutor(4) as pool:
         [*pool.map(lambda _: check_pipeline(Slow()), range(8))]
-    after = threading.Thread.start, multiprocessing.Process.start, subprocess.Popen.__init__
-    assert after == before
+    assert [dict(vars(kind)) for kind in kinds] == before
     budget = PrivacyBudget(epsilon=10.0, delta=1e-5)
     in_thread(partial(budget.spend, RELEASE, delta=1e-5))
     assert len(budget.history()) == 1
+
+
+class MakesAPool(Spends):
+    """Makes a pool that outlives the check."""
+
+    def fit(self, X, y=None):
+        pool = unseen().setdefault("pool", ThreadPoolExecutor(1))
+        unseen()["tried"] = pool.submit(quietly, unseen()["spend"])
+        pool.submit(unseen()["later"].wait, 5.0)
+        unseen()["queued"] = pool.submit(quietly, unseen()["spend"])
+        return self
+
+
+def test_a_pool_that_outlives_a_check_can_spend_afterwards_but_not_for_the_check():
+    budget = PrivacyBudget(epsilon=10.0, delta=1e-5)
+    spend, later = partial(budget.spend, RELEASE, delta=1e-5), threading.Event()
+    OUT_OF_REACH.update(spend=spend, later=later)
+    OUT_OF_REACH.pop("pool", None)
+    later.set()
+    check_pipeline(MakesAPool(), np.eye(4))
+    later.clear()
+    without_spends(partial(MakesAPool().fit, None))  # which ends before its pool
+    assert not OUT_OF_REACH["queued"].done()
+    later.set()
+    OUT_OF_REACH["queued"].result()
+    assert budget.history() == []
+    with OUT_OF_REACH["pool"] as pool:
+        pool.submit(spend).result()
+    assert len(budget.history()) == 1
+
+
+def test_a_thread_that_outlives_a_check_can_never_spend():
+    budget = PrivacyBudget(epsilon=10.0, delta=1e-5)
+    later, said = threading.Event(), []
+
+    def spend():
+        later.wait(20.0)
+        try:
+            budget.spend(RELEASE, delta=1e-5)
+        except ValueError as error:
+            said.append(str(error))
+
+    thread = threading.Thread(target=spend)
+    without_spends(lambda: thread.start())
+    later.set()
+    thread.join()
+    assert budget.history() == []
+    assert "a thread or process that it started" in said[0]
 
 
 class Slow(Spends):
