@@ -59,12 +59,13 @@ def check_no_fit_is_replaced(*estimators: object) -> None:
     where = ""
     if current_thread() is not main_thread():
         found += loaded_replacements()
-        where = " in this worker thread, because it inherits no permission, or with n_jobs=None"
+        where = " in this worker thread (it inherits no permission), or with n_jobs=None"
     for said in found:
         raise PrivacyLeakError(
             f"{said}, which may record exact scores, counts or digests of private rows. Switch "
             "that off, for example by mlflow.sklearn.autolog(disable=True). If it records nothing, "
-            f"as a profiler or a mock, fit within `with skdp.pipeline.allow_replaced_fit():`{where}."
+            "as a profiler or a mock, fit within `with skdp.pipeline.allow_replaced_fit():`"
+            f"{where}."
         )
 
 
