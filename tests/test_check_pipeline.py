@@ -54,7 +54,7 @@ from sklearn.model_selection import (
 )
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
-from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import SVR
@@ -94,8 +94,8 @@ SAFE = [
     FeatureHasher(),
     FeatureUnion([("one", pre.Binarizer()), ("two", pre.Normalizer())]),
     FrozenEstimator(pre.StandardScaler()),
+    pre.FunctionTransformer(),
     pre.FunctionTransformer(np.log1p),
-    pre.FunctionTransformer(lambda X: X * 2),
     GaussianRandomProjection(n_components=2),
     text.HashingVectorizer(),
     MissingIndicator(features="all"),
@@ -202,6 +202,11 @@ LEAKS = [
     TransformedTargetRegressor(Ridge()),
     TransformedTargetRegressor(
         DPLinearRegression(target_bounds=(0, 1)), transformer=pre.StandardScaler()
+    ),
+    TransformedTargetRegressor(
+        DPLinearRegression(target_bounds=(0, 1)),
+        func=lambda y: (y - y.mean()) / y.std(),
+        inverse_func=np.negative,
     ),
     TruncatedSVD(),
     select.VarianceThreshold(),
@@ -373,6 +378,45 @@ def test_a_private_pipeline_refuses_a_step_with_parts_that_would_spend_beside_it
 def test_a_step_that_looks_at_other_rows_is_refused_without_tags_too():
     with pytest.raises(PrivacyLeakError, match="other rows"):
         make_private_pipeline(pre.FunctionTransformer(lambda X: X - X.mean(axis=0)), MODEL)
+
+
+def doubled(X):
+    return 2.0 * X
+
+
+FUNCTIONS = [  # no test can prove them
+    doubled,
+    lambda X: X - X.mean(axis=0) if len(X) > 100 else X,
+    np.nan_to_num,  # no ufunc
+    np.frompyfunc(float, 1, 1),  # a ufunc of any function
+    np.linalg.inv,
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_only_ufuncs_of_numpy_are_proved(function):
+    linear = DPLinearRegression(target_bounds=(0, 1))
+    targets = TransformedTargetRegressor(linear, func=function, inverse_func=function)
+    for estimator in (pre.FunctionTransformer(function), targets):
+        [leak] = check_pipeline(estimator)
+        assert leak.parameter == "func"
+        assert leak.estimator == type(estimator).__name__
+        inverts = function is np.linalg.inv
+        assert leak.severity in (("high", "medium") if inverts else ("unknown",))
+        with pytest.raises(PrivacyLeakError, match="func"):
+            check_pipeline(estimator, strict=True)
+    assert check_pipeline(targets, fit_unknown=False)[0].severity == "medium"
+
+
+def test_private_pipelines_and_searches_take_functions_in_which_nothing_is_found():
+    step = make_union(pre.FunctionTransformer(doubled))
+    make_private_pipeline(step, MODEL)
+    rows = np.random.default_rng(0).uniform(size=(60, 2))
+    labels = (rows[:, 0] > 0.5).astype(int)
+    DPGridSearchCV(make_pipeline(step, MODEL), {}).fit(rows, labels)
+    same_name = type("FunctionTransformer", (pre.FunctionTransformer,), {})
+    with pytest.raises(PrivacyLeakError, match=r"judged|untested"):
+        make_private_pipeline(same_name(doubled), MODEL)
 
 
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])
@@ -681,7 +725,7 @@ def test_a_private_model_inside_of_an_unknown_class_does_not_make_it_private():
     for model in (Combines([MODEL]), make_pipeline(Combines({"a": make_pipeline(MODEL)}))):
         (leak,) = check_pipeline(model)
         assert (leak.kind, leak.severity) == ("unknown stage", "high")
-        assert "it holds DPLogisticRegression; what it computes" in leak.advice
+        assert "it can reach DPLogisticRegression; what it computes" in leak.advice
         with pytest.raises(PrivacyLeakError, match="unknown stage"):
             check_pipeline(model, strict=True)
     (leak,) = check_pipeline(Combines([]))  # it has no private part, and no fit succeeds

@@ -9,7 +9,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import joblib
 import numpy as np
@@ -17,9 +17,11 @@ import pytest
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import PrivacyLeakError
+from skdp.ledger.no_spends import without_spends
 from skdp.pipeline import check_pipeline, make_private_pipeline
 from skdp.preprocessing import DPStandardScaler
 from skdp.privacy import GDPEvent, PrivacyGuarantee
@@ -80,7 +82,7 @@ def fit_all(given, X):
         fit_all([*given.values()], X)
     elif isinstance(given, SimpleNamespace | Slots):
         fit_all(given.part, X)
-    elif isinstance(given, PrivacyBudget):
+    elif hasattr(given, "spend"):
         given.spend(RELEASE, delta=1e-5)
     elif not isinstance(given, str | int):
         for one in given:
@@ -115,7 +117,7 @@ def test_what_an_unknown_class_holds_is_named_and_spends_nothing(container, hold
     held = container(scaler_of(budget))
     [leak] = check_pipeline(holder(held))
     assert (leak.kind, leak.severity) == ("unknown stage", "high")
-    assert "it holds DPStandardScaler;" in leak.advice
+    assert "it can reach DPStandardScaler;" in leak.advice
     assert budget.history() == []
     with pytest.raises(PrivacyLeakError, match="unknown stage"):
         check_pipeline(holder(held), strict=True)
@@ -129,7 +131,7 @@ def test_an_attribute_and_a_budget_are_held_as_well():
     marked.later = [scaler_of(budget)]
     assert [leak.kind for leak in check_pipeline(marked)] == ["unknown stage"]
     [leak] = check_pipeline(Holder([budget.share(epsilon=1.0)]))
-    assert "it holds BudgetShare;" in leak.advice
+    assert "it can reach BudgetShare;" in leak.advice
     assert budget.history() == []
 
 
@@ -139,6 +141,126 @@ def test_an_unknown_step_that_holds_what_spends_is_found_inside_of_a_pipeline():
     assert [(one.path, one.kind) for one in check_pipeline(steps)] == [("holder", "unknown stage")]
     with pytest.raises(PrivacyLeakError, match="unknown stage"):
         make_private_pipeline(Holder([DPStandardScaler(bounds=(0, 1))]), DPLogisticRegression())
+
+
+GLOBAL, SHELF = scaler_of(None), {"deep": [scaler_of(None)]}
+ELSEWHERE = ModuleType("elsewhere")
+ELSEWHERE.scaler = scaler_of(None)
+
+
+def helper(X):
+    return further(X)
+
+
+def further(X):
+    return GLOBAL.fit(X)
+
+
+class Helps:
+    def run(self, X):
+        return GLOBAL.fit(X)
+
+
+class Names(TransformerMixin, BaseEstimator):
+    """Code that names what spends; the check never runs it."""
+
+    def fit(self, X, y=None):
+        raise AssertionError("it was fitted")
+
+    def transform(self, X):
+        return X
+
+
+class Directly(Names):
+    def run(self, X):
+        GLOBAL.fit(X)
+
+
+class InADict(Names):
+    def run(self, X):
+        SHELF["deep"][0].fit(X)
+
+
+class ByAFunctionOfAFunction(Names):
+    def run(self, X):
+        helper(X)
+
+
+class ByAClass(Names):
+    def run(self, X):
+        Helps().run(X)
+
+
+class ByANestedFunction(Names):
+    def run(self, X):
+        return [(lambda: GLOBAL.fit(one))() for one in X]
+
+
+class ByAModule(Names):
+    def run(self, X):
+        ELSEWHERE.scaler.fit(X)
+
+
+class ByAnImport(Names):
+    def run(self, X):
+        from skdp.preprocessing import DPStandardScaler
+
+        DPStandardScaler().fit(X)
+
+
+class ByAProperty(Names):
+    @property
+    def model(self):
+        return GLOBAL
+
+
+class ByAStaticMethod(Names):
+    @staticmethod
+    def run(X):
+        GLOBAL.fit(X)
+
+
+class AsAClassAttribute(Names):
+    model = GLOBAL
+
+
+class Inherits(Directly):
+    pass
+
+
+NAMING = [Directly, InADict, ByAFunctionOfAFunction, ByAClass, ByANestedFunction, ByAModule]
+NAMING += [ByAnImport, ByAProperty, ByAStaticMethod, AsAClassAttribute, Inherits]
+
+
+@pytest.mark.parametrize("kind", NAMING)
+def test_a_class_whose_code_names_what_spends_is_not_fitted(kind):
+    [leak] = check_pipeline(kind())
+    assert (leak.kind, leak.severity) == ("unknown stage", "high")
+    assert "DPStandardScaler" in leak.advice
+
+
+def test_a_function_that_names_what_spends_is_not_called():
+    [leak] = check_pipeline(FunctionTransformer(helper))
+    assert (leak.kind, leak.severity) == ("unknown stage", "high")
+
+
+class Harmless(TransformerMixin, BaseEstimator):
+    """An attribute has the name of a global variable, which its code does not read."""
+
+    def __init__(self, GLOBAL=None):
+        self.GLOBAL = GLOBAL
+
+    def fit(self, X, y=None):
+        assert self.GLOBAL is None
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def test_an_attribute_is_no_global_variable():
+    [leak] = check_pipeline(Harmless())
+    assert (leak.kind, leak.severity) == ("untested", "unknown")
 
 
 def quietly(spend):
@@ -161,6 +283,22 @@ def in_pool(spend):
         pool.submit(spend).result()
 
 
+POOL = ThreadPoolExecutor(1)
+
+
+def in_older_pool(spend):
+    POOL.submit(spend).result()
+
+
+def in_thread_of_a_pool(spend):
+    in_older_pool(partial(in_thread, spend))
+
+
+def in_initializer(spend):
+    with ThreadPoolExecutor(1, "", partial(quietly, spend)) as pool:
+        pool.submit(int)
+
+
 def by_joblib(spend, **how):
     Parallel(n_jobs=2, **how)(delayed(spend)() for _ in range(2))
 
@@ -181,6 +319,9 @@ SPENDERS = {
     "a thread": in_thread,
     "a thread of a thread": in_thread_of_a_thread,
     "a pool of threads": in_pool,
+    "a pool older than the check": in_older_pool,
+    "a thread of such a pool": in_thread_of_a_pool,
+    "an initializer": in_initializer,
     "joblib": by_joblib,
     "threads of joblib": partial(by_joblib, backend="threading"),
     "loky": partial(by_joblib, backend="loky"),
@@ -191,13 +332,18 @@ SPENDERS = {
 OUT_OF_REACH = {}
 
 
+def unseen():
+    """Return what no check can see, because no code names it."""
+    return vars(sys.modules[__name__])["OUT_OF_REACH"]
+
+
 class Spends(TransformerMixin, BaseEstimator):
-    """Spends from a budget that only a global variable knows."""
+    """Spends from a budget that the check cannot see."""
 
     def fit(self, X, y=None):
-        OUT_OF_REACH["n_fits"] += 1
-        if OUT_OF_REACH["n_fits"] == 1:  # new processes take long
-            OUT_OF_REACH["how"](OUT_OF_REACH["spend"])
+        unseen()["n_fits"] += 1
+        if unseen()["n_fits"] == 1:  # new processes take long
+            unseen()["how"](unseen()["spend"])
         return self
 
     def transform(self, X):
@@ -210,6 +356,7 @@ def test_a_budget_out_of_reach_is_not_spent(how, tmp_path, capfd):
     budget = PrivacyBudget(epsilon=10.0, delta=1e-5, path=tmp_path / "ledger.db")
     spend = partial(budget.spend, RELEASE, delta=1e-5)
     by_joblib(partial(int, 1), backend="loky")  # workers that exist before the check
+    in_older_pool(int)
     OUT_OF_REACH.update(how=how, spend=spend, n_fits=0)
     check_pipeline(Spends(), np.eye(4))
     assert OUT_OF_REACH["n_fits"] > 0
@@ -222,9 +369,9 @@ class Waits(Spends):
     """Lets others go on in the middle of its fit."""
 
     def fit(self, X, y=None):
-        OUT_OF_REACH["started"].set()
-        OUT_OF_REACH["done"].wait(20.0)
-        OUT_OF_REACH["spend"]()
+        unseen()["started"].set()
+        unseen()["done"].wait(20.0)
+        unseen()["spend"]()
         return self
 
 
@@ -252,14 +399,62 @@ def test_others_spend_while_a_check_runs():
 
 
 def test_a_check_leaves_no_trace_in_the_process():
-    before = threading.Thread.start, multiprocessing.Process.start, subprocess.Popen.__init__
+    kinds = threading.Thread, multiprocessing.Process, subprocess.Popen, ThreadPoolExecutor
+    before = [dict(vars(kind)) for kind in kinds]
     with ThreadPoolExecutor(4) as pool:
         [*pool.map(lambda _: check_pipeline(Slow()), range(8))]
-    after = threading.Thread.start, multiprocessing.Process.start, subprocess.Popen.__init__
-    assert after == before
+    assert [dict(vars(kind)) for kind in kinds] == before
     budget = PrivacyBudget(epsilon=10.0, delta=1e-5)
     in_thread(partial(budget.spend, RELEASE, delta=1e-5))
     assert len(budget.history()) == 1
+
+
+class MakesAPool(Spends):
+    """Makes a pool that outlives the check."""
+
+    def fit(self, X, y=None):
+        pool = unseen().setdefault("pool", ThreadPoolExecutor(1))
+        unseen()["tried"] = pool.submit(quietly, unseen()["spend"])
+        pool.submit(unseen()["later"].wait, 5.0)
+        unseen()["queued"] = pool.submit(quietly, unseen()["spend"])
+        return self
+
+
+def test_a_pool_that_outlives_a_check_can_spend_afterwards_but_not_for_the_check():
+    budget = PrivacyBudget(epsilon=10.0, delta=1e-5)
+    spend, later = partial(budget.spend, RELEASE, delta=1e-5), threading.Event()
+    OUT_OF_REACH.update(spend=spend, later=later)
+    OUT_OF_REACH.pop("pool", None)
+    later.set()
+    check_pipeline(MakesAPool(), np.eye(4))
+    later.clear()
+    without_spends(partial(MakesAPool().fit, None))  # which ends before its pool
+    assert not OUT_OF_REACH["queued"].done()
+    later.set()
+    OUT_OF_REACH["queued"].result()
+    assert budget.history() == []
+    with OUT_OF_REACH["pool"] as pool:
+        pool.submit(spend).result()
+    assert len(budget.history()) == 1
+
+
+def test_a_thread_that_outlives_a_check_can_never_spend():
+    budget = PrivacyBudget(epsilon=10.0, delta=1e-5)
+    later, said = threading.Event(), []
+
+    def spend():
+        later.wait(20.0)
+        try:
+            budget.spend(RELEASE, delta=1e-5)
+        except ValueError as error:
+            said.append(str(error))
+
+    thread = threading.Thread(target=spend)
+    without_spends(lambda: thread.start())
+    later.set()
+    thread.join()
+    assert budget.history() == []
+    assert "a thread or process that it started" in said[0]
 
 
 class Slow(Spends):
@@ -272,19 +467,19 @@ class Opens(Spends):
     """Makes a ledger in its fit."""
 
     def fit(self, X, y=None):
-        PrivacyBudget(epsilon=1.0, delta=1e-5, path=OUT_OF_REACH["path"])
+        unseen()["kind"](epsilon=1.0, delta=1e-5, path=unseen()["path"])
         return self
 
 
 class Shares(Spends):
     def fit(self, X, y=None):
-        OUT_OF_REACH["budget"].share(epsilon=0.5, name="made by a check")
+        unseen()["budget"].share(epsilon=0.5, name="made by a check")
         return self
 
 
 def test_a_check_makes_no_ledger_and_no_share(tmp_path):
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-    OUT_OF_REACH.update(path=tmp_path / "new.db", budget=budget)
+    OUT_OF_REACH.update(path=tmp_path / "new.db", budget=budget, kind=PrivacyBudget)
     before = budget.entries(), budget._ledger.accounts()
     check_pipeline(Opens())
     check_pipeline(Shares())

@@ -163,6 +163,25 @@ def test_a_worker_thread_does_not_know_the_fits_above_it(monkeypatch):
     assert budget.history() == []
 
 
+def test_the_advice_in_a_worker_thread_can_be_followed_there(monkeypatch):
+    Logger(monkeypatch).by_function(VotingClassifier, "fit")
+    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
+    model = DPLogisticRegression(budget=budget)
+
+    def allowed():
+        with allow_replaced_fit():
+            return model.fit(X, Y)
+
+    with ThreadPoolExecutor(1) as pool:
+        with allow_replaced_fit():
+            fit = pool.submit(model.fit, X, Y)
+        with pytest.raises(PrivacyLeakError, match=r"in this worker thread.*n_jobs=None"):
+            fit.result()
+        assert budget.history() == []
+        pool.submit(allowed).result()
+    assert len(budget.history()) == 1
+
+
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_a_private_search_raises_before_it_is_paid_or_not_at_all(n_jobs, monkeypatch):
     budget = PrivacyBudget(epsilon=5.0, delta=1e-5)

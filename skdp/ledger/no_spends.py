@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from functools import wraps
+from functools import partial, wraps
+from inspect import signature
 from multiprocessing.process import BaseProcess, current_process
 from subprocess import Popen
 from threading import Lock, Thread, current_thread, local
@@ -31,7 +32,10 @@ def check_may_write(identity: str | None) -> None:
             "spend from it. Pass the budget as a parameter."
         )
     if _is_of_check():
-        raise ValueError("check_pipeline never spends, and the estimator would spend in its fit.")
+        raise ValueError(
+            "check_pipeline never spends, and this is a fit of a check, or a thread or process "
+            "that it started."
+        )
 
 
 @contextmanager
@@ -48,9 +52,10 @@ def no_spends(identity: str | None) -> Iterator[None]:
 def without_spends(function: Callable[[], T]) -> T:
     """Return the result of a function that can write to no ledger, in any thread or process.
 
-    It runs in a thread of its own. Threads and processes that it starts are marked, so other
-    threads can spend meanwhile. Worker processes that exist already have no mark, so joblib must
-    not use them: below a thread and another loop it starts none.
+    It runs in a thread of its own. Threads and processes that it starts are marked for as long as
+    they live, so other threads can spend meanwhile. Of pools of threads, only the work that it
+    submits is marked, because others may use the workers. Worker processes that exist already have
+    no mark, so joblib must not use them: below a thread and another loop it starts none.
     """
     if _is_of_check():
         return function()
@@ -73,10 +78,12 @@ def without_spends(function: Callable[[], T]) -> T:
 
 def _is_of_check() -> bool:
     config: dict[str, object] = current_process()._config  # type: ignore[attr-defined]
-    return current_thread() in _OWN or _TOKEN in config or _TOKEN in os.environ
+    is_own = current_thread() in _OWN or vars(_HERE).get("works_for_check", False)
+    return is_own or _TOKEN in config or _TOKEN in os.environ
 
 
-_STARTS = ((Thread, "start"), (BaseProcess, "start"), (Popen, "__init__"))
+_POOLS = ((ThreadPoolExecutor, "__init__"), (ThreadPoolExecutor, "submit"))
+_STARTS = ((Thread, "start"), (BaseProcess, "start"), (Popen, "__init__"), *_POOLS)
 _LOCK, _ORIGINALS, _RUNNING = Lock(), list[Any](), list[None]()
 
 
@@ -105,13 +112,35 @@ def _set(methods: Iterable[Any]) -> None:
 def _marked(start: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(start)
     def started(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _is_of_check():
-            if isinstance(self, Thread):
-                _OWN.add(self)
-            elif isinstance(self, BaseProcess):
-                self._config[_TOKEN] = True  # type: ignore[attr-defined]
-            else:
-                kwargs["env"] = {**(kwargs.get("env") or os.environ), _TOKEN: "1"}
+        if not _is_of_check():
+            return start(self, *args, **kwargs)
+        if isinstance(self, ThreadPoolExecutor):
+            return _in_pool(start, self, *args, **kwargs)
+        if isinstance(self, BaseProcess):
+            self._config[_TOKEN] = True  # type: ignore[attr-defined]
+        elif isinstance(self, Popen):
+            kwargs["env"] = {**(kwargs.get("env") or os.environ), _TOKEN: "1"}
+        elif not vars(_HERE).get("makes_workers", False):
+            _OWN.add(self)
         return start(self, *args, **kwargs)
 
     return started
+
+
+def _in_pool(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a method of a pool, with a mark on the function that its workers will call."""
+    bound = signature(method).bind(*args, **kwargs)
+    for name in {"fn", "initializer"} & bound.arguments.keys():
+        if (function := bound.arguments[name]) is not None:
+            bound.arguments[name] = partial(_with, "works_for_check", function)
+    return _with("makes_workers", partial(method, *bound.args, **bound.kwargs))
+
+
+def _with(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function while this thread has an attribute."""
+    before = vars(_HERE).get(name, False)
+    setattr(_HERE, name, True)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        setattr(_HERE, name, before)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterator
+from dis import get_instructions
 from gc import get_referents
 from logging import Logger
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skdp._private_fit import PrivateFit
 from skdp.budget import BudgetHandle
 from skdp.features.row_wise_conditions import ROW_WISE_WRAPPERS
 from skdp.pipeline._known_estimators import KNOWN, WRAPPERS, home_of, is_private, parts_of
+
+_CODE = type | FunctionType
 
 
 def known_as(estimator: object) -> str | None:
@@ -48,23 +53,63 @@ def inside(
 def held_in(estimator: object) -> list[str]:
     """Return the classes of private estimators and budgets that an estimator can reach.
 
-    Attributes, containers and variables of nested functions are followed, at any depth.
+    Attributes, containers and variables of nested functions are followed, at any depth. So are
+    global variables that the code of its methods and functions names. Of functions and classes
+    among these, only those of the same module are followed.
     """
-    found, seen, todo = dict[str, None](), dict[int, object](), [estimator]
+    kinds, given = type(estimator).__mro__, getattr(estimator, "__dict__", {}).values()
+    own = {one.__module__ for one in (*kinds, *given) if isinstance(one, _CODE)}
+    found, seen, todo = dict[str, None](), dict[int, object](), [estimator, *kinds]
     while todo:
         one = todo.pop()
-        if id(one) in seen or isinstance(one, type | ModuleType | Logger):
+        if id(one) in seen or isinstance(one, ModuleType | Logger):
             continue
         seen[id(one)] = one
-        if one is not estimator and (isinstance(one, BudgetHandle) or is_private(one)):
-            found[type(one).__name__] = None
-        elif isinstance(one, FunctionType):  # its module is not followed
-            todo += [one.__closure__, one.__defaults__, one.__kwdefaults__]
+        if one is not estimator and _can_spend(one):
+            found[one.__name__ if isinstance(one, type) else type(one).__name__] = None
+        elif isinstance(one, type):
+            is_own = one.__module__ in own and not _is_library(one.__module__)
+            todo += vars(one).values() if is_own else []
+        elif isinstance(one, FunctionType):
+            todo += [one.__closure__, one.__defaults__, one.__kwdefaults__, *_named_in(one)]
         elif isinstance(one, np.ndarray):
             todo += one.ravel().tolist() if one.dtype == object else []
         else:
             todo += get_referents(one)
     return [*found]
+
+
+def _can_spend(one: object) -> bool:
+    if isinstance(one, type):
+        return issubclass(one, BudgetHandle | PrivateFit)
+    return isinstance(one, BudgetHandle) or is_private(one)
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in {"sklearn", "skdp"} | sys.stdlib_module_names
+
+
+def _named_in(function: FunctionType) -> list[object]:
+    """Return the values of global variables that a function names, also in modules."""
+    codes, scope = [*_codes(function.__code__)], function.__globals__
+    if _is_library(home := str(function.__module__)):
+        return []
+    names = {name for code in codes for name in code.co_names}
+    steps = (step for code in codes for step in get_instructions(code))
+    read = {step.argval for step in steps if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    values = [scope[name] for name in read & scope.keys()]
+    modules = [sys.modules[name] for name in names & sys.modules.keys()]
+    for module in (*modules, *(one for one in values if isinstance(one, ModuleType))):
+        values += [vars(module)[name] for name in names & vars(module).keys()]
+    other = {id(one) for one in values if isinstance(one, _CODE) and one.__module__ != home}
+    return [one for one in values if id(one) not in other or _can_spend(one)]
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)
 
 
 def spends(step: BaseEstimator) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import groupby, product
 
+import numpy as np
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.preprocessing import FunctionTransformer
@@ -38,7 +39,7 @@ from skdp.support.html import html_table
 from skdp.support.replaced_methods import loaded_replacements, replaced_in
 from skdp.support.types import MatrixLike
 
-__all__ = ["Leak", "Leaks", "check_pipeline"]
+__all__ = ["Leak", "Leaks", "check_pipeline", "refused_leaks"]
 
 _ORDER = ("high", "medium", "unknown")
 _GRIDS = ("param_grid", "param_distributions")
@@ -128,9 +129,9 @@ def check_pipeline(
     """Find privacy leaks in an estimator, pipeline or search, without reading private data.
 
     A table says which parameters make scikit-learn's classes learn. A copy of an unknown class is
-    fitted to pairs of synthetic data sets: it learns if the results differ. A class that holds a
-    private estimator or a budget is not fitted, and no fit of a check can spend. See *Privacy leaks
-    in pipelines* in the user guide.
+    fitted to pairs of synthetic data sets: it learns if the results differ. A class that can reach
+    a private estimator or a budget is not fitted, and the spends of other fits are refused. See
+    *Privacy leaks in pipelines* in the user guide for the limits of both.
 
     Parameters
     ----------
@@ -180,6 +181,13 @@ def check_pipeline(
     return found
 
 
+def refused_leaks(estimator: BaseEstimator) -> Leaks:
+    """Return the leaks beside functions in which tests find nothing, which users answer for."""
+    trusted = ("untested", "func", "unknown")
+    found = check_pipeline(estimator)
+    return Leaks(one for one in found if (one.kind, one.parameter, one.severity) != trusted)
+
+
 @dataclass
 class _Tests:
     """The tests of unknown classes in one check, and the names of the classes that were fitted."""
@@ -221,7 +229,9 @@ def _leaks(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[Leak]
     elif leaks := [*_broken(path, estimator, CONDITIONS.get(known or "", ()))]:
         judged = "" if is_own else f"judged as its base {known}; "
         yield from (replace(leak, advice=judged + leak.advice) for leak in leaks)
-    elif not is_own or type(estimator) is FunctionTransformer:
+    elif type(estimator) is FunctionTransformer:
+        yield from _of_function(path, estimator, estimator, tests)
+    elif not is_own:
         yield from _of_unknown(path, estimator, tests)
     elif name == "PublicDirections":
         advice = "fit it to public rows before, and pass FrozenEstimator of it"
@@ -259,6 +269,8 @@ def _of_wrapper(path: str, estimator: BaseEstimator, known: str, tests: _Tests) 
     yield from _uncounted(path, estimator, [part for _, part in parts])
     if known == "Pipeline":  # a private pipeline passes IDs to all steps
         yield from _without_ids(parts)
+    if known == "TransformedTargetRegressor":
+        yield from _of_function(path, estimator, FunctionTransformer(estimator.func), tests)
     for inner, part in parts:
         yield from _leaks(inner, part, tests)
     yield from _of_candidates(path, estimator, tests)
@@ -277,6 +289,21 @@ def _without_ids(parts: list[tuple[str, BaseEstimator]]) -> Iterator[Leak]:
                 f"protects records. Use make_private_pipeline, or pass {path}__groups= to fit"
             )
             yield Leak(path, type(leaf).__name__, "", "unit", "medium", advice)
+
+
+def _of_function(
+    path: str, estimator: BaseEstimator, step: FunctionTransformer, tests: _Tests
+) -> Iterator[Leak]:
+    """Yield the leak of a function, unless it is a function of single numbers."""
+    if step.kw_args or not (step.func is None or _is_ufunc(step.func)):
+        for leak in _of_unknown(path, step, tests):
+            yield replace(leak, estimator=type(estimator).__name__, parameter="func")
+
+
+def _is_ufunc(function: object) -> bool:
+    """Return whether a function is a ufunc of NumPy; `frompyfunc` makes others."""
+    is_single = isinstance(function, np.ufunc) and function.signature is None
+    return is_single and getattr(np, getattr(function, "__name__", ""), None) is function
 
 
 def _of_candidates(path: str, search: BaseEstimator, tests: _Tests) -> Iterator[Leak]:
@@ -382,7 +409,7 @@ def _of_unknown(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[
     name = type(estimator).__name__
     if held := held_in(estimator):
         advice = (
-            f"it holds {', '.join(held)}; what it computes from the rows beside that, such as "
+            f"it can reach {', '.join(held)}; what it computes from the rows beside that, such as "
             "exact scores, is not paid. Use a class of skdp or scikit-learn, or read its source"
         )
         yield Leak(path, name, "", "unknown stage", "high", advice)
@@ -393,7 +420,7 @@ def _of_unknown(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[
         if severity == "high":
             advice = f"{text}. A step in front of a private model must learn nothing"
             yield Leak(path, name, "", "learns", "high", advice)
-        elif not (severity == "unknown" and type(estimator) is FunctionTransformer):
+        else:
             yield Leak(path, name, "", "untested", severity, text)
 
 

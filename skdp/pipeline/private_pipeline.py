@@ -24,7 +24,7 @@ from skdp.data.schema import groups_of, schemas_in
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._rehearsal import rehearsing
 from skdp.pipeline._wrappers import fitted_leaves, is_part, leaves, ledgers_of, spends
-from skdp.pipeline.check_pipeline import check_pipeline
+from skdp.pipeline.check_pipeline import refused_leaks
 from skdp.privacy import GDPEvent, Neighboring, PrivacyGuarantee, Unit
 from skdp.support.callbacks import check_callbacks
 from skdp.support.public_words import public_words
@@ -250,7 +250,7 @@ def make_private_pipeline(
         As in scikit-learn's `make_pipeline`. A step with a parameter `epsilon` is private: it is
         cloned, and `epsilon`, `delta`, `neighboring` and `budget` are set. So is each branch of a
         `ColumnTransformer` or `FeatureUnion`. `check_pipeline` must find nothing in the other
-        steps.
+        steps, except functions of `FunctionTransformer` that it cannot prove.
     epsilon : float, default 1.0
         *Public.* Privacy loss of one fit of the whole pipeline, in nats.
     delta : float or None
@@ -369,7 +369,7 @@ def _check_leaf(leaf: BaseEstimator, budget: BudgetHandle | None) -> None:
 
 def _check_learns_nothing(step: BaseEstimator) -> None:
     """Raise if a step leaks, or may leak, beside what it spends."""
-    if is_part(step) and not spends(step) and (leaks := check_pipeline(step)):
+    if is_part(step) and not spends(step) and (leaks := refused_leaks(step)):
         raise PrivacyLeakError(f"{step!r} may learn from the data without spending budget. {leaks}")
 
 

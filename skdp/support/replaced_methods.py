@@ -56,13 +56,16 @@ def check_no_fit_is_replaced(*estimators: object) -> None:
     A thread does not know the fits above it, so there all loaded classes count.
     """
     found = [one for estimator in (*estimators, *_fitting()) for one in replaced_in(estimator)]
+    where = ""
     if current_thread() is not main_thread():
         found += loaded_replacements()
+        where = " in this worker thread (it inherits no permission), or with n_jobs=None"
     for said in found:
         raise PrivacyLeakError(
             f"{said}, which may record exact scores, counts or digests of private rows. Switch "
             "that off, for example by mlflow.sklearn.autolog(disable=True). If it records nothing, "
-            "as a profiler or a mock, fit within `with skdp.pipeline.allow_replaced_fit():`."
+            "as a profiler or a mock, fit within `with skdp.pipeline.allow_replaced_fit():`"
+            f"{where}."
         )
 
 
