@@ -42,17 +42,6 @@ from skdp.support.replaced_methods import allow_replaced_fit, check_no_fit_is_re
 from skdp.support.types import Countable, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice, check_delta, check_epsilon, explain_keywords
 
-__all__ = [
-    "DEFAULT_DELTA",
-    "NonPrivatePlan",
-    "PrivateEstimator",
-    "PrivateFit",
-    "ReleaseParameters",
-    "ReleasePlan",
-    "guarantee_of",
-    "resolved_delta",
-]
-
 _LARGE_EPSILON = 10.0
 _TYPICAL_DELTA = 1e-5  # for the number of rows where δ = 0
 _REFUSED = "Nothing was spent."

@@ -21,8 +21,6 @@ from skdp.privacy import (
 )
 from skdp.privacy.combined import MaximumCurve
 
-__all__ = ["together"]
-
 ByPart = tuple[tuple[str | None, Event], ...]
 
 

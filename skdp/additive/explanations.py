@@ -15,8 +15,9 @@ from skdp.data.lazy import lazy_on_blocks
 from skdp.design import clip_factors
 from skdp.design.centered import CenteredMap
 from skdp.features.additive import AdditiveMap
-from skdp.linear_model._base import Fitted, dense
+from skdp.linear_model._base import dense
 from skdp.linear_model._records import AnyMap, learned_center, rows_of
+from skdp.linear_model._sample import Fitted
 from skdp.solvers import Solution
 from skdp.support.types import MatrixLike
 

@@ -13,8 +13,6 @@ from skdp.auditing.multi_run import MultiRunAudit
 from skdp.auditing.one_run import OneRunAudit
 from skdp.support.types import MatrixLike
 
-__all__ = ["multi_run", "one_run"]
-
 _FAR = 1e4
 _LEAST_CANARIES = 100
 _PILOT = 4  # one extra run per so many runs learns the weights of several numbers

@@ -9,8 +9,6 @@ import numpy as np
 
 from skdp.privacy import ApproxDPEvent, PrivacyGuarantee, PureDPEvent
 
-__all__ = ["AttackBounds"]
-
 _DELTA = 1e-5
 _EPSILON = np.concatenate([np.linspace(0.0, 3.0, 121)[:-1], np.geomspace(3.0, 60.0, 120)])
 _COARSE = np.array([0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])  # of the requested ε, if δ(ε) is slow

@@ -23,8 +23,6 @@ from skdp.budget import PrivacyBudget
 from skdp.exceptions import BudgetExceededError
 from skdp.support.types import MatrixLike
 
-__all__ = ["CONDUCT", "Skipped"]
-
 _SECRET = "secret-4711"
 _ODD = 87654.321  # recognizable in a message
 _QUOTED = (_SECRET, "87654", "87,654", "8.77e+04")

@@ -14,8 +14,6 @@ from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGua
 from skdp.support.types import VectorLike
 from skdp.support.validation import check_count, check_delta, check_real
 
-__all__ = ["Guesses", "check_runs"]
-
 _UNLUCKY = 0.05  # share of lots that may have fewer right guesses than the audit counts
 _LEAST, _FINE = 1e-3, 1e-3  # the first hypothesis of a search, and how close the search ends
 _LARGEST_MU, _LARGEST_EPSILON = 30.0, 60.0  # the largest possible bounds

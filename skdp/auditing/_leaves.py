@@ -16,8 +16,6 @@ import numpy as np
 from skdp.budget import BudgetHandle
 from skdp.support.types import MatrixLike
 
-__all__ = ["leaves"]
-
 _DEEPEST = 8
 _TIMES = (datetime.date, datetime.time, datetime.timedelta)
 _TEXTS = (str, bytes, bytearray, int, float, complex, range, Decimal, Fraction, np.generic, *_TIMES)

@@ -22,8 +22,6 @@ from skdp.budget.dry_run import DryRun, StandIns
 from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGuarantee, Unit
 from skdp.support.types import MatrixLike
 
-__all__ = ["Subject", "check_has_fit", "quoted"]
-
 
 def check_has_fit(estimator: object) -> None:
     if not hasattr(estimator, "fit") or isinstance(estimator, type):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from skdp.budget.recorded_event import recorded_event
 from skdp.ledger.release import Release
 
-__all__ = ["NOT_STATED", "arithmetic_of"]
-
 NOT_STATED = "not stated"
 GRID = "noise drawn exactly on a grid, which is safe in floating point"
 EXACT_SUMS = "sums with bounds of their rounding errors, and exact noise"

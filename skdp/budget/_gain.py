@@ -8,8 +8,6 @@ from skdp.ledger.totals import Totals
 from skdp.privacy import AttackRisk, GaussianCurve
 from skdp.support.digits import at_least
 
-__all__ = ["explained"]
-
 
 def explained(rule: Filter, totals: Totals) -> str:
     """Return why the gain is as large as it is, and what lowers it."""

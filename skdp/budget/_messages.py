@@ -13,8 +13,6 @@ from skdp.ledger.totals import Totals
 from skdp.privacy import Composition, Neighboring, NonPrivateEvent, event_from_dict
 from skdp.support.digits import at_most
 
-__all__ = ["MOST_ROWS", "shortfall"]
-
 MOST_ROWS = 500
 """A longer ledger is not read again for a message."""
 

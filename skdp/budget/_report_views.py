@@ -14,8 +14,6 @@ from skdp.budget.recorded_event import recorded_event
 from skdp.ledger.release import number
 from skdp.support.digits import at_least
 
-__all__ = ["FORMATS"]
-
 _LONGEST = 160  # characters of an event in a table; JSON is not shortened
 _DECIMALS = re.compile(r"\d+\.\d+(e[+-]?\d+)?")
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories

@@ -11,8 +11,6 @@ from skdp.exceptions import BudgetClosedError
 from skdp.ledger.totals import EVERY, PEAK
 from skdp.support.digits import at_least, at_most
 
-__all__ = ["as_html", "as_text", "show"]
-
 _CELLS, _DIGITS = 20, 4
 
 

@@ -38,9 +38,6 @@ from skdp.support.random import child_generator
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_real
 
-__all__ = ["ConformalFacts", "PrivateConformal"]
-
-
 _REGRESSOR = ("regressor", is_regressor)
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["LABEL_SCORES", "AbsoluteResidual", "LabelScore"]
-
 _ROUNDED = 1.0 + 2.0**-40  # of an interval, more than the roundings of a root, a square and a sum
 
 

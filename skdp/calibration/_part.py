@@ -16,8 +16,6 @@ from skdp.model_selection._row_score import steps_of
 from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PureDPEvent
 from skdp.support.rounding import ROOT, up
 
-__all__ = ["Part"]
-
 
 @dataclass(frozen=True)
 class Part:

@@ -20,8 +20,6 @@ from skdp.statistics._rank import Rank
 from skdp.statistics.quantile import QuantilePlan, choose_all
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
 
-__all__ = ["Thresholds", "counts_of_scores", "plan_thresholds"]
-
 _HALVINGS = 10  # of the grid, by a search
 _N = 2**_HALVINGS  # steps from the grid point 0 to the last one, 1
 _ROUNDED = 1e-6  # rows: more than a rank changes by roundings of utilities and of noise

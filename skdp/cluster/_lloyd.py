@@ -16,8 +16,6 @@ from skdp.statistics._spread import Center, farthest, projected, shortened, weig
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 from skdp.workloads.plan import ROUNDED_ONCE
 
-__all__ = ["Estimate", "ask_step", "count_unit", "release_step"]
-
 _BITS = 22  # of rows: sums of 2^31 of them stay below 2^53
 _CENTER_BITS = 16  # of centers, so that all distances are exact as well
 _LEAST_COUNT = 1.0  # no guarantee rests on it: a smaller cluster stays where it is

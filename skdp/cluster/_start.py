@@ -15,8 +15,6 @@ from skdp.privacy import Neighboring
 from skdp.statistics._spread import Center, Directions, distance_of, farthest, projected
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 
-__all__ = ["MOST_CELLS", "ask_cells", "deviations", "release_start"]
-
 MOST_CELLS = 2**14
 # No guarantee rests on these: the release has a plan, and the rest is post-processing.
 _MOST_AXES = 3

@@ -35,8 +35,6 @@ from skdp.support.random import child_generator, simulation_generator
 from skdp.support.types import Bounds, Categories, Label, MatrixLike, RandomState, Transformation
 from skdp.support.validation import check_count, check_real
 
-__all__ = ["PrivateTree", "library_of", "sample_generator"]
-
 _MOST_ROWS = 2**29  # on it rests that utilities are exact integers
 _MOST_BINS = 1024
 _LARGE_ERROR = 0.05  # of the share of a level, two standard deviations of the noise

@@ -13,8 +13,6 @@ from skdp.density._consistency import independent
 from skdp.density._counts import Pair
 from skdp.density._plan import PairReleases
 
-__all__ = ["choose_pairs", "utilities"]
-
 _GRID_BITS = 20  # of utilities, which have 2^31 as a bound: floats hold them exactly
 _LARGEST = 2.0**30
 

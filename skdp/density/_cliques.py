@@ -10,8 +10,6 @@ import numpy as np
 
 from skdp.density._counts import Pair
 
-__all__ = ["MOST_COLUMNS", "Cliques"]
-
 MOST_COLUMNS = 64
 """Most columns whose pairs may close circles: the bits of a mask. More columns are a tree."""
 _MOST_CELLS = 2**19  # of a clique with the labels: 4 MB

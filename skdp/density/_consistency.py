@@ -12,19 +12,6 @@ import numpy as np
 
 from skdp.density._counts import Pair
 
-__all__ = [
-    "fitted_pair",
-    "groups_of",
-    "independent",
-    "known_counts",
-    "label_totals",
-    "level_counts",
-    "margins",
-    "ratio",
-    "summed",
-    "with_sums",
-]
-
 # No guarantee rests on these: they shape the estimates.
 _LEAST_TOTAL = 1.0  # records of a label
 _LEAST_SHARE = 0.02  # of the count of a cell, in units of the count without an interaction

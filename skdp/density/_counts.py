@@ -18,19 +18,6 @@ from skdp.data.exact_sums import STEP_BITS, Sums, counted
 from skdp.data.records import Records
 from skdp.density._levels import Levels
 
-__all__ = [
-    "MOST_LABELS",
-    "Pair",
-    "Rows",
-    "TreeFacts",
-    "as_levels",
-    "in_steps",
-    "pair_counts",
-    "relabeled",
-    "table_counts",
-    "target_counts",
-]
-
 Pair = tuple[int, int]
 
 MOST_LABELS = 16

@@ -10,8 +10,6 @@ from skdp.density._cliques import Cliques
 from skdp.density._consistency import ratio
 from skdp.density._counts import Pair
 
-__all__ = ["fitted_cliques"]
-
 _ROUNDS = 10  # more change little, and tables with noise do not agree exactly
 
 

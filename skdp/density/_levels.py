@@ -13,8 +13,6 @@ from skdp.data.schema import Encoding
 from skdp.features.table import TableFacts
 from skdp.support.types import MatrixLike
 
-__all__ = ["Levels", "as_matrix"]
-
 # No guarantee rests on it. As many levels as this are never merged, as categories are not.
 _FEW_NUMBERS = 32
 

@@ -14,8 +14,6 @@ from skdp.density._consistency import ratio
 from skdp.density._counts import Pair
 from skdp.density._fitted_cliques import fitted_cliques
 
-__all__ = ["CliqueModel"]
-
 _Factor = tuple[tuple[int, ...], np.ndarray]
 """Nodes, and a table with an axis for each; −1 is the label."""
 

@@ -14,8 +14,6 @@ from skdp.density._counts import Pair
 from skdp.density._levels import Levels
 from skdp.density._model import CliqueModel
 
-__all__ = ["NoisyTables"]
-
 _NO_NOISE = 1e-6  # records; without noise nothing is shrunk
 
 

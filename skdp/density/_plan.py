@@ -19,8 +19,6 @@ from skdp.support.rounding import SERIES, down
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
 from skdp.workloads.plan import ROUNDED_ONCE
 
-__all__ = ["MOST_GROUPS", "ExactPlan", "PairReleases", "Plan", "check_size", "plan_tree"]
-
 MOST_GROUPS = 64
 """Largest number of groups of the levels of a column, in tables of two columns."""
 _MOST_CELLS = 2**24  # of all tables that are counted: 128 MB

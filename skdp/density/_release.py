@@ -23,8 +23,6 @@ from skdp.density._levels import Levels
 from skdp.density._noisy_tables import NoisyTables
 from skdp.density._plan import MOST_GROUPS, Plan
 
-__all__ = ["is_counted", "released_tables"]
-
 # Found on magic04, Adult, bank, California housing and wine quality; no guarantee rests on them.
 _GROUPS, _LABELS, _POWER = 0.7, 0.5, 0.4
 _BINS, _LEAST_BINS = 0.15, 8

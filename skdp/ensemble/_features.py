@@ -10,8 +10,6 @@ from skdp.features import AdditiveFeatures, FeatureMixture, RandomTreeFeatures
 from skdp.linear_model._base import dense
 from skdp.linear_model._records import scores_of
 
-__all__ = ["column_importances", "forest_features"]
-
 _PUBLIC_ROWS = 1000  # shares then have errors of about 0.02; no guarantee rests on it
 _COLUMNS = ("bounds", "categories", "transformation", "missing")
 

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axes_for", "pyplot", "set_scale"]
-
 _MOST_IN_A_ROW = 4
 _MOST_TICKS = 7  # about so many powers of ten on an axis
 

@@ -13,15 +13,6 @@ from sklearn.model_selection import BaseCrossValidator, cross_val_score
 from skdp.exceptions import FewRowsWarning, WeakPrivacyWarning
 from skdp.support.types import MatrixLike, VectorLike
 
-__all__ = [
-    "CV",
-    "Scoring",
-    "last_step",
-    "mean_and_error",
-    "refuse_private_data",
-    "scores_of",
-]
-
 CV: TypeAlias = int | BaseCrossValidator | Iterable[tuple[np.ndarray, np.ndarray]]
 Scoring: TypeAlias = str | Callable[[BaseEstimator, MatrixLike, VectorLike], float] | None
 

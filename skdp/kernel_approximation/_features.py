@@ -6,8 +6,6 @@ from sklearn.base import BaseEstimator
 
 from skdp.features import AdditiveFeatures, FeatureMixture, RandomFourierFeatures
 
-__all__ = ["kernel_features"]
-
 _COLUMNS = ("bounds", "categories", "transformation", "missing")
 
 

@@ -50,7 +50,6 @@ from skdp.linear_model._records import (
 )
 from skdp.linear_model._sample import (
     FitPlan,
-    Fitted,
     Learned,
     LinearPlan,
     can_be_sampled,
@@ -76,8 +75,6 @@ from skdp.support.validation import check_choice, check_count, check_real, check
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
-
-__all__ = ["Fitted", "Learned", "PrivateLinearModel", "dense", "is_auto"]
 
 _MOST_ROWS = 1e15
 

@@ -21,8 +21,6 @@ from skdp.losses import ClassWeightedLoss, Loss
 from skdp.support.types import MatrixLike
 from skdp.support.validation import check_size
 
-__all__ = ["PrivateLinearClassifier"]
-
 FactsT = TypeVar("FactsT")
 
 

@@ -19,8 +19,6 @@ from skdp.losses import Loss
 from skdp.solvers._flow import Flow
 from skdp.solvers._score_means import ScoreMeans
 
-__all__ = ["Evidence", "Facts", "Link", "Posterior", "expected_decay", "two_class_link"]
-
 # Priors. The true log-odds of a row are β + τ·u with u ~ N(0, 1).
 _BASE_SPREAD = 2.5  # standard deviation of β: base rates from 1 % to 99 %
 _SIGNAL_SPREAD = 2.0  # where the density τ/(1 + (τ/2)²) of log τ is largest: an AUC of about 0.85

@@ -25,8 +25,6 @@ from skdp.solvers._flow import Flow
 from skdp.solvers._means import loss_of_one_row
 from skdp.solvers._score_means import ScoreMeans
 
-__all__ = ["EvidenceOfClasses", "Probabilities", "PublicSpread"]
-
 _MEAN_SHARES = (0.0, 0.7)  # rows that are not centered may be, or have most of it in their mean
 _TAUS = np.array([0.05, 0.15, 0.3, 0.5, 0.8, 1.2, 1.8, 2.7, 4.0, 6.0])
 _TYPICAL = 6  # the number of a τ of 1.8

@@ -16,8 +16,6 @@ from skdp.linear_model._target_scale import TargetRange
 from skdp.losses import QuantileLoss
 from skdp.support.types import MatrixLike
 
-__all__ = ["PrivateQuantileRegressor"]
-
 _SEARCHED = (0.1, 0.9)  # levels whose quantiles are well inside of the range; no guarantee
 
 

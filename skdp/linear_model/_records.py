@@ -43,27 +43,6 @@ from skdp.solvers import Problem, Solver
 from skdp.support.random import likely_size
 from skdp.support.types import Label, MatrixLike, VectorLike
 
-__all__ = [
-    "AnyMap",
-    "LinearFacts",
-    "LinearRecords",
-    "TaskT",
-    "clipped_scores",
-    "design_of",
-    "learned_center",
-    "learned_map",
-    "matrix_of",
-    "most_rows",
-    "records_of",
-    "row_scores",
-    "row_sums",
-    "row_weights",
-    "rows_are_exact",
-    "rows_of",
-    "scores_of",
-    "weighted",
-]
-
 _LARGEST_VALUE = 1e100
 _MOST_SIGNAL = 10.0  # n·μ/k for each column; no guarantee rests on it
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

@@ -32,8 +32,6 @@ from skdp.solvers import Solution
 from skdp.support.callers import caller_outside
 from skdp.support.types import MatrixLike, VectorLike
 
-__all__ = ["PrivateLinearRegressor"]
-
 FactsT = TypeVar("FactsT")
 _LARGEST_BOUND = 1e50
 _WITHOUT_NOISE = 1e9  # μ of a search at epsilon=inf: its counts are off by 1e-8

@@ -23,19 +23,6 @@ from skdp.privacy import (
 from skdp.solvers import SOLVERS, Problem, Solution, Solver
 from skdp.support.validation import check_real
 
-__all__ = [
-    "ENOUGH_ROWS",
-    "FitPlan",
-    "Fitted",
-    "Learned",
-    "LinearPlan",
-    "can_be_sampled",
-    "check_subsample",
-    "expected",
-    "plan_sampled",
-    "sampling_rate",
-]
-
 ENOUGH_ROWS = 1_000_000
 """Expected rows of an automatic sample. More barely improve a fit. No guarantee rests on it."""
 

@@ -19,8 +19,6 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.solvers import DPSGD
 from skdp.support.types import MatrixLike, VectorLike
 
-__all__ = ["PrivateSGD", "is_private"]
-
 
 class PrivateSGD(PrivateLinearModel[TaskT]):
     """A linear model learned by `skdp.solvers.DPSGD`, whose settings are its own parameters."""

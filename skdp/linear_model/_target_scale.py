@@ -10,8 +10,6 @@ import numpy as np
 from skdp.linear_model._records import LinearRecords
 from skdp.support.validation import check_choice, check_size
 
-__all__ = ["TargetRange", "TargetScale", "encoded"]
-
 
 @dataclass(frozen=True)
 class TargetRange:

@@ -11,8 +11,6 @@ import numpy as np
 
 from skdp.mechanisms._grid import bernoulli_exp
 
-__all__ = ["choose"]
-
 _MOST_BITS = 40  # of the weights: they decide how often a proposal needs more bits
 _MORE_BITS = 60  # of a uniform number, each time that it needs more
 

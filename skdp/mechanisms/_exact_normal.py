@@ -10,8 +10,6 @@ import numpy as np
 
 from skdp.mechanisms._grid import cut_off, rejection
 
-__all__ = ["discrete_normal", "whole_steps_of_normal"]
-
 _FINE = 2**32  # the first digit of x has a base of more than half of it
 _BITS = 62  # of the further digits, and of the choice of k
 _UNIT = 2.0**-53

@@ -9,17 +9,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = [
-    "bernoulli_exp",
-    "cut_off",
-    "from_steps",
-    "geometric",
-    "grid_step",
-    "ratio_below",
-    "rejection",
-    "to_steps",
-]
-
 _BITS = 30  # of the grid below the sensitivity
 _END = 2**61  # the largest number of steps that is released
 _AT_ONCE = 2**20  # proposals; no guarantee rests on it

@@ -16,8 +16,6 @@ from skdp.privacy import Event, PureDPEvent
 from skdp.support.rounding import SUM, up
 from skdp.support.validation import check_real, check_size
 
-__all__ = ["Selection"]
-
 _EPSILONS = 2.0**-20, 2.0**20
 
 

@@ -11,8 +11,6 @@ from skdp._private_fit import ReleaseParameters
 from skdp.metrics._pairs import numbers_of
 from skdp.support.validation import check_choice, check_count
 
-__all__ = ["bins_of", "check_scores", "checked_edges", "edges_for", "merged_ends", "parts_of"]
-
 _FEWEST_BINS, _MOST_BINS, _USUAL_BINS = 8, 128, 16
 _MOST_HALVINGS, _USUAL_HALVINGS = 10, 5
 _SIGNAL_AT_END = 16.0  # records times ε in the outermost bin, if scores are evenly spread

@@ -19,8 +19,6 @@ from skdp.metrics._view import Viewed
 from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.workloads import Query
 
-__all__ = ["Counts", "NoisyReport"]
-
 _CELLS = "cells"
 
 

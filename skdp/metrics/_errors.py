@@ -18,8 +18,6 @@ from skdp.metrics._row_sums import ResultT, RowSums
 from skdp.support.callers import caller_outside
 from skdp.support.validation import check_real
 
-__all__ = ["NO_R2", "ErrorScale", "ErrorSums", "possible_sums"]
-
 # Targets that spread evenly within their bounds have a standard deviation of .29 of the width.
 _LARGEST_SHARE = 0.1
 _MOST_CLIPPED = 0.01  # of the errors, so that R² is not that of other errors

@@ -10,8 +10,6 @@ from scipy.special import ndtri
 
 from skdp.support.validation import check_real
 
-__all__ = ["interval_of", "ratio", "slopes_of", "spread"]
-
 _STEP = 1e-4  # of the total, by which sums are moved to find slopes
 
 

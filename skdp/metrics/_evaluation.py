@@ -16,8 +16,6 @@ from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
 
-__all__ = ["Evaluation", "Known", "Question", "Terms", "evaluate"]
-
 ResultT = TypeVar("ResultT", covariant=True)
 
 

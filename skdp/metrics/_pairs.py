@@ -12,8 +12,6 @@ from skdp.data.records import Records, labels_of
 from skdp.data.validation import check_no_missing
 from skdp.support.types import VectorLike
 
-__all__ = ["check_order", "numbers_of", "with_codes"]
-
 
 def with_codes(
     pairs: Records[None],

@@ -12,8 +12,6 @@ from sklearn.utils.validation import _num_samples
 
 from skdp.support.types import MatrixLike
 
-__all__ = ["predictions_of"]
-
 
 def predictions_of(
     function: Callable[[MatrixLike], ArrayLike], X: MatrixLike, of_none: np.ndarray

@@ -18,8 +18,6 @@ from skdp.privacy import Neighboring
 from skdp.workloads import Query
 from skdp.workloads.plan import ROUNDED_ONCE
 
-__all__ = ["ResultT", "RowMean", "RowSums", "sums_query"]
-
 _AT_ONCE = 2**16  # rows
 _SUMS = "sums"
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from skdp.metrics._view import Numbers, Viewed
 from skdp.privacy import PrivacyGuarantee
 
-__all__ = ["Score"]
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Score(Viewed):

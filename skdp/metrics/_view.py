@@ -9,8 +9,6 @@ from html import escape
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.html import html_table
 
-__all__ = ["Numbers", "Viewed"]
-
 Numbers = Iterator[tuple[str, float, tuple[float, float]]]
 """Names, numbers and intervals."""
 

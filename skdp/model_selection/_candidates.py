@@ -14,17 +14,6 @@ from skdp.pipeline._known_estimators import is_private
 from skdp.pipeline.check_pipeline import refused_leaks
 from skdp.support.validation import check_real
 
-__all__ = [
-    "Setting",
-    "candidate_of",
-    "check_learner",
-    "checked_settings",
-    "epsilon_in",
-    "shown",
-    "silence",
-    "unnamed_classes",
-]
-
 Setting = dict[str, object]
 
 

@@ -15,8 +15,6 @@ from skdp.data.records import Records
 from skdp.model_selection._row_score import steps_of
 from skdp.privacy import Neighboring, PrivacyGuarantee
 
-__all__ = ["assigned", "learn", "learned", "promise"]
-
 
 def assigned(
     records: Records[Any], share: float, neighboring: Neighboring, rng: np.random.Generator

@@ -21,8 +21,6 @@ from skdp.privacy.repeated import RunCount
 from skdp.support.root_search import arithmetic, bisect
 from skdp.support.rounding import ROOT, down, up
 
-__all__ = ["DISTRIBUTIONS", "PLANS", "SearchPlan", "SearchTerms"]
-
 _SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
 DISTRIBUTIONS = tuple(_SHAPES)
 # Mechanisms round their cost up, and sums of scores in floats are known only to 1e-6 of a row: the

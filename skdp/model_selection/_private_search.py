@@ -43,8 +43,6 @@ from skdp.support.replaced_methods import allow_replaced_fit
 from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_real
 
-__all__ = ["PrivateSearch"]
-
 _METHODS = ("auto", *PLANS)
 _SQUARED_BUDGETS = (Composition.GDP, Composition.ZCDP)
 _MOST_RUNS = 1e9

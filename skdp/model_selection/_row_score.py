@@ -17,8 +17,6 @@ from skdp.data.validation import places_of
 from skdp.metrics._errors import ErrorScale
 from skdp.support.types import Label, MatrixLike
 
-__all__ = ["RowScore", "Scoring", "check_callable", "row_score", "steps_of"]
-
 Score: TypeAlias = Callable[[Label, Label], float]
 Scoring: TypeAlias = str | Score | None
 OfRows: TypeAlias = Callable[[BaseEstimator, MatrixLike, np.ndarray], np.ndarray]

@@ -31,8 +31,6 @@ from skdp.support.validation import check_choice, check_size
 from skdp.workloads import NOISES, QueryPlan
 from skdp.workloads.plan import becomes_gaussian
 
-__all__ = ["PrivateNaiveBayes"]
-
 # No guarantee rests on these: they keep released numbers useful.
 _LEAST_COUNT = 1.0
 _SMALLEST = 1e-9  # variance without privacy, in units of the squared half-width of the bounds

@@ -13,8 +13,6 @@ from skdp.naive_bayes.features import Feature, class_counts, in_units, in_units_
 from skdp.privacy import Neighboring
 from skdp.workloads import Query
 
-__all__ = ["NaiveBayesFacts", "Totals", "answers", "column_key"]
-
 
 @dataclass(frozen=True, eq=False)
 class NaiveBayesFacts:

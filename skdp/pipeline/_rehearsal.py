@@ -18,8 +18,6 @@ from skdp.data.validation import encoding_for
 from skdp.pipeline._wrappers import leaves
 from skdp.support.types import MatrixLike, VectorLike
 
-__all__ = ["rehearsing"]
-
 _ROWS = 1000  # synthetic rows
 _EPSILON = 1e3  # nats for a fit to them, so that its noise is negligible
 _FAR = 1e100  # the largest accepted bounds; fits clip synthetic values to their own

@@ -20,8 +20,6 @@ from sklearn.utils import _safe_indexing, shuffle
 from skdp.pipeline._known_estimators import params_of
 from skdp.support.types import MatrixLike, VectorLike
 
-__all__ = ["Evidence", "evidence_of"]
-
 Pair: TypeAlias = tuple[MatrixLike, MatrixLike]
 Targets: TypeAlias = tuple[VectorLike, VectorLike]
 _ROWS = 60

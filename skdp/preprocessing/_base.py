@@ -19,8 +19,6 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import BoundedStatistic, Facts, bounded
 from skdp.support.types import Bounds, MatrixLike, VectorLike
 
-__all__ = ["PrivateScaler"]
-
 
 class PrivateScaler(
     OneToOneFeatureMixin, TransformerMixin, PrivateEstimator[Records[Facts], ReleasePlan, Any]

@@ -16,8 +16,6 @@ from skdp.samplers import Progress
 from skdp.solvers._metric import Metric
 from skdp.solvers.base import PlanT, Problem, Solution, Solver, rounded
 
-__all__ = ["Descent", "DescentSolver", "longest_step", "require_stable"]
-
 
 def longest_step(problem: Problem, n: int) -> float:
     """Return a step h with h·M at most 2 and h/C at most 1, M the curvature and the ridge."""

@@ -10,8 +10,6 @@ from skdp.losses import GradientDirections
 from skdp.samplers import Ball
 from skdp.solvers.base import Problem
 
-__all__ = ["Balance", "reach_of"]
-
 # No privacy guarantee rests on these; the bound of the risk holds for any values.
 _REACH = 2.5  # in units of the loss's noise scale
 _SHARE = 0.01  # of the excess, allowed for a chain that has not converged

@@ -12,17 +12,6 @@ from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.solvers.base import Problem
 from skdp.support.rounding import SERIES, up
 
-__all__ = [
-    "MachineSum",
-    "center_sum",
-    "gradient_sum",
-    "gram_sum",
-    "is_covered",
-    "mean_sum",
-    "moment_sum",
-    "record_error",
-]
-
 _UNIT = 2.0**-53
 # Units of the relative error of a computed derivative, for one score: `exp`, four units, and up to
 # twenty operations. The K values of a softmax are also divided by a sum of K.

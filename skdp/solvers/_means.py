@@ -18,8 +18,6 @@ from skdp.solvers._machine_sums import MachineSum, mean_sum
 from skdp.solvers._score_means import ScoreMeans
 from skdp.solvers.base import SCALE_MARGIN, Problem, RowCount
 
-__all__ = ["MeansRelease", "loss_of_one_row"]
-
 # No guarantee rests on these.
 _SHARE = 0.02  # of μ²
 _FEWEST, _MOST = 100.0, 3000.0  # n·μ/k for which probabilities gain by the means

@@ -15,8 +15,6 @@ from skdp.privacy import GDPEvent
 from skdp.solvers._machine_sums import MachineSum, gram_sum
 from skdp.solvers.base import Problem
 
-__all__ = ["GramRelease", "Metric", "as_matrix", "as_vector"]
-
 _ROOT_2 = math.sqrt(2.0)
 
 # No guarantee rests on these.

@@ -17,16 +17,6 @@ from skdp.losses import Loss
 from skdp.solvers._machine_sums import record_error
 from skdp.solvers.base import Problem, require_delta
 
-__all__ = [
-    "Minimum",
-    "Objective",
-    "certified_tolerance",
-    "check_problem",
-    "longest",
-    "minimize",
-    "of_projection",
-]
-
 UNIT = 2.0**-53  # relative error of one operation
 ROWS_SUMMED = 1024  # rows whose gradients are summed at a time in a certified gradient
 

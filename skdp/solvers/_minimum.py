@@ -11,8 +11,6 @@ from skdp.privacy import Event, NonPrivateEvent
 from skdp.solvers._minimizer import Objective, minimize
 from skdp.solvers.base import Problem, Solution
 
-__all__ = ["MinimumPlan"]
-
 _PRECISION = 1e-4  # of the loss's noise scale, in scores; far below any effect of the model
 _MOST_C = 1e6  # in units of 1/curvature of a row; beyond, rounding hides the minimum
 

@@ -23,8 +23,6 @@ from skdp.privacy import Neighboring
 from skdp.support.types import Bounds, MatrixLike, VectorLike
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
 
-__all__ = ["BoundedRowsTransformer"]
-
 _MOST_COLUMNS = 4096  # exact noise for a matrix of that size takes half a minute
 _FLOATS = [np.float64, np.float32]
 

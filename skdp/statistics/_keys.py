@@ -17,8 +17,6 @@ from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.statistics._result import Axes
 from skdp.support.types import Label, MatrixLike, VectorLike
 
-__all__ = ["Keys", "axes_of", "most_records"]
-
 
 @dataclass(frozen=True, eq=False)
 class Keys:

@@ -15,8 +15,6 @@ from skdp.privacy import BoundedRangeEvent, ComposedEvent, Event, SelfComposedEv
 from skdp.statistics._rank import Rank
 from skdp.support.rounding import ROOT, down
 
-__all__ = ["Cost", "Neighbors", "composed"]
-
 _SAFE = down(1.0, ROOT)  # factor of ε: the search for a share of ε stops 1e-11 from the target
 
 # A utility has six roundings of numbers below 2^31, with errors of 2^−23 each: of the number of

@@ -9,8 +9,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-__all__ = ["Margin"]
-
 _FEWEST = 100  # rows, below which the margin is constant: its slope there would cost privacy
 _KNOTS = tuple(np.geomspace(_FEWEST, 2.0**31, 50).tolist())
 _FARTHEST = 9.0  # standard deviations, within which normal noise is integrated

@@ -13,8 +13,6 @@ from scipy.stats import qmc
 from skdp.mechanisms import AdditiveMechanism, Gaussian
 from skdp.workloads import QueryPlan
 
-__all__ = ["half_width", "sum_half_widths"]
-
 # No guarantee rests on these: they set the precision of intervals.
 _BITS = 12  # 2^12 points represent the joint distribution of the noise
 _LEAST_RISK = 0.005  # for smaller risks too few points lie outside

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from skdp.statistics._margin import Margin
 
-__all__ = ["Rank"]
-
 
 @dataclass(frozen=True)
 class Rank:

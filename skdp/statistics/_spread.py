@@ -23,22 +23,6 @@ from skdp.privacy import Neighboring
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 from skdp.workloads.plan import ROUNDED_ONCE
 
-__all__ = [
-    "Center",
-    "Directions",
-    "ask_center",
-    "ask_directions",
-    "ask_radius",
-    "distance_of",
-    "farthest",
-    "projected",
-    "release_center",
-    "release_spread",
-    "shortened",
-    "weighed_rows",
-    "whole",
-]
-
 _BITS = 16  # of a unit vector; products of two, 2^18 of them added up, stay below 2^53
 _FINE_BITS = 24  # of unit vectors, if products are not added up
 _N_RADII = 32

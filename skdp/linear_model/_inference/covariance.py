@@ -7,8 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-__all__ = ["Covariance", "Curvature"]
-
 # Of noise, for `_largest_noise`.
 _BEYOND = 1.7
 _OF_FEW = 4.6

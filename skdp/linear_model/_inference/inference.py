@@ -15,8 +15,6 @@ from skdp.linear_model._inference.summary import CoefficientSummary
 from skdp.linear_model._inference.units import Units
 from skdp.support.validation import check_real
 
-__all__ = ["Inference"]
-
 _NOT_IDENTIFIED = "nan: not identified at this epsilon."
 _SPLIT = "std err is the root of the sum of the squares of sampling and noise."
 

@@ -13,15 +13,6 @@ from skdp.losses import Loss
 from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss
 from skdp.solvers import Problem, Solution
 
-__all__ = [
-    "InferredSolution",
-    "check_columns",
-    "has_weights",
-    "hessian_of",
-    "positive",
-    "residual_spread",
-]
-
 _MOST_COLUMNS = 2048  # four dense matrices of 32 MiB, and an eigendecomposition of seconds
 
 

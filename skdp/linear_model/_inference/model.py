@@ -18,15 +18,6 @@ from skdp.linear_model._inference.units import units_of
 from skdp.linear_model._inference.wald import WaldTest, contrasts_of, wald_test
 from skdp.solvers import Plan, Problem, Solver
 
-__all__ = [
-    "check_standard_errors",
-    "plan_without_noise",
-    "publish_inference",
-    "solver_with_errors",
-    "summary_of",
-    "wald_test_of",
-]
-
 _KINDS: dict[str, type[MomentInference] | type[TiltedInference]] = {
     "adassp": MomentInference,
     "objective_perturbation": TiltedInference,

@@ -25,8 +25,6 @@ from skdp.solvers import AdaSSP, Plan, Problem, Solution, Solver
 from skdp.solvers.adassp import AdaSSPPlan
 from skdp.solvers.base import SCALE_MARGIN, composed, require_delta
 
-__all__ = ["MomentInference", "MomentPlan"]
-
 # Shares of μ²; no guarantee rests on them.
 _OF_SPREAD = 0.04
 _OF_MIDDLE = 0.1

@@ -10,8 +10,6 @@ import numpy as np
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.solvers.base import SCALE_MARGIN, rounded
 
-__all__ = ["MatrixRelease", "SpreadRelease"]
-
 
 @dataclass(frozen=True)
 class MatrixRelease:

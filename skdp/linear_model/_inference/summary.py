@@ -14,8 +14,6 @@ from skdp.support.html import html_table
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["CoefficientSummary"]
-
 _DIGITS = {"z": ".3f", "P>|z|": ".3f"}
 _NAME = 24  # characters of a name in text
 

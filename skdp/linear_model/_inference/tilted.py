@@ -33,8 +33,6 @@ from skdp.solvers.objective_perturbation import ObjectivePerturbationPlan, least
 from skdp.support.root_search import log_ratio
 from skdp.support.rounding import SUM, up
 
-__all__ = ["TiltedInference", "TiltedPlan"]
-
 # Shares of μ². No guarantee rests on them: the noise of the fit is calibrated to the rest.
 _OF_CURVATURE, _MOST_OF_CURVATURE = 0.05, 0.2  # times √d, as the noise of Ĥ grows, at most
 _OF_MIDDLE = 0.1

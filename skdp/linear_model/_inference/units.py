@@ -8,8 +8,6 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
-__all__ = ["Units", "units_of"]
-
 
 class Units(NamedTuple):
     """Columns as they were: column = `center` + `scale`·(scaled column)."""

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import chi2
 
-__all__ = ["WaldTest", "contrasts_of", "wald_test"]
-
 
 class WaldTest(NamedTuple):
     """The result of a Wald test; *released,* so that it costs no privacy."""

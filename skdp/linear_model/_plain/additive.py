@@ -19,8 +19,6 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncod
 from skdp.features.additive import AdditiveMap, amplitudes
 from skdp.features.table import TableFacts
 
-__all__ = ["additive_columns"]
-
 
 def additive_columns(
     feature_map: AdditiveMap, names: np.ndarray | None

@@ -35,8 +35,6 @@ from skdp.losses import (
     WeightedLoss,
 )
 
-__all__ = ["plain_classifier", "plain_regressor", "plain_scores"]
-
 
 def plain_scores(model: BaseEstimator, coef: np.ndarray) -> list[BaseEstimator]:
     """Return steps that compute scores (n, n_scores) as the fitted model does.

@@ -23,8 +23,6 @@ from skdp.privacy import Neighboring
 from skdp.solvers import Problem
 from skdp.solvers._machine_sums import MachineSum, center_sum
 
-__all__ = ["MOST_STRETCH", "CenterRelease", "plan_center"]
-
 # No guarantee rests on these.
 _SHARE = 0.1  # of μ²
 _MOST_NOISE = 0.5  # expected squared length of the noise in a mean of rows of length 1

@@ -23,8 +23,6 @@ from skdp.solvers import Problem, Solution
 from skdp.solvers._machine_sums import mean_sum
 from skdp.solvers.base import SCALE_MARGIN
 
-__all__ = ["LogShift", "MeanShift", "ScoreShift", "shift_kind"]
-
 # No guarantee rests on these.
 _SHARE = 0.02  # of μ²
 _FEWEST = 1500.0  # n·μ, below which the noise of a shift would cost symmetric targets .002 of R²

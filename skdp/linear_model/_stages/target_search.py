@@ -19,8 +19,6 @@ from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 from skdp.solvers.base import RowCount
 
-__all__ = ["TargetSearch"]
-
 # A count is a float: up to two sums of steps of 2⁻³¹, a share of all records and two
 # differences are rounded by n·2⁻⁵³ each, which is less than this for both neighbors together if
 # n < 2²⁹.
