@@ -59,14 +59,14 @@ def held_in(estimator: object) -> list[str]:
     """
     kinds, given = type(estimator).__mro__, getattr(estimator, "__dict__", {}).values()
     own = {one.__module__ for one in (*kinds, *given) if isinstance(one, _CODE)}
-    found, seen, todo = dict[str, None](), dict[int, object](), [estimator, *kinds]
+    found, seen, todo = set[str](), dict[int, object](), [estimator, *kinds]
     while todo:
         one = todo.pop()
         if id(one) in seen or isinstance(one, ModuleType | Logger):
             continue
         seen[id(one)] = one
         if one is not estimator and _can_spend(one):
-            found[one.__name__ if isinstance(one, type) else type(one).__name__] = None
+            found.add((one if isinstance(one, type) else type(one)).__name__)
         elif isinstance(one, type):
             is_own = one.__module__ in own and not _is_library(one.__module__)
             todo += vars(one).values() if is_own else []
@@ -76,7 +76,7 @@ def held_in(estimator: object) -> list[str]:
             todo += one.ravel().tolist() if one.dtype == object else []
         else:
             todo += get_referents(one)
-    return [*found]
+    return sorted(found)  # sets of names have no order
 
 
 def _can_spend(one: object) -> bool:
