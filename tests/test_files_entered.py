@@ -36,15 +36,16 @@ print(*entered(lambda: {call}), sep="\\n")
 @pytest.mark.parametrize(
     ("call", "most"),
     [
-        ("linear_model.DPLogisticRegression().fit(X, y)", 34),
-        ("statistics.count(y == 1, epsilon=1.0)", 18),
+        ("linear_model.DPLogisticRegression().fit(X, y)", 35),
+        ("statistics.count(y == 1, epsilon=1.0)", 19),
     ],
     ids=["a default fit", "a count"],
 )
 def test_a_call_enters_few_files(call, most):
     """In a fresh process, with the imports done before: scikit-learn's own fit enters 25.
 
-    Nine more: `support/replaced_methods.py` looks for methods that another library has replaced,
+    Ten more: `data/schema/schema.py` looks for schemas, which may state that persons are the unit,
+    `support/replaced_methods.py` looks for methods that another library has replaced,
     `support/registry.py` looks names up, `support/rounding.py` rounds bounds outwards,
     `data/column.py` converts columns, `support/public_words.py` replaces what other libraries say
     of them, `design/base.py` adds sums over rows up, `losses/minorant.py` has the tangents of a

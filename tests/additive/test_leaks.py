@@ -40,7 +40,8 @@ class ConstantSolver(RegularizedExponential):
 def two_worlds(neighboring):
     """Two tables as different as they can be, with the same public facts."""
     n = 40 if neighboring == "replace_one" else 120
-    tame = pd.DataFrame({"age": np.linspace(1, 99, 40), "job": ["clerk", "cook"] * 20})
+    jobs = pd.Series(["clerk", "cook"] * 20, dtype=object)  # as that of the other: types are public
+    tame = pd.DataFrame({"age": np.linspace(1, 99, 40), "job": jobs})
     wild = pd.DataFrame({"age": [np.nan, 1e300, -np.inf, 5.0] * (n // 4), "job": [None] * n})
     return (tame, np.arange(40) % 2), (wild, np.ones(n, dtype=int))
 
