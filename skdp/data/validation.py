@@ -313,6 +313,8 @@ def _compare_types(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> N
     names = frame_names(X) if reset else fitted and (frame_names(X) or fitted)
     named = {j: column_name(names, j) for j in known}
     if reset:
+        vars(estimator).pop("_column_types", None)
+    if reset and known:
         estimator._column_types = {named[j]: parts[j].family for j in known}
     before = getattr(estimator, "_column_types", {})
     for j in [j for j in known if before.get(named[j], "") not in ("", parts[j].family)]:

@@ -240,7 +240,7 @@ class PrivateTree(PrivateEstimator[Rows, Plan, NoisyTables]):
         names, columns = levels.facts.names, levels.values(codes, rng)
         if levels.encoding is not None:
             names = levels.encoding.names
-            types = self._column_types.items()
+            types = getattr(self, "_column_types", {}).items()
             for j in (names.index(name) for name, family in types if family == "numbers"):
                 columns[j] = _as_numbers(columns[j])
         if self._library_ is None:
