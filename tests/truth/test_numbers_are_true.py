@@ -236,6 +236,8 @@ def test_samples_have_the_types_of_the_schema(name):
     model.fit(rows, *([rng.integers(0, 2, 2000)] if asked else []))
     sample = model.sample(50)
     sample = pd.DataFrame(sample[0] if isinstance(sample, tuple) else sample)
+    sample = sample.dropna()  # the schema allows missing values, so noise may draw some
+    assert len(sample) > 25
     assert sample["born"].between("1950-01-01", "2010-12-31").all()
     assert set(sample["children"]) <= set(range(10))
     assert set(sample["smokes"]) <= {True, False}
