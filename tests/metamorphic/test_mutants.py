@@ -236,7 +236,8 @@ def nulls_take_the_first(part, date_format, moments_of=values.moments):
 
 def from_the_exact_count(plan, records, exact, rng, merged=_release._merged_levels):
     levels = merged(plan, records, exact, rng)
-    return replace(levels, n_bins=dict.fromkeys(levels.n_bins, 2 + records.n_records % 2))
+    inner = 1 + records.n_records % 2
+    return replace(levels, edges={j: ends[[0, inner, -1]] for j, ends in levels.edges.items()})
 
 
 def by_the_middle_of_the_data(bounds, records, below=target_search.counts_below):
