@@ -64,7 +64,7 @@ LINES = {
     "budget": 3770,
     "calibration": 1430,
     "cluster": 532,
-    "data": 5355,
+    "data": 5359,
     "decomposition": 328,
     "density": 2744,
     "design": 2447,

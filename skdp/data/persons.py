@@ -19,6 +19,8 @@ from skdp.support.validation import check_count
 
 __all__ = ["Persons", "check_max_rows", "refuse_blocks"]
 
+_TIMES = (np.datetime64, np.timedelta64)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Persons:
@@ -127,9 +129,11 @@ def _numbered(values: np.ndarray) -> np.ndarray:
         numbered = np.empty(len(first), dtype=np.intp)
         numbered[np.argsort(first)] = np.arange(len(first))
         return numbered[codes]
+    # NumPy 1 gives a time the hash of a number, and cannot compare them
+    keys = ((isinstance(one, _TIMES), one) for one in Column(values).values())
     numbers: dict[object, int] = {}
     try:
-        found = [numbers.setdefault(value, len(numbers)) for value in Column(values).values()]
+        found = [numbers.setdefault(key, len(numbers)) for key in keys]
     except Exception:  # of a class that the user has defined
         raise ValueError("groups must contain hashable values: numbers, strings.") from None
     return np.array(found, dtype=np.intp)
