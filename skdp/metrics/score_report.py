@@ -70,7 +70,7 @@ def score_report(
         in `y_true` as public.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores; scores beyond them count in the first and the
-        last bin. "auto": 8 to 128 equal bins of [0, 1], of which the first and the last are halved
+        last bin. "auto": 8 to 128 equal bins of [0, 1]. The first and the last of them are halved
         up to ten times, because most scores of a rare class lie there. There are more bins for more
         rows and a larger ε, and 16 with five halvings if the number of rows is private. Scores
         outside of [0, 1] then raise ValueError.

@@ -162,7 +162,7 @@ class HashSplit(BaseCrossValidator):
 def _name(person: Label) -> list[str]:
     """Return the kind and the value of an ID; values that Python finds equal have one name."""
     if isinstance(person, np.generic):
-        unit = f"{person.dtype.kind}8[us]"  # of dates and times, of which a reader chooses the unit
+        unit = f"{person.dtype.kind}8[us]"  # readers choose the unit of dates and times
         person = (person.astype(unit) if unit[0] in "mM" else person).item()
     if isinstance(person, complex) and not person.imag:
         person = person.real

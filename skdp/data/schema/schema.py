@@ -554,7 +554,7 @@ def schemas_in(values: Iterable[object]) -> list[TableSchema]:
 
 
 def _held_in(one: object) -> list[object]:
-    """Return what a container or an estimator of any library holds."""
+    """Return the parts of a container or an estimator of any library."""
     if isinstance(one, (Mapping, list, tuple, set, frozenset)):
         return [*one.values()] if isinstance(one, Mapping) else [*one]
     if isinstance(one, np.ndarray):

@@ -121,7 +121,7 @@ class MeanShift(ABC):
     def _numbers(
         self, wide: TargetRange, found: TargetRange, problem: Problem, theta: np.ndarray
     ) -> _Numbers:
-        """Return what is summed, given the released range and coefficients of the fit."""
+        """Return the numbers to sum, given the released range and coefficients of the fit."""
 
     @abstractmethod
     def _shift(self, wide: TargetRange, sums: np.ndarray, noise: float) -> float:
