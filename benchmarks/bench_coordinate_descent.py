@@ -13,7 +13,7 @@ no guarantee for the model; it compares kinds of noise. In the second table all 
 import argparse
 
 import numpy as np
-from bench_naive_bayes import ClassicGaussian
+from bench_naive_bayes import CLASSIC_GAUSSIAN
 from data_sets import small_sets
 from mixed_tables import tables
 from sklearn.compose import make_column_transformer
@@ -25,8 +25,7 @@ from skdp.design import ClippedDesign
 from skdp.losses import LogisticLoss
 from skdp.preprocessing import BoundsScaler
 from skdp.privacy import Neighboring
-from skdp.research import CoordinateDescent
-from skdp.research.solvers.coordinate_descent import Cycles
+from skdp.research.solvers.coordinate_descent import CoordinateDescent, Cycles
 from skdp.solvers import Problem
 from skdp.workloads import NOISES, Query
 
@@ -111,7 +110,7 @@ def main():
     options = parser.parse_args()
     if options.smallest:
         options.data, options.repeats = None, 1
-    kinds = [ClassicGaussian(), *(kind for kind in NOISES.values() if kind.needs_delta)]
+    kinds = [CLASSIC_GAUSSIAN, *(kind for kind in NOISES.values() if kind.needs_delta)]
     kinds = kinds[: 2 if options.smallest else None]
     step = Query("step", linf_sensitivity=2.0)
     for name, X, y in data_sets(options.data, 100 if options.smallest else None):
@@ -121,7 +120,7 @@ def main():
         ]
         print(f"\n{name}: {X.shape[0]} rows, {X.shape[1]} columns; error in %", flush=True)
         for kind in kinds:
-            mechanism = kind.for_all((step,), 1.0, 0.1)[0]
+            mechanism = kind.mechanisms((step,), 1.0, 0.1)[0]
             found = [each_step(mechanism, parts, seed) for seed, parts in enumerate(splits)]
             print(f"  each step (1, 0.1)  {kind.name:18}{np.mean(found):8.2f}", flush=True)
         for epsilon in (0.1, 1.0)[: 1 if options.smallest else None]:

@@ -25,8 +25,9 @@ from sklearn.model_selection import GridSearchCV
 
 from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
 from skdp.preprocessing import DPQuantileClipper, DPStandardScaler
-from skdp.privacy import GDPEvent, ObjectivePerturbationEvent, PrivacyGuarantee
-from skdp.privacy import RepeatAndSelectEvent as Repeated
+from skdp.privacy import GDPEvent, PrivacyGuarantee
+from skdp.privacy.noise_events import RepeatAndSelectEvent as Repeated
+from skdp.privacy.objective_perturbation import ObjectivePerturbationEvent
 from skdp.statistics import describe, mean
 
 CLASSES, COLUMNS = [0, 1], 20

@@ -29,7 +29,7 @@ from scipy.special import expit
 
 from skdp import DPGaussianNB, DPKMeans, DPLogisticRegression
 from skdp import statistics as st
-from skdp.accounting import sampled_gdp_mu
+from skdp.accounting.calibration import sampled_gdp_mu
 from skdp.privacy import GaussianCurve
 
 DELTA = 1e-8

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from data_sets import MAGIC_BOUNDS
+from data_sets import MAGIC_BOUNDS, curves_and_waves
 from mixed_tables import ADULT_BOUNDS, ADULT_CATEGORIES, ADULT_COLUMNS
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
@@ -99,7 +99,7 @@ SETS = {"magic04": magic, "Adult": adult, "bank": bank, "housing": housing}
 MODELS = {
     "linear": ("DPAdditive", {"linear_share": 1.0}),
     "additive": ("DPAdditive", {}),
-    "kernel": ("DPKernel", {}),
+    "kernel": ("Fourier features", {}),
     "forest": ("DPRandomForest", {}),
     "forest, leaves alone": ("DPRandomForest", {"additive_share": 0.0}),
 }
@@ -108,6 +108,11 @@ MODELS = {
 def model_of(name, y, facts, **common):
     """Return the classifier or the regressor of a row of the table."""
     family, own = MODELS[name]
+    if name == "kernel":
+        own = {"features": curves_and_waves(**facts)}
+        if len(np.unique(y)) == 2:
+            return skdp.DPLogisticRegression(**own, **common)
+        return skdp.DPLinearRegression(target_bounds=HOUSE_VALUE, **own, **common)
     if len(np.unique(y)) == 2:
         return getattr(skdp, family + "Classifier")(**own, **facts, **common)
     return getattr(skdp, family + "Regressor")(target_bounds=HOUSE_VALUE, **own, **facts, **common)

@@ -10,13 +10,12 @@ in means over runs, the log-loss of the training share of each class, of the los
 import argparse
 
 import numpy as np
-from data_sets import calibration_error
+from data_sets import calibration_error, curves_and_waves
 from scipy.special import expit, softmax
 from sklearn.metrics import log_loss
 
 from skdp import (
     DPAdditiveClassifier,
-    DPKernelClassifier,
     DPLogisticRegression,
     DPTabularClassifier,
 )
@@ -29,9 +28,16 @@ STEEPNESS = {
     0.8: 1.42,
     0.9: 2.7,
 }  # of the log-odds, by area under the curve
+
+
+def kernel_classifier(bounds, **public):
+    """Return a logistic regression of curves and random Fourier features."""
+    return DPLogisticRegression(features=curves_and_waves(bounds=bounds), **public)
+
+
 FEATURES = {
     "additive": DPAdditiveClassifier,
-    "kernel": DPKernelClassifier,
+    "kernel": kernel_classifier,
     "tabular": DPTabularClassifier,
 }
 RELATIONS = ("replace_one", "add_remove_one")

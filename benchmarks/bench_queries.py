@@ -30,7 +30,8 @@ import numpy as np
 from scipy.stats import norm
 
 from skdp.accounting import gdp_mu
-from skdp.research import AlternatingSchedule, BlackBox, ZerothOrderSampler
+from skdp.research import BlackBox
+from skdp.research.samplers.zeroth_order import AlternatingSchedule, ZerothOrderSampler
 
 TV, D_LEFT, ROWS_LEFT, OFFSET = 0.01, 8, 4000, 0.5
 STEEPNESSES = 2.0 ** np.arange(-1, 9)

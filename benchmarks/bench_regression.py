@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 
-from skdp import DPHuberRegressor, DPLADRegressor, DPLinearRegression
+from skdp import DPHuberRegressor, DPLinearRegression, DPQuantileRegressor
 from skdp.preprocessing import BoundsScaler
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -26,7 +26,7 @@ MODELS = {
     "DPLinearRegression": DPLinearRegression,
     'DPLinearRegression(solver="adassp")': lambda **kw: DPLinearRegression(solver="adassp", **kw),
     "DPHuberRegressor": DPHuberRegressor,
-    "DPLADRegressor": DPLADRegressor,
+    "DPQuantileRegressor": DPQuantileRegressor,
 }
 # Wine: what the quantities can be in wine that is sold; the score is defined on 0..10.
 WINE = (

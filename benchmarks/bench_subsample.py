@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from skdp import DPLogisticRegression
-from skdp.accounting import sampled_gdp_mu
+from skdp.accounting.calibration import sampled_gdp_mu
 from skdp.features import AdditiveFeatures
 from skdp.preprocessing import RowClipper
 from skdp.privacy import GaussianCurve

@@ -13,6 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_svmlight_file
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import OneHotEncoder
 
+from skdp.features import AdditiveFeatures, FeatureMixture, RandomFourierFeatures
 from skdp.preprocessing import BoundsScaler
 
 # Breast cancer: the maxima printed in the data set's description, rounded up to two digits.
@@ -100,3 +101,9 @@ def adult(folder):
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     (X, y), (X_test, y_test) = parts
     return X, X_test, y, y_test
+
+
+def curves_and_waves(**columns):
+    """Return additive features and random Fourier features of columns, half and half."""
+    additive, random = AdditiveFeatures(**columns), RandomFourierFeatures(**columns)
+    return FeatureMixture(additive=additive, random=random)

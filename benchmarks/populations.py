@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from skdp.research import HingeGibbsSampler, draw_samples
+from skdp.research import draw_samples
+from skdp.research.samplers.reference import HingeGibbsSampler
 
 SENSITIVITY = 2.0
 """G: the losses of two records of norm 1 differ by a 2-Lipschitz function."""

@@ -19,8 +19,10 @@ version = release = skdp.__version__
 extensions = [
     "api_links",
     "mathml",
+    "module_status",
     "matplotlib.sphinxext.plot_directive",
     "myst_nb",
+    "noisy_outputs",
     "numpydoc",
     "parameter_groups",
     "sphinx.ext.autodoc",
@@ -110,15 +112,19 @@ def box_figures(app, pagename, templatename, context, doctree):
         context["body"] = _FIGURE.sub(r'<div class="gallery-figure">\g<0></div>', body)
 
 
-def lead_sources_home(app, env):
-    """From its source, a name leads to the page of its own module, where others have it as well."""
-    for module, entry in getattr(env, "_viewcode_modules", {}).items():
-        if entry and all(page.endswith(f"/{module}.{name}") for name, page in entry[2].items()):
-            env._viewcode_modules[module] = (*entry[:3], module)
+def place_sources(app, pagename, templatename, context, doctree):
+    """A source leads to one module for all of its names: pages of other modules have its places."""
+    for entry in filter(None, getattr(app.env, "_viewcode_modules", {}).values()):
+        *_, pages, module = entry
+        for name in (name for name, page in pages.items() if page == pagename):
+            if f'id="{module}.{name}"' not in context["body"]:
+                place = rf'\g<0><span id="{module}.{name}"></span>'
+                own = rf'<dt [^>]*id="[\w.]*\.{re.escape(name)}"[^>]*>'
+                context["body"] = re.sub(own, place, context["body"], count=1)
 
 
 def setup(app):
-    app.connect("env-updated", lead_sources_home)
     app.connect("html-page-context", widen_notebooks)
     app.connect("html-page-context", box_figures)
+    app.connect("html-page-context", place_sources)
     app.connect("autodoc-process-docstring", escape_marks)

@@ -8,7 +8,7 @@ The workers of a cluster generate the events of a synthetic town block by block.
 the workers. Only counts and sums of whole blocks are sent to the driver, which adds noise to the
 totals.
 
-Left: a map of 8000 cells at ε = 0.5. Middle: the same map at ε = 0.01. With this many events the
+Left: a map of 8000 cells at ε = 0.5. Middle: the same map at ε = 0.05. With this many events the
 town is still visible, and the noise shows as speckles in empty cells. Right: the regions of 12
 k-means centers at ε = 0.5, after seven reads of all blocks.
 """
@@ -56,7 +56,7 @@ with (
 ):
     empty = da.zeros((ROWS * BLOCKS, 2), chunks=(ROWS, 2), dtype=np.float32)
     town = empty.map_blocks(events, dtype=np.float32)  # no event is drawn yet
-    maps = {e: histogram(town, epsilon=e, edges=edges, budget=budget).value for e in (0.5, 0.01)}
+    maps = {e: histogram(town, epsilon=e, edges=edges, budget=budget).value for e in (0.5, 0.05)}
     kmeans = DPKMeans(epsilon=0.5, n_clusters=12, bounds=bounds, budget=budget).fit(town)
 
 # %%

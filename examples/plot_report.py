@@ -82,7 +82,7 @@ judged = score_report(
 print(judged)
 
 # %%
-# The report, as Markdown here; ``budget.report("html")`` is a page to send.
+# The report, as Markdown.
 about = {"deployment": "Income by work", "curator": "The office", "use": "To show a report"}
 print(budget.report(about=about, checked=found))
 

@@ -11,11 +11,9 @@ Modules for users, mostly with scikit-learn's names:
 
 - `skdp.tables`: `TableSchema`: what is public about a table, stated once for every tool.
 - `skdp.tabular`: `DPTabularClassifier`, `DPTabularRegressor`: start here with a data frame.
-- `skdp.linear_model`: `DPLogisticRegression`, `DPHingeClassifier`, `DPSGDClassifier`;
-  `DPLinearRegression`, `DPHuberRegressor`, `DPLADRegressor`, `DPPoissonRegressor`,
-  `DPQuantileRegressor`, `DPSGDRegressor`.
+- `skdp.linear_model`: `DPLogisticRegression`, `DPHingeClassifier`, `DPLinearRegression`,
+  `DPHuberRegressor`, `DPPoissonRegressor`, `DPQuantileRegressor`.
 - `skdp.additive`: `DPAdditiveClassifier`, `DPAdditiveRegressor`.
-- `skdp.kernel_approximation`: `DPKernelClassifier`, `DPKernelRegressor`.
 - `skdp.ensemble`: `DPRandomForestClassifier`, `DPRandomForestRegressor`.
 - `skdp.naive_bayes`: `DPGaussianNB`, `DPCategoricalNB`, `DPMixedNB`.
 - `skdp.density`: `DPTreeDensity`, `DPTreeNB`: synthetic tables.
@@ -40,7 +38,6 @@ Building blocks:
 - `skdp.accounting`: the cost of guarantees and of their composition; `rows_needed`.
 - `skdp.privacy`: guarantees: privacy curves, trade-off functions, events.
 - `skdp.losses`: losses with their constants.
-- `skdp.design`: the data, as solvers read them.
 - `skdp.exceptions`: errors and warnings.
 - `skdp.research`: reproductions of papers, which are never used by default.
 
@@ -62,12 +59,10 @@ _MODULES = (
     "cluster",
     "decomposition",
     "density",
-    "design",
     "ensemble",
     "exceptions",
     "features",
     "inspection",
-    "kernel_approximation",
     "linear_model",
     "losses",
     "mechanisms",
@@ -93,9 +88,6 @@ _HOMES = {
     "DPHingeClassifier": "linear_model",
     "DPHuberRegressor": "linear_model",
     "DPKMeans": "cluster",
-    "DPKernelClassifier": "kernel_approximation",
-    "DPKernelRegressor": "kernel_approximation",
-    "DPLADRegressor": "linear_model",
     "DPLinearRegression": "linear_model",
     "DPLogisticRegression": "linear_model",
     "DPMixedNB": "naive_bayes",
@@ -104,8 +96,6 @@ _HOMES = {
     "DPQuantileRegressor": "linear_model",
     "DPRandomForestClassifier": "ensemble",
     "DPRandomForestRegressor": "ensemble",
-    "DPSGDClassifier": "linear_model",
-    "DPSGDRegressor": "linear_model",
     "DPTabularClassifier": "tabular",
     "DPTabularRegressor": "tabular",
     "DPTreeDensity": "density",

@@ -9,12 +9,10 @@ from skdp import (
     cluster,
     decomposition,
     density,
-    design,
     ensemble,
     exceptions,
     features,
     inspection,
-    kernel_approximation,
     linear_model,
     losses,
     mechanisms,
@@ -39,17 +37,13 @@ from skdp.cluster import DPKMeans
 from skdp.decomposition import DPPCA
 from skdp.density import DPTreeDensity, DPTreeNB
 from skdp.ensemble import DPRandomForestClassifier, DPRandomForestRegressor
-from skdp.kernel_approximation import DPKernelClassifier, DPKernelRegressor
 from skdp.linear_model import (
     DPHingeClassifier,
     DPHuberRegressor,
-    DPLADRegressor,
     DPLinearRegression,
     DPLogisticRegression,
     DPPoissonRegressor,
     DPQuantileRegressor,
-    DPSGDClassifier,
-    DPSGDRegressor,
 )
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 from skdp.tables import TableSchema
@@ -64,9 +58,6 @@ __all__ = [
     "DPHingeClassifier",
     "DPHuberRegressor",
     "DPKMeans",
-    "DPKernelClassifier",
-    "DPKernelRegressor",
-    "DPLADRegressor",
     "DPLinearRegression",
     "DPLogisticRegression",
     "DPMixedNB",
@@ -74,8 +65,6 @@ __all__ = [
     "DPQuantileRegressor",
     "DPRandomForestClassifier",
     "DPRandomForestRegressor",
-    "DPSGDClassifier",
-    "DPSGDRegressor",
     "DPTabularClassifier",
     "DPTabularRegressor",
     "DPTreeDensity",
@@ -91,12 +80,10 @@ __all__ = [
     "cluster",
     "decomposition",
     "density",
-    "design",
     "ensemble",
     "exceptions",
     "features",
     "inspection",
-    "kernel_approximation",
     "linear_model",
     "losses",
     "mechanisms",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -18,27 +20,35 @@ from sklearn.exceptions import NotFittedError
 from skdp import accounting, workloads
 from skdp import budget as budgets
 from skdp.accounting import gdp_mu, rows_needed
-from skdp.accounting.row_count import LEAST_SIGNAL
+from skdp.accounting.base import AccountedCurve
+from skdp.accounting.calibration import LEAST_SIGNAL
 from skdp.budget.deltas import DEFAULT_DELTA, LARGE_DELTA
 from skdp.data.column import check_plain, received
 from skdp.data.schema import TableSchema, groups_of, schemas_in
 from skdp.exceptions import FewRowsWarning, WeakPrivacyWarning
 from skdp.privacy import (
-    Composition,
+    ComposedEvent,
     Event,
     GaussianCurve,
     Neighboring,
-    NoClosedCurveError,
     NonPrivateEvent,
+    PrivacyCurve,
     PrivacyGuarantee,
+    SelfComposedEvent,
     Unit,
 )
-from skdp.support.callbacks import CallbackSupportMixin, fit_as_task
-from skdp.support.callers import caller_outside
-from skdp.support.digits import at_least
-from skdp.support.public_words import public_words
+from skdp.privacy.combined import MaximumCurve
+from skdp.privacy.events import NoClosedCurveError
+from skdp.privacy.neighboring import Composition
+from skdp.support.display import at_least, caller_outside
+from skdp.support.other_libraries import (
+    CallbackSupportMixin,
+    allow_replaced_fit,
+    check_no_fit_is_replaced,
+    fit_as_task,
+    public_words,
+)
 from skdp.support.random import hidden, noise_generator
-from skdp.support.replaced_methods import allow_replaced_fit, check_no_fit_is_replaced
 from skdp.support.types import Countable, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice, check_delta, check_epsilon, explain_keywords
 
@@ -115,9 +125,15 @@ class ReleaseParameters:
                 "can subtract the noise. Ensembles of scikit-learn set and publish the seeds of "
                 "their members."
             )
+        delta = resolved_delta(delta, budget)
+        if budget is not None and budget.has_limit and delta > budget.delta:
+            raise ValueError(
+                f"delta={delta:g} is larger than the delta={budget.delta:g} of the budget. Leave "
+                "out delta to use that of the budget."
+            )
         return cls(
             epsilon=check_epsilon(epsilon),
-            delta=_affordable(resolved_delta(delta, budget), budget),
+            delta=delta,
             neighboring=Neighboring(check_choice("neighboring", neighboring, Neighboring)),
             budget=budget,
             name=name if budget is None or budget.release_name is None else budget.release_name,
@@ -125,11 +141,6 @@ class ReleaseParameters:
             seeded=random_state is not None,
             unit=unit,
         )
-
-    @property
-    def partition(self) -> str | None:
-        """The partition that the records belong to, or None."""
-        return None if self.budget is None else self.budget.partition
 
     @property
     def composition(self) -> Composition | None:
@@ -165,32 +176,25 @@ class ReleaseParameters:
             queries, epsilon, self.delta, noise, composition=self.composition
         )
 
-    def warn_of_delta(self, n_records: int) -> None:
-        """Warn of a δ that allows whole records to be published; n counts if it is public."""
+    def warn_of_weakness(self, n_records: int) -> None:
+        """Warn of an ε, and of a δ, that protect little; n counts if it is public."""
         if not self.is_private:
             return
+        if self.epsilon > _LARGE_EPSILON:
+            _warn(
+                f"epsilon={self.epsilon:g} protects records little: one record may change the "
+                f"probability of a result by a factor of e^{self.epsilon:g}. Take an epsilon of at "
+                f"most {_LARGE_EPSILON:g}, or epsilon=inf if no privacy is needed."
+            )
         why = None
         if self.delta > LARGE_DELTA:
             why = f"{100.0 * self.delta:.4g} % of the records could be published as they are"
         elif self.neighboring.count_is_public and self.delta * n_records >= 1.0:
             why = "one of the records, chosen at random, could be published"
         if why is not None:
-            warnings.warn(
+            _warn(
                 f"delta={self.delta:g} is large: {why} under that guarantee. Take a delta well "
-                "below 1/n.",
-                WeakPrivacyWarning,
-                stacklevel=caller_outside(),
-            )
-
-    def warn_of_epsilon(self) -> None:
-        """Warn of an ε whose guarantee protects little."""
-        if self.is_private and self.epsilon > _LARGE_EPSILON:
-            warnings.warn(
-                f"epsilon={self.epsilon:g} protects records little: one record may change the "
-                f"probability of a result by a factor of e^{self.epsilon:g}. Take an epsilon of at "
-                f"most {_LARGE_EPSILON:g}, or epsilon=inf if no privacy is needed.",
-                WeakPrivacyWarning,
-                stacklevel=caller_outside(),
+                "below 1/n."
             )
 
     def warn_of_few(self, n_records: int) -> None:
@@ -201,42 +205,53 @@ class ReleaseParameters:
         mu = gdp_mu(self.epsilon, delta)
         if n_records * mu >= LEAST_SIGNAL:
             return
-        records = "rows" if self.unit is Unit.RECORD else "persons"
-        enough = f"about {rows_needed(epsilon=self.epsilon, delta=delta)} {records}"
+        enough = f"about {rows_needed(epsilon=self.epsilon, delta=delta)} {self._records}"
         epsilon = _least_epsilon(n_records, delta)
         if epsilon <= _LARGE_EPSILON:
             enough += f" or epsilon={at_least(epsilon, 2):g}"
-        warnings.warn(
-            f"{n_records} {records} are few for epsilon={self.epsilon:g} and delta={self.delta:g}: "
-            f"noise may outweigh what the model learns. It needs {enough}.",
-            FewRowsWarning,
-            stacklevel=caller_outside(),
-        )
+        effect = f"noise may outweigh what the model learns. It needs {enough}."
+        self.warn_of_noise(n_records, effect)
+
+    def warn_of_noise(self, n_records: int, effect: str | None) -> None:
+        """Warn of the effect of noise on a public number of records, unless it is None."""
+        if effect is not None:
+            _warn(
+                f"{n_records} {self._records} are few for epsilon={self.epsilon:g} and "
+                f"delta={self.delta:g}: {effect}",
+                FewRowsWarning,
+            )
+
+    @property
+    def _records(self) -> str:
+        return "rows" if self.unit is Unit.RECORD else "persons"
 
     def guarantee(self, plan: ReleasePlan) -> PrivacyGuarantee:
         """Return the guarantee of the release, by an accountant's curve if its event has none."""
-        return guarantee_of(
-            plan.event,
+        event = plan.event  # which plans of several stages compose each time
+        part = None if self.budget is None else self.budget.partition
+        return PrivacyGuarantee(
+            event,
             self.neighboring,
             plan.theorem,
+            _bound(event, self.neighboring),
             asked=(self.epsilon, self.delta) if self.is_private else None,
             seeded=self.seeded,
-            by_part=((self.partition, plan.event),),
+            by_part=((part, event),),
             unit=self.unit,
             exact=plan.exact,
         )
 
     def spend(
         self,
-        plan: ReleasePlan,
+        guarantee: PrivacyGuarantee,
         records: Countable,
         before_commit: Callable[[], None],
-        note: str = "",
+        note: str,
     ) -> None:
         """Record the cost of the release, with a note, in the budget, if there is one."""
         if self.budget is not None:
             self.budget.spend(
-                self.guarantee(plan),
+                guarantee,
                 delta=self.delta,
                 name=self.name,
                 epsilon=self.epsilon if self.is_private else None,
@@ -244,6 +259,10 @@ class ReleaseParameters:
                 tag=note,
                 n=records.n_records if self.neighboring.count_is_public else None,
             )
+
+
+def _warn(message: str, kind: type[Warning] = WeakPrivacyWarning) -> None:
+    warnings.warn(message, kind, stacklevel=caller_outside())
 
 
 @lru_cache(maxsize=64)
@@ -306,10 +325,11 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             with public_words():
                 records = self._check_data(parameters, *data, **more)
             plan = self._plan(parameters, records)
-            guarantee = self._published_guarantee(parameters, plan, records)
+            now = parameters.guarantee(plan)
+            guarantee = self._published_guarantee(now, records)
             if not parameters.is_rehearsal:
                 self._warn(parameters, plan, records)
-            parameters.spend(plan, records, entry.commit, _note_of(schemas))
+            parameters.spend(now, records, entry.commit, _note_of(schemas))
             if parameters.is_rehearsal:
                 return self
             entry.commit()  # from here on the release counts as made, even without a budget
@@ -377,10 +397,15 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
 
     def _warn(self, parameters: ReleaseParameters, plan: PlanT, records: RecordsT) -> None:
         """Warn of weak privacy, and of few rows for a model, before the spend."""
-        parameters.warn_of_epsilon()
-        parameters.warn_of_delta(records.n_records)
+        parameters.warn_of_weakness(records.n_records)
         if self.is_model:
             parameters.warn_of_few(records.n_records)
+        if parameters.is_private and parameters.neighboring.count_is_public:
+            parameters.warn_of_noise(records.n_records, self._effect_of_noise(plan, records))
+
+    def _effect_of_noise(self, plan: PlanT, records: RecordsT) -> str | None:
+        """Return the text of a warning if noise is known to outweigh the result, else None."""
+        return None
 
     def _is_gaussian(self) -> bool:
         """Return whether a release at (ε, δ > 0) enters a Gaussian budget as Gaussian noise would.
@@ -400,11 +425,9 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     def _plan(self, parameters: ReleaseParameters, records: RecordsT) -> PlanT:
         """Return the plan of the release, computed from public facts about `records` alone."""
 
-    def _published_guarantee(
-        self, parameters: ReleaseParameters, plan: PlanT, records: RecordsT
-    ) -> PrivacyGuarantee:
+    def _published_guarantee(self, now: PrivacyGuarantee, records: RecordsT) -> PrivacyGuarantee:
         """Return the guarantee to publish, of this release and earlier ones that it adds to."""
-        return parameters.guarantee(plan)
+        return now
 
     def _forget(self) -> None:
         """Drop the attributes of an earlier fit, so that none remain if this fit fails."""
@@ -513,23 +536,70 @@ def resolved_delta(delta: float | None, budget: budgets.BudgetHandle | None) -> 
     return DEFAULT_DELTA if budget is None else budget.delta
 
 
-def _affordable(delta: float, budget: budgets.BudgetHandle | None) -> float:
-    """Return δ unless it is above the budget's."""
-    if budget is not None and budget.has_limit and delta > budget.delta:
-        raise ValueError(
-            f"delta={delta:g} is larger than the delta={budget.delta:g} of the budget. Leave out "
-            "delta to use that of the budget."
-        )
-    return delta
-
-
 def guarantee_of(
     event: Event, neighboring: Neighboring, theorem: str, **more: Any
 ) -> PrivacyGuarantee:
     """Return the guarantee of a release, by an accountant's curve if its event has none."""
+    return PrivacyGuarantee(event, neighboring, theorem, _bound(event, neighboring), **more)
+
+
+def _bound(event: Event, neighboring: Neighboring) -> PrivacyCurve | None:
+    """Return an accountant's curve of an event without a curve in closed form, else None."""
     try:
         event.curve(neighboring)
-        bound = None
     except NoClosedCurveError:
-        bound = accounting.AccountedCurve(event, accounting.PLDAccountant(neighboring))
-    return PrivacyGuarantee(event, neighboring, theorem, bound, **more)
+        return AccountedCurve(event, accounting.PLDAccountant(neighboring))
+    return None
+
+
+def together(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> PrivacyGuarantee:
+    """Return the joint guarantee of fits whose parameters were fixed beforehand.
+
+    Fits to one partition and fits to all records read a record of that partition. A guarantee that
+    holds for every partition holds for all records (*Disjoint parts* in the user guide).
+    """
+    by_part = _summed(earlier.by_part + now.by_part)
+    _check_same_unit(earlier, now)
+    every = by_part.get(None, Counter())
+    read = [every + own for part, own in by_part.items() if part is not None] or [every]
+    distinct = [own for k, own in enumerate(read) if own not in read[:k]]
+    relation, event = now.neighboring, _composed(reduce(or_, distinct))
+    facts: dict[str, Any] = {
+        "seeded": earlier.seeded or now.seeded,
+        "by_part": tuple((part, _composed(own)) for part, own in by_part.items()),
+        "unit": now.unit,
+        "exact": earlier.exact and now.exact,
+    }
+    if len(distinct) == 1:
+        return guarantee_of(event, relation, now.theorem, **facts)
+    parts = [_composed(own) for own in distinct]
+    curves = tuple(_bound(part, relation) or part.curve(relation) for part in parts)
+    return PrivacyGuarantee(event, relation, now.theorem, MaximumCurve(curves), **facts)
+
+
+def _check_same_unit(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> None:
+    if earlier.unit != now.unit:
+        raise ValueError(
+            f"Earlier calls protected one {earlier.unit}, and this call protects one {now.unit}. "
+            "Pass groups in every call of partial_fit or in none."
+        )
+
+
+def _summed(releases: Iterable[tuple[str | None, Event]]) -> dict[str | None, Counter[Event]]:
+    """Count the releases of each event, for each partition."""
+    found: dict[str | None, Counter[Event]] = {}
+    for part, event in releases:
+        counts = found.setdefault(part, Counter())
+        for leaf, count in event.leaves():
+            counts[leaf] += count
+    return found
+
+
+def _composed(counts: Counter[Event]) -> Event:
+    """Return the composition, flat: nested events would overflow the stack after many calls."""
+    if NonPrivateEvent() in counts:
+        return NonPrivateEvent()
+    leaves = tuple(
+        leaf if count == 1 else SelfComposedEvent(leaf, count) for leaf, count in counts.items()
+    )
+    return leaves[0] if len(leaves) == 1 else ComposedEvent(leaves)

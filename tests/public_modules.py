@@ -4,7 +4,7 @@ import pkgutil
 
 import skdp
 
-INTERNAL = {"data", "ledger", "support"}
+INTERNAL = {"data", "design", "ledger", "support"}
 MODULES = sorted(
     m.name
     for m in pkgutil.iter_modules(skdp.__path__)

@@ -9,7 +9,6 @@ import pytest
 
 from skdp import (
     DPPCA,
-    DPCategoricalNB,
     DPGaussianNB,
     DPLinearRegression,
     DPLogisticRegression,
@@ -18,7 +17,7 @@ from skdp import (
 )
 from skdp import statistics as st
 from skdp.data.columns import Columns
-from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPStandardScaler, RowClipper
+from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPStandardScaler
 
 pa = pytest.importorskip("pyarrow")
 
@@ -64,46 +63,6 @@ def test_numbers_and_labels_give_the_same_fit(model, kind):
     plain = released(model, PLAIN, LABELS)
     arrow = released(model, ARROW, LABELS.astype(kind))
     np.testing.assert_array_equal(arrow, plain)
-
-
-def test_targets_may_be_arrows_too():
-    model = partial(DPLinearRegression, target_bounds=(0, 1))
-    plain = released(model, PLAIN, PLAIN["b"])
-    np.testing.assert_allclose(released(model, ARROW, ARROW["b"]), plain, **LAST_BIT)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        partial(DPMixedNB, epsilon=50.0, bounds={"b": (0, 1)}, categories={"sex": ["f", "m"]}),
-        partial(DPCategoricalNB, epsilon=50.0, categories={"sex": ["f", "m"], "b": [0.5]}),
-    ],
-)
-def test_texts_are_categories(model):
-    plain = released(model, TEXTS, LABELS)
-    np.testing.assert_array_equal(released(model, ARROW_TEXTS, LABELS), plain)
-
-
-@pytest.mark.parametrize("scaler", [BoundsScaler(bounds=NUMBERS), RowClipper()], ids=repr)
-def test_public_scalers_give_the_same_rows(scaler):
-    found, plain = scaler.fit_transform(ARROW), scaler.fit_transform(PLAIN)
-    np.testing.assert_allclose(found, plain, rtol=1e-15)  # a row's squares add in either order
-
-
-@pytest.mark.parametrize(
-    "statistic",
-    [
-        lambda x: st.mean(x, epsilon=1.0, bounds=NUMBERS, random_state=0).value,
-        lambda x: st.quantile(x, epsilon=1.0, q=0.5, bounds=NUMBERS, random_state=0).value,
-        lambda x: st.histogram(x["b"], epsilon=1.0, edges=[0, 0.5, 1], random_state=0).value,
-        lambda x: st.count(x["c"], epsilon=1.0, random_state=0).value,
-        lambda x: st.marginals(x, epsilon=1.0, categories={"a": [0, 1]}, random_state=0).value[
-            "a",
-        ],
-    ],
-)
-def test_statistics_are_the_same(statistic):
-    np.testing.assert_array_equal(statistic(ARROW), statistic(PLAIN))
 
 
 def test_missing_values_are_what_they_are_elsewhere():
@@ -157,23 +116,6 @@ def test_tables_are_read_as_frames_are(model, kind):
     method = "transform" if hasattr(plain, "transform") else "predict"
     expected, found = (getattr(m, method)(X) for m, X in ((plain, PLAIN), (table, kind(PLAIN))))
     np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("kind", [as_table, in_chunks])
-def test_statistics_of_tables(kind):
-    table = kind(PLAIN)
-    for release in (
-        partial(st.mean, bounds={**NUMBERS}),
-        partial(st.quantile, bounds={**NUMBERS}, q=0.5),
-        partial(st.histogram, edges=[[0, 1, 3]] * 3),
-    ):
-        plain, found = (release(X, epsilon=1.0, delta=0.0, random_state=0) for X in (PLAIN, table))
-        np.testing.assert_array_equal(found.value, plain.value)
-    asked = {"categories": {"a": [0, 1, 2]}, "random_state": 0}
-    np.testing.assert_array_equal(
-        st.marginals(table, epsilon=1.0, delta=0.0, **asked)["a",],
-        st.marginals(PLAIN, epsilon=1.0, delta=0.0, **asked)["a",],
-    )
 
 
 def test_texts_of_tables_are_categories():

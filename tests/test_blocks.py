@@ -17,10 +17,9 @@ from sklearn.exceptions import DataConversionWarning
 
 import skdp
 from skdp import DPGaussianNB, DPLogisticRegression
-from skdp.data.blocks import Block, Blocks
+from skdp.data.blocks import Block, Blocks, stacked
 from skdp.data.column import is_collection, is_missing
 from skdp.data.columns import Columns
-from skdp.data.cuts import stacked
 from skdp.data.persons import Persons
 from skdp.data.records import Records
 from skdp.design import ClippedDesign

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from skdp import DPLogisticRegression, DPSGDClassifier, PrivacyBudget
+from skdp import DPHingeClassifier, DPLogisticRegression, PrivacyBudget
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
+from skdp.solvers import DPSGD
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 has callbacks")
 
@@ -43,8 +44,8 @@ class Peeking(Listener):
 
 def test_a_fit_shows_its_public_steps_and_takes_all_of_them():
     listener = Listener()
-    model = DPSGDClassifier(n_steps=7).set_callbacks(listener).fit(X, y)
-    name = "DPSGDClassifier"
+    model = DPHingeClassifier(solver=DPSGD(n_steps=7)).set_callbacks(listener).fit(X, y)
+    name = "DPHingeClassifier"
     assert listener.heard == [
         *("setup", f"{name} fit", f"{name} steps"),
         *[f"{name} step"] * 7,

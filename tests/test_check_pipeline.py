@@ -63,6 +63,7 @@ from sklearn.utils.fixes import parse_version
 
 import skdp
 from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget
+from skdp.calibration import DPConformalRegressor
 from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV
 from skdp.pipeline import PrivatePipeline, check_pipeline, make_private_pipeline
@@ -260,6 +261,11 @@ def test_what_leaks_is_found_with_advice(estimator):
     assert all(leak.advice and leak.severity in ("high", "medium") for leak in leaks)
     with pytest.raises(PrivacyLeakError):
         check_pipeline(estimator, strict=True)
+
+
+def test_the_estimator_of_a_private_one_is_checked_even_if_it_was_fitted_before():
+    leaks = check_pipeline(DPConformalRegressor(Ridge(), prefit=True))
+    assert [(leak.path, leak.kind) for leak in leaks] == [("estimator", "learns")]
 
 
 def test_an_empty_column_is_dropped_by_newer_versions_only():
@@ -527,7 +533,8 @@ CURES = {
     LogisticRegression(): "DPLogisticRegression",
     HuberRegressor(): "DPHuberRegressor",
     Ridge(): "DPLinearRegression",
-    SVR(): "DPKernelRegressor",
+    SVR(): "DPTabularRegressor",
+    SGDClassifier(): "DPHingeClassifier(solver='dp_sgd')",
 }
 
 

@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import PrivacyLeakError
-from skdp.ledger.no_spends import without_spends
+from skdp.ledger.gate import without_spends
 from skdp.pipeline import check_pipeline, make_private_pipeline
 from skdp.preprocessing import DPStandardScaler
 from skdp.privacy import GDPEvent, PrivacyGuarantee
@@ -131,7 +131,7 @@ def test_an_attribute_and_a_budget_are_held_as_well():
     marked.later = [scaler_of(budget)]
     assert [leak.kind for leak in check_pipeline(marked)] == ["unknown stage"]
     [leak] = check_pipeline(Holder([budget.share(epsilon=1.0)]))
-    assert "it can reach BudgetShare;" in leak.advice
+    assert "it can reach BudgetHandle;" in leak.advice
     assert budget.history() == []
 
 
@@ -333,7 +333,7 @@ OUT_OF_REACH = {}
 
 
 def unseen():
-    """Return what no check can see, because no code names it."""
+    """Return an object that no check can see, because no code names it."""
     return vars(sys.modules[__name__])["OUT_OF_REACH"]
 
 
@@ -480,11 +480,11 @@ class Shares(Spends):
 def test_a_check_makes_no_ledger_and_no_share(tmp_path):
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     OUT_OF_REACH.update(path=tmp_path / "new.db", budget=budget, kind=PrivacyBudget)
-    before = budget.entries(), budget._ledger.accounts()
+    before = budget.entries(), budget._ledger.shares()
     check_pipeline(Opens())
     check_pipeline(Shares())
     assert not [*tmp_path.iterdir()]
-    assert (budget.entries(), budget._ledger.accounts()) == before
+    assert (budget.entries(), budget._ledger.shares()) == before
 
 
 class Overwrites(TransformerMixin, BaseEstimator):

@@ -18,6 +18,8 @@ from skdp import (
     DPKMeans,
     DPLogisticRegression,
     DPMixedNB,
+    DPTreeDensity,
+    DPTreeNB,
     PrivacyBudget,
 )
 from skdp import statistics as st
@@ -68,9 +70,13 @@ STATISTICS = {
     "naive Bayes": lambda x, **k: (
         DPGaussianNB(bounds=(0, 1), classes=["no", "yes"], **k).fit(x, labels_of(x)).theta_
     ),
+    "density": lambda x, **k: DPTreeDensity(bounds=(0, 1), **k).fit(x).sample(50, 0),
+    "tree naive Bayes": lambda x, **k: (
+        DPTreeNB(bounds=(0, 1), **k).fit(x, labels_of(x)).sample(50, 0)[0]
+    ),
 }
 
-GAUSSIAN = {"PCA", "PCA's variances", "clusters"}
+GAUSSIAN = {"PCA", "PCA's variances", "clusters", "density", "tree naive Bayes"}
 
 
 def labels_of(x):
@@ -417,3 +423,12 @@ def sum_of(block):
 def test_the_score_of_clusters_is_a_sum_over_blocks():
     model = DPKMeans(bounds=(0, 1), n_clusters=2, random_state=0).fit(X)
     assert model.score(ARRAY) == pytest.approx(model.score(X), rel=1e-12)
+
+
+def test_keys_in_blocks_need_rows_in_blocks():
+    """They were read as no keys at all: each count was 0, after the spend."""
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    by = da.from_array(np.arange(6) % 3, chunks=2)
+    with pytest.raises(ValueError, match="by is a dask collection, but condition is in memory"):
+        st.count(np.ones(6, dtype=bool), by=by, keys=[0, 1, 2], epsilon=0.5, budget=budget)
+    assert len(budget.history()) == 0

@@ -18,7 +18,6 @@ ESTIMATORS = [
     "additive",
     "ensemble",
     "features",
-    "kernel_approximation",
     "linear_model",
     "naive_bayes",
     "preprocessing",
@@ -103,6 +102,12 @@ def test_parameters_and_results_of_public_objects_are_documented(room):
             wrong |= {f"{name}.{key}": errors_of(value) for key, value in members(item).items()}
     wrong = {name: errors for name, errors in wrong.items() if errors}
     assert not wrong, "\n".join(f"{name}: {error}" for name in wrong for error in wrong[name])
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_class_and_function_has_an_example(room):
+    documented = {name: inspect.getdoc(item) or "" for name, item in public_objects(room).items()}
+    assert {name for name, text in documented.items() if ">>> " not in text} == set()
 
 
 def words_of(item: object) -> dict[str, str]:

@@ -26,7 +26,6 @@ from skdp.decomposition import DPPCA
 from skdp.density import DPTreeNB
 from skdp.ensemble import DPRandomForestClassifier
 from skdp.features import AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures
-from skdp.kernel_approximation import DPKernelClassifier
 from skdp.linear_model import DPLinearRegression, DPLogisticRegression
 from skdp.model_selection import DPGridSearchCV
 from skdp.naive_bayes import DPCategoricalNB, DPMixedNB
@@ -121,9 +120,6 @@ OF_CATEGORIES = {
     ),
     "mixed naive Bayes": lambda x, held: fitted(DPMixedNB(**told(held)), table(x), LABELS),
     "additive model": lambda x, held: fitted(DPAdditiveClassifier(**told(held)), table(x), LABELS),
-    "kernel model": lambda x, held: fitted(
-        DPKernelClassifier(n_components=8, **told(held)), table(x), LABELS
-    ),
     "tabular model": lambda x, held: fitted(DPTabularClassifier(**told(held)), table(x), LABELS),
     "forest": lambda x, held: fitted(
         DPRandomForestClassifier(n_trees=4, **told(held)), table(x), LABELS
@@ -484,18 +480,17 @@ GATE = {"data/column.py", "data/column_facts.py", "data/columns.py", "data/valid
 FOLDERS = {"accounting", "privacy", "mechanisms", "samplers", "losses", "budget", "auditing"}
 FOLDERS |= {"ledger"}  # no user data
 EXCEPTIONS = {
-    "data/blocks.py": "checksums of blocks",
-    "data/cuts.py": "blocks of several types become objects, each value by itself",
+    "data/blocks.py": "checksums; blocks of several types become objects, each value by itself",
     "data/persons.py": "numbers the persons of an array without nulls by equality",
-    "data/schema/values.py": "floats that a column has read",
-    "density/_levels.py": "categories that were released",
+    "data/encoding.py": "floats that a column has read",
+    "density/_counts.py": "categories that were released",
     "design/memory.py": "features that are numbers",
     "features/row_wise.py": "features that a transformer has made of single values",
-    "metrics/_pairs.py": "public classes",
-    "pipeline/_synthetic.py": "synthetic rows",
-    "preprocessing/bounds_scaler.py": "names of columns",
+    "metrics/_evaluation.py": "public classes",
+    "pipeline/_known_estimators.py": "synthetic rows",
+    "preprocessing/public_scalers.py": "names of columns",
     "research/draw_samples.py": "public data",
-    "statistics/_spread.py": "numbers that were clipped",
+    "statistics/_bounded_rows.py": "numbers that were clipped",
 }
 USER_DATA = {
     "X", "x", "y", "by", "groups", "sample_weight", "weights", "truth", "guess", "score", "column",

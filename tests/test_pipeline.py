@@ -1,5 +1,6 @@
 """Pipelines of private steps: all of them spend, or none does."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -11,20 +12,20 @@ from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils import all_estimators
 
 from skdp import (
     DPGaussianNB,
+    DPHingeClassifier,
     DPLinearRegression,
     DPLogisticRegression,
-    DPSGDClassifier,
-    DPSGDRegressor,
     PrivacyBudget,
 )
 from skdp.exceptions import BudgetExceededError, PrivacyLeakError
 from skdp.pipeline import PrivatePipeline, make_private_pipeline
 from skdp.preprocessing import DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
-from skdp.research import PhasedSGD
-from skdp.solvers import SOLVERS, NoisyGD
+from skdp.research.solvers.phased_sgd import PhasedSGD
+from skdp.solvers import DPSGD, SOLVERS, NoisyGD
 
 X = np.random.default_rng(0).normal(size=(200, 2))
 Y = (X[:, 0] > 0).astype(int)
@@ -37,8 +38,8 @@ MODELS |= {
     for sampler in ("exact", "langevin", "proximal_tv", "localized")
 }
 MODELS |= {
-    "classifier": DPSGDClassifier(n_steps=5),
-    "regressor": DPSGDRegressor(n_steps=5, target_bounds=(0, 1)),
+    "classifier": DPHingeClassifier(solver=DPSGD(n_steps=5)),
+    "regressor": DPLinearRegression(solver=DPSGD(n_steps=5), target_bounds=(0, 1)),
     "naive Bayes": DPGaussianNB(bounds=BOUNDS),
     "naive Bayes, Laplace": DPGaussianNB(bounds=BOUNDS, noise="laplace"),
 }
@@ -345,3 +346,16 @@ def test_branches_get_groups_by_metadata_routing():
         columns = ColumnTransformer([("a", scaler, [0, 1])])
         pipeline = make_private_pipeline(columns, model, unit="person").fit(X, Y, groups=groups)
     assert pipeline.privacy_.unit == "person"
+
+
+WITH_OTHER_EPSILON = [
+    kind for _, kind in all_estimators() if "epsilon" in inspect.signature(kind).parameters
+]
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # one of them is deprecated
+@pytest.mark.parametrize("kind", WITH_OTHER_EPSILON)
+def test_an_epsilon_of_scikit_learn_is_no_cost(kind):
+    """It is the width of a loss."""
+    with pytest.raises(PrivacyLeakError, match=kind.__name__):
+        make_private_pipeline(DPStandardScaler(bounds=(0, 1)), kind(), epsilon=1.0)

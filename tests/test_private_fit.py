@@ -3,7 +3,7 @@
 import os
 import warnings
 from importlib import import_module
-from inspect import Parameter, isclass, signature
+from inspect import Parameter, signature
 
 import numpy as np
 import pytest
@@ -19,7 +19,12 @@ from skdp.ledger.store import Ledger
 rng = np.random.default_rng(0)
 X = rng.integers(0, 3, size=(40, 2)).astype(float)
 y = np.arange(40) % 2
+ROOMS = (
+    *("additive", "cluster", "decomposition", "density", "ensemble", "linear_model"),
+    *("naive_bayes", "preprocessing", "tabular"),
+)
 PUBLIC = {
+    "n_trees": 3,
     "target_bounds": (0.0, 1.0),
     "bounds": (0.0, 2.0),
     "categories": [0.0, 1.0, 2.0],
@@ -36,11 +41,11 @@ def made(Model, **params):
 
 
 def spending():
-    """Return the public classes that fit with an epsilon."""
-    for room in ("linear_model", "naive_bayes", "preprocessing"):
+    """Return the public estimators that spend."""
+    for room in ROOMS:
         module = import_module(f"skdp.{room}")
         for Model in (getattr(module, name) for name in module.__all__):
-            if isclass(Model) and "epsilon" in signature(Model).parameters:
+            if "epsilon" in getattr(Model, "_get_param_names", list)():
                 yield Model
 
 
@@ -61,9 +66,9 @@ def test_a_refit_that_dies_after_spending_leaves_nothing_of_the_old_fit(Model, m
         model.fit(X, y)
     assert len(budget.history()) == 2
     assert not released_by(model)
-    use = model.predict if hasattr(model, "predict") else model.transform
+    use = next(name for name in ("predict", "transform", "score_samples") if hasattr(model, name))
     with pytest.raises(NotFittedError):
-        use(X)
+        getattr(model, use)(X)
 
 
 @every_model

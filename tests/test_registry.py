@@ -12,7 +12,7 @@ from skdp import DPLogisticRegression
 from skdp.privacy.events import EVENTS
 from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS
 from skdp.solvers import SOLVERS
-from skdp.support.registry import Registry
+from skdp.support.lazy_names import Registry
 
 MIXED = Registry({"own": Fraction, "path": "collections:OrderedDict", "gone": "not_there:Thing"})
 

@@ -17,7 +17,7 @@ from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection import DPGridSearchCV
 from skdp.pipeline import PrivatePipeline, allow_replaced_fit, check_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
-from skdp.support.replaced_methods import loaded_replacements, replaced_in
+from skdp.support.other_libraries import loaded_replacements, replaced_in
 
 X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(120, 2))
 Y = (X[:, 0] > 0).astype(int)

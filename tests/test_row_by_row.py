@@ -25,7 +25,7 @@ from skdp.data.column import equal_numbers, is_missing
 from skdp.data.column_facts import categories_by_column, category_codes
 from skdp.data.columns import Columns, values_of
 from skdp.data.persons import Persons
-from skdp.data.validation import encode_labels, present
+from skdp.data.validation import classes_of, places_of, present
 from skdp.decomposition import DPPCA
 from skdp.density import DPTreeDensity
 from skdp.features import AdditiveFeatures
@@ -221,9 +221,10 @@ def test_labels_equal_classes_as_in_python(name):
     codes = [CLASSES.index(label) for label in labels]
     for kind in (np.int64, np.uint64, object):
         known = np.array(CLASSES, kind)
-        assert encode_labels("x", present("y", held), known)[1].tolist() == codes
+        read = present("y", held)
+        assert places_of(read, classes_of("x", read, known)).tolist() == codes
         with pytest.raises(ValueError, match="outside"):
-            encode_labels("x", present("y", held), known[[0, 2, 3]])
+            classes_of("x", read, known[[0, 2, 3]])
     guess = [*rng.choice(CLASSES, 30).tolist(), 1]
     right = np.mean([a == b for a, b in zip(labels, guess, strict=True)])
     counts = np.zeros((5, 5))

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from skdp import DPSGDClassifier, DPSGDRegressor, PrivacyBudget
+from skdp import DPHingeClassifier, DPLinearRegression, PrivacyBudget
 from skdp.accounting import PLDAccountant
 from skdp.exceptions import BudgetExceededError
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 from skdp.privacy import ComposedEvent
+from skdp.solvers import DPSGD
 
 RNG = np.random.default_rng(0)
 X = np.clip(RNG.normal(size=(4000, 2)), -3.0, 3.0)
@@ -18,8 +19,8 @@ Y = (X[:, 0] + RNG.normal(size=4000) > 0).astype(int)
 CODES = (X > 0).astype(int)
 BOX = {"bounds": (-3.0, 3.0)}
 MODELS = {
-    "sgd classifier": (DPSGDClassifier(n_steps=10, classes=[0, 1]), X),
-    "sgd regressor": (DPSGDRegressor(n_steps=10, target_bounds=(0, 1)), X),
+    "sgd classifier": (DPHingeClassifier(solver=DPSGD(n_steps=10), classes=[0, 1]), X),
+    "sgd regressor": (DPLinearRegression(solver=DPSGD(n_steps=10), target_bounds=(0, 1)), X),
     "gaussian nb": (DPGaussianNB(classes=[0, 1], **BOX), X),
     "categorical nb": (DPCategoricalNB(classes=[0, 1], categories=[0, 1]), CODES),
     "mixed nb": (DPMixedNB(classes=[0, 1], categories={0: [0, 1]}, bounds={1: (-3, 3)}),
@@ -79,15 +80,19 @@ def test_a_part_twice_costs_twice_and_no_part_counts_for_all(name):
 def test_unequal_chunks_cost_the_costliest_and_not_all_of_them():
     """σ depends on a chunk's size where the rate does: two events, one for each part."""
     budget = PrivacyBudget(epsilon=9.0, delta=1e-4, composition="basic")
-    model = DPSGDClassifier(epsilon=0.5, delta=1e-5, n_steps=10, classes=[0, 1])
+    model = DPHingeClassifier(solver=DPSGD(n_steps=10), epsilon=0.5, delta=1e-5, classes=[0, 1])
     for k, rows in enumerate((slice(0, 1500), slice(1500, 3900), slice(3900, 4000))):
         model.set_params(budget=budget.at(partition=k)).partial_fit(X[rows], Y[rows])
     events = [event for _, event in model.privacy_.by_part]
     accountant = PLDAccountant("replace_one")
     each = [accountant.epsilon(event, 1e-5) for event in events]
-    small = DPSGDClassifier(epsilon=0.5, delta=1e-5, n_steps=20, sampling_rate=0.5, classes=[0, 1])
+    small = DPHingeClassifier(
+        solver=DPSGD(n_steps=20, sampling_rate=0.5), epsilon=0.5, delta=1e-5, classes=[0, 1]
+    )
     small.set_params(budget=budget.at(partition="a")).partial_fit(X, Y)
-    small.set_params(n_steps=30, epsilon=0.3, budget=budget.at(partition="b")).partial_fit(X, Y)
+    small.set_params(solver__n_steps=30, epsilon=0.3, budget=budget.at(partition="b")).partial_fit(
+        X, Y
+    )
     own = [accountant.epsilon(event, 1e-5) for _, event in small.privacy_.by_part]
     assert model.privacy_.epsilon(1e-5) == pytest.approx(max(each), rel=1e-4)
     assert small.privacy_.epsilon(1e-5) == pytest.approx(max(own), rel=1e-4)

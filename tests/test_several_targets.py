@@ -1,113 +1,30 @@
 """A family of several numeric targets gets what the other families get."""
 
 import inspect
+import re
+import sys
 from dataclasses import replace
-from typing import NamedTuple
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from several_ridge import SeveralRidge, _products
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from skdp import PrivacyBudget
-from skdp._private_fit import PrivateEstimator
-from skdp.data.column_facts import ColumnBounds
-from skdp.data.exact_sums import exact_sums
-from skdp.data.lazy import lazy_on_blocks
-from skdp.data.records import Records, check_numeric
-from skdp.data.validation import column_names, validated_numbers
+from skdp.data.records import Records
 from skdp.exceptions import InvalidDataError
-from skdp.workloads import Query
-from skdp.workloads.plan import ROUNDED_ONCE
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-
-class Known(NamedTuple):
-    bounds: ColumnBounds
-    target_bounds: ColumnBounds
-
-
-class SeveralRidge(MultiOutputMixin, RegressorMixin, PrivateEstimator):
-    """Noisy AᵀA and Aᵀy of rows a = (1, x) and targets y, all of them scaled to [−1, 1]."""
-
-    takes_infinite_epsilon = False
-
-    def __init__(
-        self,
-        *,
-        bounds=None,
-        target_bounds=None,
-        alpha=1.0,
-        epsilon=1.0,
-        delta=None,
-        neighboring="replace_one",
-        budget=None,
-        random_state=None,
-    ):
-        self.bounds, self.target_bounds, self.alpha = bounds, target_bounds, alpha
-        self.epsilon, self.delta, self.neighboring = epsilon, delta, neighboring
-        self.budget, self.random_state = budget, random_state
-
-    def fit(self, X, y, groups=None):
-        return self._fit_privately(X, y, groups=groups)
-
-    def _check_data(self, parameters, X, y, **more):
-        if not self.alpha > 0:
-            raise InvalidDataError(f"alpha must be positive, got {self.alpha!r}.")
-        records = Records.of(self, X, y, **more)
-        records.check(check_numeric)
-        bounds = ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
-        target_bounds = ColumnBounds.of(self.target_bounds, records.n_targets, [])
-        return records.with_facts(Known(bounds, target_bounds))
-
-    def _sizes(self, records):
-        d = 1 + self.n_features_in_
-        return {"products": d * d, "moments": d * records.n_targets}
-
-    def _plan(self, parameters, records):
-        most = parameters.neighboring.n_changed * ROUNDED_ONCE
-        queries = [
-            Query(name, size=size, linf_sensitivity=most)
-            for name, size in self._sizes(records).items()
-        ]
-        return parameters.plan_queries(queries, "auto")
-
-    def _read(self, plan, records, rng):
-        return plan.release(exact_sums(self._sizes(records), records, _products), rng)
-
-    def _publish(self, plan, records, released, guarantee):
-        d = 1 + self.n_features_in_
-        square = released["products"].reshape(d, d)
-        square = (square + square.T) / 2 + self.alpha * np.eye(d)
-        self.coef_ = np.linalg.lstsq(square, released["moments"].reshape(d, -1), rcond=None)[0]
-        self.bounds_, self.target_bounds_ = records.facts
-        self.privacy_ = guarantee
-        return self
-
-    @lazy_on_blocks
-    def predict(self, X):
-        units = _with_constant(self.bounds_.unit(validated_numbers(self, X, reset=False)))
-        return self.target_bounds_.middle + self.target_bounds_.half * (units @ self.coef_)
-
-
-def _with_constant(units):
-    return np.column_stack([np.ones(len(units)), np.nan_to_num(units)])
-
-
-def _products(records):
-    for rows, y, _ in records.chunks(width=(1 + records.columns.n_columns) ** 2):
-        a, b = _with_constant(records.facts.bounds.unit(rows)), records.facts.target_bounds.unit(y)
-        products = (a[:, :, None] * part[:, None, :] for part in (a, b))
-        names = ("products", "moments")
-        yield {name: one.reshape(len(a), -1) for name, one in zip(names, products, strict=True)}
-
-
+PAGE = Path(__file__).parents[1] / "docs" / "extending" / "index.md"
 RNG = np.random.default_rng(0)
 N, D, K = 400, 2, 3
 X = RNG.uniform(-1.0, 1.0, size=(N, D))
@@ -125,6 +42,40 @@ def lazy(values, chunks=150):
 def paid(**more):
     budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     return SeveralRidge(**BOX | more, budget=budget), budget
+
+
+@pytest.fixture
+def ridge_of_the_page(tmp_path, monkeypatch):
+    """The class that a reader has who copies the code of the page into a file."""
+    section = PAGE.read_text().partition("### A ridge of several targets")[2].partition("\n### ")[0]
+    shown = re.findall(r"```\{literalinclude\} (\S+)\n:language: python\n```", section)
+    code = "\n".join((PAGE.parent / path).read_text() for path in shown)
+    (tmp_path / "copied_ridge.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "copied_ridge", raising=False)
+    return import_module("copied_ridge").SeveralRidge
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="needs a checkout")
+def test_the_code_on_the_page_is_all_that_a_ridge_needs(ridge_of_the_page):
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+    model = ridge_of_the_page(**BOX, budget=budget)
+    with pytest.raises(ValueError, match=r"contains strings.*Nothing was spent"):
+        clone(model).fit(X, Y.astype(str))
+    with pytest.raises(InvalidDataError, match="alpha must be positive"):
+        clone(model).set_params(alpha=-1.0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"target_bounds must be given.*Nothing was spent"):
+        clone(model).set_params(target_bounds=None).fit(X, Y)
+    with pytest.raises(ValueError, match="y must be given"):
+        budget.price(model, (N, D))
+    assert budget.history() == []
+    cost = budget.price(model, (N, D), (N, K))
+    assert model.fit(X, Y).predict(X).shape == (N, K)
+    assert budget.spent.epsilon == pytest.approx(cost.epsilon)
+    accurate = ridge_of_the_page(**BOX, epsilon=1e6, random_state=0)
+    expected = clone(accurate).fit(X, Y)
+    assert expected.score(X, Y) > 0.95
+    np.testing.assert_array_equal(clone(accurate).fit(lazy(X), lazy(Y)).coef_, expected.coef_)
 
 
 def test_the_family_says_nothing_of_storage():

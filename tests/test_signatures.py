@@ -17,7 +17,6 @@ FOLDERS = [
     "ensemble",
     "features",
     "inspection",
-    "kernel_approximation",
     "linear_model",
     "metrics",
     "model_selection",
@@ -83,7 +82,7 @@ GROUPS = {
     "computation": "random_state verbose",
 }
 GROUPED = (
-    *("additive.DP", "cluster.", "decomposition.", "ensemble.", "features.", "kernel_approx"),
+    *("additive.DP", "cluster.", "decomposition.", "ensemble.", "features."),
     *("linear_model.", "naive_bayes.", "preprocessing."),
 )
 

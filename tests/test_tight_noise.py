@@ -12,20 +12,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from skdp.additive.interactions import score_of
-from skdp.additive.pairs import _choice
+from skdp.additive.stages import _choice, score_of
 from skdp.calibration._threshold import _N, _Search, counts_of_scores
 from skdp.data.persons import Persons
 from skdp.data.records import Records
 from skdp.design import ClippedDesign, SharedDesign
-from skdp.linear_model._inference.moments import MomentInference, _residuals, _Spread
-from skdp.linear_model._stages.target_search import TargetSearch
-from skdp.linear_model._target_scale import TargetRange
-from skdp.losses import SharedLoss, SquaredLoss, weighted_targets
+from skdp.linear_model._first_releases import TargetSearch
+from skdp.linear_model._records import TargetRange
+from skdp.linear_model._standard_errors import MomentInference, ResidualSpread
+from skdp.losses import SquaredLoss
+from skdp.losses.weighted import SharedLoss, weighted_targets
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
-from skdp.workloads.gaussian_steps import GaussianPlan
+from skdp.workloads.plan import GaussianPlan
 
 TIGHT = 0.98
 ROUNDING = 1e-9  # of the costs that are added up here
@@ -187,7 +187,7 @@ def contributions(plan, records):
             design = SharedDesign(inner, persons, loss.largest)
         else:
             design = ClippedDesign.clip(x[:, None], 1.0, 1.0, y)
-        found.append(design.total(_Spread(loss, np.array([1.0, 0.0]))))
+        found.append(design.total(ResidualSpread(loss, np.array([1.0, 0.0]))))
     return np.array(found) / [plan.spread.longest**2, plan.spread.steepest]
 
 
@@ -226,7 +226,7 @@ def test_noise_of_the_spread(relation):
     """2000 squares of standard normal numbers have a mean outside of 1 ± .2 once in 1e9 runs."""
     plan, rng = plan_of_moments(relation, SquaredLoss()), np.random.default_rng()
     sums = np.array([60.0, 500.0 * 4.0 - 60.0])
-    squares, counts = np.array([_residuals(plan, sums, rng) for _ in range(2000)]).T
+    squares, counts = np.array([plan.residuals(sums, rng) for _ in range(2000)]).T
     noise = (squares - 60.0) / 4.0 * plan.spread.mu  # of the share of squares, up to 1 each
     assert np.mean(noise**2) == pytest.approx(1.0, abs=0.2)
     assert (counts == 500.0).all() == (relation is REPLACE)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from steps_asked import answers
 
 from skdp import DPPCA, DPKMeans, PrivacyBudget
 from skdp.privacy import Neighboring
@@ -23,69 +22,6 @@ WHOSE = RNG.permutation(np.repeat(np.arange(N), COUNTS))
 X = RNG.uniform(LOW, HIGH, (WHOSE.size, 3)) * (0.2 * COUNTS[WHOSE])[:, None]
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
-
-
-def extreme_rows(rng):
-    """Return the rows of one person: alike or not, few or many."""
-    kind, count = rng.integers(5), rng.choice([1, 2, 3, 7, 300])
-    corners = np.where(rng.random((count, 3)) < 0.5, LOW, HIGH)
-    if kind == 0:
-        return corners
-    if kind == 1:
-        return np.repeat(corners[:1], count, axis=0)
-    if kind == 2:
-        return np.where(rng.random((count, 3)) < 0.3, rng.choice([np.nan, np.inf]), corners)
-    if kind == 3:
-        return 1e290 * rng.standard_normal((count, 3))
-    return rng.uniform(LOW, HIGH, (count, 3))
-
-
-def table(persons, rng):
-    """Return the rows of all persons in any order, and whose they are."""
-    rows = np.concatenate(persons)
-    groups = np.repeat(np.arange(len(persons)), [*map(len, persons)])
-    order = rng.permutation(len(rows))
-    return rows[order], groups[order]
-
-
-@pytest.mark.slow
-@every_model
-@every_relation
-def test_no_step_moves_farther_than_the_price_of_one_record(model, neighboring, monkeypatch):
-    rng, farthest = np.random.default_rng(7), 0.0
-    for seed in range(12):
-        rest = [extreme_rows(rng) for _ in range([0, 1, 20][seed % 3])]
-        persons = [*rest, extreme_rows(rng)]
-        others = [*rest, extreme_rows(rng)] if neighboring == "replace_one" else rest
-        if not others:
-            continue
-        model = clone(model).set_params(neighboring=neighboring, random_state=seed)
-        asked, given, prices = answers(model, *table(persons, rng), monkeypatch)
-        there, _, _ = answers(model, *table(others, rng), monkeypatch, given)
-        for name, values in asked.items():
-            distance = np.linalg.norm(values - there[name])
-            assert distance <= prices[name], name
-            farthest = max(farthest, distance / prices[name])
-    assert farthest > 0.9
-
-
-@pytest.mark.slow
-@every_model
-@every_relation
-def test_sums_are_those_of_weighted_rows_in_any_order(model, neighboring, monkeypatch):
-    """Four times the same row of a person is once the row, but for numbers cut to whole steps."""
-    model = clone(model).set_params(neighboring=neighboring, random_state=0)
-    rows = np.round(RNG.uniform(-1.0, 1.0, (500, 3)) * 64.0) / 64.0
-    whose = np.arange(500)
-    asked, given, _ = answers(model.set_params(bounds=(-1, 1)), rows, None, monkeypatch)
-    for groups, copies in ((whose, 1), (np.repeat(whose, 4), 4)):
-        order = RNG.permutation(groups.size)
-        many = np.repeat(rows, copies, axis=0)[order]
-        again, _, _ = answers(model, many, groups[order], monkeypatch, given)
-        for name, values in asked.items():
-            exact = copies == 1 and name != "variances"
-            most = 0.0 if exact else 500 * 2.0**-15
-            np.testing.assert_allclose(again[name], values, rtol=0.0, atol=most)
 
 
 @pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
@@ -110,28 +46,6 @@ def test_the_ledger_says_that_persons_were_protected(model):
     with pytest.raises(ValueError, match=r"unit='record'.*Nothing was spent"):
         of_records.fit(X, groups=WHOSE)
     assert len(budget.history()) == 1
-
-
-@every_model
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        (WHOSE[:-1], "one value for each row"),
-        (np.where(WHOSE == 0, np.nan, WHOSE), "missing values"),
-        (np.c_[WHOSE, WHOSE], "one value for each row"),
-    ],
-    ids=["short", "missing", "two columns"],
-)
-def test_wrong_groups_are_refused_before_the_spend(model, groups, message):
-    budget = PrivacyBudget(epsilon=30.0, delta=1e-5, unit="person")
-    model = clone(model).set_params(budget=budget)
-    with pytest.raises(ValueError, match=rf"{message}.*Nothing was spent"):
-        model.fit(X, groups=groups)
-    assert not budget.history()
-    da = pytest.importorskip("dask.array")
-    with pytest.raises(ValueError, match=r"groups cannot be given with dask.*Nothing was spent"):
-        model.fit(da.from_array(X, chunks=(100, 3)), groups=WHOSE)
-    assert not budget.history()
 
 
 @pytest.mark.parametrize("epsilon", [5000.0, np.inf])

@@ -5,8 +5,9 @@ import pytest
 
 from skdp.losses import HuberLoss, QuantileLoss, SmoothedHingeLoss
 from skdp.privacy import Neighboring
-from skdp.research import CoordinateDescent
-from skdp.samplers import Ball, LangevinSampler
+from skdp.research.samplers.langevin import LangevinSampler
+from skdp.research.solvers.coordinate_descent import CoordinateDescent
+from skdp.samplers.ball import Ball
 from skdp.solvers import Problem
 
 

@@ -20,7 +20,8 @@ from skdp import (
     DPLinearRegression,
     DPLogisticRegression,
 )
-from skdp.auditing import CheckResult, CheckResults
+from skdp.auditing import CheckResults
+from skdp.auditing.check_private import CheckResult
 from skdp.calibration import DPCalibratedClassifier
 from skdp.metrics import confusion_report, score_report
 from skdp.model_selection import DPGridSearchCV

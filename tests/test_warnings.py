@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from skdp import DPGaussianNB, DPKMeans, DPLinearRegression, DPLogisticRegression, PrivacyBudget
 from skdp.accounting import gdp_mu
-from skdp.exceptions import FewRowsWarning, WeakPrivacyWarning
+from skdp.exceptions import BudgetExceededError, FewRowsWarning, WeakPrivacyWarning
 from skdp.model_selection import DPGridSearchCV
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import DPStandardScaler
@@ -44,10 +44,9 @@ def test_a_large_epsilon_is_warned_of_before_the_spend(epsilon):
     assert all(f"epsilon={epsilon:g} protects" in str(w.message) for w in found)
 
 
-def test_statistics_warn_of_epsilon_too_but_not_of_few_rows():
+def test_statistics_warn_of_epsilon_too():
     (one,) = warned(lambda: count([True, False], epsilon=20.0))
     assert one.category is WeakPrivacyWarning
-    assert not warned(lambda: mean([1, 2, 3], bounds=(0, 5), epsilon=0.01))
 
 
 @pytest.mark.parametrize(
@@ -90,13 +89,18 @@ def test_persons_count_instead_of_their_rows():
 
 
 def test_a_private_number_of_rows_is_never_mentioned():
-    """Two data sets whose numbers differ give the same warnings: none."""
+    """Nothing is said before the spend, and then of a released count alone."""
+    own, none = (
+        {"neighboring": "add_remove_one", "classes": [0, 1]},
+        PrivacyBudget(epsilon=1e-4, delta=1e-5, neighboring="add_remove_one"),
+    )
     for n in (1, 20, 2000):
-        for model in (
-            DPLogisticRegression(neighboring="add_remove_one", classes=[0, 1]),
-            DPGaussianNB(neighboring="add_remove_one", bounds=(-1, 1), classes=[0, 1]),
-        ):
-            assert not warned(lambda model=model, n=n: model.fit(*data(n)))
+        for model in (DPLogisticRegression(**own), DPGaussianNB(**own, bounds=(-1, 1))):
+            texts = [str(w.message) for w in warned(lambda model=model, n=n: model.fit(*data(n)))]
+            assert all(text.startswith("A noisy count finds") for text in texts)
+            refused = clone(model).set_params(budget=none)
+            with pytest.raises(BudgetExceededError):
+                assert not warned(lambda model=refused, n=n: model.fit(*data(n)))
 
 
 def test_every_kind_of_model_warns_and_a_scaler_does_not():

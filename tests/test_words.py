@@ -74,7 +74,6 @@ WITHOUT_RECORDS = {
     "accounting": "costs",
     "auditing": "made-up or public canaries",
     "budget": "ledgers",
-    "design": "what a solver reads after the spend",
     "exceptions": "errors",
     "inspection": "public data, as its page says",
     "losses": "formulas",

@@ -34,9 +34,10 @@ class Skdp:
         kind = "Regressor" if table.is_regression else "Classifier"
         line = skdp.DPLinearRegression if table.is_regression else skdp.DPLogisticRegression
         given = self._given(table, relation)
-        for name in ("Tabular", "Additive", "Kernel"):
+        for name in ("Tabular", "Additive"):
             model = getattr(skdp, f"DP{name}{kind}")
             yield f"skdp {name.lower()}", self._of_columns(table, model, given)
+        yield "skdp kernel", self._kernel(table, line, given)
         crossed = given | {"interactions": "auto"}
         additive = getattr(skdp, f"DPAdditive{kind}")
         yield "skdp additive, interactions", self._of_columns(table, additive, crossed)
@@ -57,6 +58,14 @@ class Skdp:
     def _of_columns(self, table, model, given):
         facts = {"bounds": table.bounds, "categories": table.categories or None}
         return lambda e, s: model(epsilon=e, random_state=s, **facts, **given)
+
+    def _kernel(self, table, line, given):
+        from skdp.features import AdditiveFeatures, FeatureMixture, RandomFourierFeatures
+
+        facts = {"bounds": table.bounds, "categories": table.categories or None}
+        curves, waves = AdditiveFeatures(**facts), RandomFourierFeatures(**facts)
+        features = FeatureMixture(additive=curves, random=waves)
+        return lambda e, s: line(features=features, epsilon=e, random_state=s, **given)
 
 
 class Diffprivlib:

@@ -11,7 +11,7 @@ NAMES = {
     "Computation": {"random_state", "verbose", "n_jobs"},
 }
 GROUPED = re.compile(
-    r"skdp\.(additive|cluster|decomposition|density|ensemble|kernel_approximation|linear_model"
+    r"skdp\.(additive|cluster|decomposition|density|ensemble|linear_model"
     r"|naive_bayes|preprocessing|tabular)\.DP\w+$"
 )
 PARAMETER = re.compile(r"( +)\*\*(\w+)\*\*")

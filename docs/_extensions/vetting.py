@@ -21,7 +21,7 @@ from skdp.auditing import MultiRunAudit, private_checks
 from skdp.exceptions import IncompatibleSolverError
 from skdp.mechanisms import AdditiveMechanism, Mechanism, OptimizedNoise
 from skdp.solvers import SOLVERS, AutoSolver
-from skdp.support.digits import at_most
+from skdp.support.display import at_most
 
 ROOT = Path(skdp.__file__).parents[1]
 EPSILON, DELTA, CONFIDENCE = 3.0, 1e-5, 0.99

@@ -1,4 +1,4 @@
-"""The interface of accountants."""
+"""Accountants: the interface, and curves of events as they bound them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,32 @@ from functools import cached_property, lru_cache, reduce
 import numpy as np
 from scipy.optimize import brentq
 
-from skdp.privacy import Event, Neighboring, NoClosedCurveError, NonPrivateEvent, PrivacyCurve
-from skdp.privacy.curve import both_orders
-from skdp.privacy.events.base import rho_of_pure
-from skdp.privacy.renyi import randomized_response_divergence
+from skdp.privacy import Event, Neighboring, NonPrivateEvent, PrivacyCurve
+from skdp.privacy.curve import SymmetricCurve, both_orders, randomized_response_divergence
+from skdp.privacy.events import NoClosedCurveError, rho_of_pure
+from skdp.support.lazy_names import Registry
 from skdp.support.root_search import first_to_hold
 from skdp.support.rounding import SERIES, SUM, up
 from skdp.support.types import Number
 from skdp.support.validation import check_delta, set_checked
-
-__all__ = ["Accountant", "EventCount", "UnpricedEventError", "is_open", "total"]
 
 _FAR = 700.0  # e^ε is a double up to here
 _LOG_TINIEST, _LOG_PRECISION = -700.0, 1e-12
 
 
 class UnpricedEventError(ValueError):
-    """An accountant has no proved bound for a leaf of an event."""
+    """An accountant has no proved bound for a leaf of an event.
+
+    Examples
+    --------
+    >>> from skdp.accounting import GDPAccountant, UnpricedEventError
+    >>> from skdp.privacy import ZCDPEvent
+    >>> try:
+    ...     GDPAccountant().epsilon(ZCDPEvent(0.5), 1e-5)
+    ... except UnpricedEventError as error:
+    ...     print(str(error).partition(":")[0])
+    GDPAccountant cannot account for ZCDPEvent(rho=0.5) under replace_one
+    """
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,18 @@ class Accountant(ABC):
     neighboring : {"replace_one", "add_remove_one"}
         *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
         presence (n is then private).
+
+    Examples
+    --------
+    >>> from skdp.accounting import GDPAccountant, RDPAccountant
+    >>> from skdp.privacy import GDPEvent, SelfComposedEvent
+    >>> plan = SelfComposedEvent(GDPEvent(0.1), 100)
+    >>> for accountant in (GDPAccountant(), RDPAccountant()):
+    ...     print(round(accountant.epsilon(plan, delta=1e-5), 3))
+    4.377
+    4.728
+    >>> round(GDPAccountant().delta(plan, epsilon=3.0), 5)
+    0.00154
     """
 
     neighboring: Neighboring | str = Neighboring.REPLACE_ONE
@@ -246,3 +267,41 @@ def _has_curve(leaf: EventCount) -> bool:
         return bool(leaf.curves)
     except NoClosedCurveError:
         return False
+
+
+@dataclass(frozen=True)
+class AccountedCurve(SymmetricCurve):
+    """The curve of `event` that `accountant` proves, for both orders of the neighbors at once.
+
+    The parameters of the event were fixed beforehand.
+
+    Examples
+    --------
+    >>> from skdp.accounting import PLDAccountant
+    >>> from skdp.privacy import GaussianEvent, PoissonSampledEvent, SelfComposedEvent
+    >>> steps = SelfComposedEvent(PoissonSampledEvent(0.01, GaussianEvent(1.0)), 1000)
+    >>> round(AccountedCurve(steps, PLDAccountant("add_remove_one")).epsilon(1e-5), 3)
+    1.828
+    """
+
+    event: Event
+    accountant: Accountant
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        return self.accountant.delta(self.event, epsilon)
+
+    def epsilon(self, delta: float) -> float:
+        return self.accountant.epsilon(self.event, delta)
+
+
+ACCOUNTANTS: Registry[Accountant] = Registry(
+    {
+        "basic": "skdp.accounting.advanced:BasicAccountant",
+        "advanced": "skdp.accounting.advanced:AdvancedAccountant",
+        "zcdp": "skdp.accounting.concentrated:ZCDPAccountant",
+        "rdp": "skdp.accounting.concentrated:RDPAccountant",
+        "gdp": "skdp.accounting.concentrated:GDPAccountant",
+        "pld": "skdp.accounting.pld:PLDAccountant",
+    }
+)
+"""Every accountant by name."""

@@ -1,4 +1,4 @@
-"""Calibration: the parameter of a mechanism that meets a target (ε, δ)."""
+"""Calibration: the noise, the sample and the number of rows for a guarantee."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from skdp.accounting.base import Accountant, UnpricedEventError
-from skdp.accounting.registry import ACCOUNTANTS
+from skdp.accounting.base import ACCOUNTANTS, Accountant, UnpricedEventError
 from skdp.exceptions import OutOfRangeError
-from skdp.privacy import Event
+from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent, PrivacyGuarantee
+from skdp.privacy.combined import check_rate
 from skdp.privacy.gaussian import gaussian_log_delta
+from skdp.support.display import at_least
 from skdp.support.root_search import bisect, log_ratio, next_to_root, whole
-from skdp.support.rounding import CURVE, down, margin
+from skdp.support.rounding import CURVE, ROOT, SERIES, down, margin
 from skdp.support.validation import check_choice, check_delta, check_epsilon
-
-__all__ = ["calibrate", "gdp_mu"]
 
 _WIDE = ("rdp", "pld", "basic")  # accountants of releases that are neither Gaussian DP nor pure
 
@@ -92,7 +91,7 @@ def calibrate(
         *Public.* Ends of the search, 0 < low < high.
     accountant : Accountant or str
         *Public.* ``"gdp"`` for releases that are Gaussian DP or pure; ``"rdp"`` is fast and
-        ``"pld"`` tight for others, such as a `skdp.privacy.RepeatAndSelectEvent`.
+        ``"pld"`` tight for others, such as a `RepeatAndSelectEvent`.
     integer : bool
         *Public.* Whether the parameter is an integer.
 
@@ -165,3 +164,101 @@ def _search(
         return log_ratio(cost(parameter, delta), epsilon)
 
     return next_to_root(excess, least, most, margin(CURVE))
+
+
+_LARGEST_MU = 20.0  # less noise is not worth a search; no guarantee rests on it
+_PURE_ROUNDING = 4e-15  # absolute: sums of numbers of size 1, or of ε, whose margin is larger
+_LEAST = 1e-300  # stands for a δ that underflows
+
+
+@lru_cache(maxsize=256)
+def sampled_gdp_mu(
+    epsilon: float, delta: float, rate: float, neighboring: Neighboring | str
+) -> float:
+    """Return the largest μ, up to 20, of a release that is (ε, δ)-DP on a Poisson sample.
+
+    A record is in the sample with probability `rate`, which is above δ. A release that is
+    μ-Gaussian DP **when a record is added to the sample or removed from it** is then (ε, δ)-DP
+    under `neighboring`: see *Sample, then fit* in the user guide.
+
+    Examples
+    --------
+    >>> round(sampled_gdp_mu(1.0, 1e-8, 1e-3, "replace_one"), 3)
+    1.57
+    """
+    epsilon, delta, rate = check_epsilon(epsilon), check_delta(delta), check_rate(rate)
+    if not delta < rate:
+        raise OutOfRangeError(
+            f"The sampling rate must be above delta={delta:g}, got {rate:g}: at a lower rate "
+            "delta would allow publishing the sample."
+        )
+    relation, target = Neighboring(neighboring), math.log(delta)
+
+    def excess(log_mu: float) -> float:
+        event = PoissonSampledEvent(rate, GaussianEvent(math.exp(-log_mu)))
+        found = PrivacyGuarantee(event, relation, "").delta(epsilon)
+        return math.log(max(found, _LEAST)) - target
+
+    low, high = math.log(0.49 * gdp_mu(epsilon, delta)), math.log(_LARGEST_MU)
+    if low >= high or excess(high) <= 0.0:
+        return _LARGEST_MU
+    return down(math.exp(brentq(excess, low, high, xtol=1e-13)), ROOT)
+
+
+def sampled_pure_epsilon(epsilon: float, rate: float, neighboring: Neighboring | str) -> float:
+    """Return the largest ε₀ of a release that is `epsilon`-DP on a Poisson sample of rate q.
+
+    A release that is ε₀-DP **when a record is added to the sample or removed from it** is then
+    `epsilon`-DP under `neighboring`. Under ``add_remove_one``, e^ε is 1 − q + q·e^ε₀. Under
+    ``replace_one``, it is (1 − q + q·e^ε₀)/(1 − q + q·e^(−ε₀)).
+
+    Examples
+    --------
+    >>> round(sampled_pure_epsilon(0.158565, 0.1, "add_remove_one"), 5)
+    1.0
+    """
+    epsilon, q = check_epsilon(epsilon), check_rate(rate)
+    less = down(epsilon, SERIES)
+    small = math.exp(-less)
+    if Neighboring(neighboring) is Neighboring.ADD_REMOVE_ONE:
+        found = less + math.log(-math.expm1(-less) / q + small)
+    else:  # q·t² − (1 − q)·(E − 1)·t − q·E = 0 for t = e^ε₀ and E = e^ε, divided by E
+        linear = -(1.0 - q) * math.expm1(-less)
+        root = linear + math.sqrt(linear * linear + 4.0 * q * q * small)
+        found = less + math.log(root / (2.0 * q))
+    return max(found - _PURE_ROUNDING, 0.5 * less)  # without any amplification it is the latter
+
+
+LEAST_SIGNAL = 100.0
+"""n·μ below which noise may outweigh what a model learns. No guarantee rests on it."""
+
+_TYPICAL_DELTA = 1e-5
+
+
+def rows_needed(*, epsilon: float, delta: float = _TYPICAL_DELTA) -> int:
+    """Estimate the number of rows that a private model needs, by a rule of thumb.
+
+    With fewer rows a fit gives `FewRowsWarning`, if their number is public.
+
+    Parameters
+    ----------
+    epsilon : float in (0, inf]
+        *Public.* ε of the fit. If it is a part of a larger budget, the part counts.
+    delta : float in [0, 1), default 1e-5
+        *Public.* δ of the fit. 0 counts as 1e-5.
+
+    Returns
+    -------
+    int
+        100/μ, rounded up to two digits, where μ is the parameter of Gaussian DP that is (ε, δ)-DP.
+        For fits with `groups`, the number of persons. Weak signals, several classes and many
+        columns need more: see *How many rows do I need?* in the user guide.
+
+    Examples
+    --------
+    >>> from skdp import rows_needed
+    >>> [rows_needed(epsilon=epsilon) for epsilon in (0.1, 1.0, 3.0)]
+    [3100, 380, 140]
+    """
+    mu = gdp_mu(check_epsilon(epsilon), check_delta(delta) or _TYPICAL_DELTA)
+    return max(1, round(at_least(LEAST_SIGNAL / mu, 2)))

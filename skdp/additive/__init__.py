@@ -1,7 +1,5 @@
 """Private generalized additive models (GAM) and their explanations."""
 
-from skdp.additive.classifier import DPAdditiveClassifier
-from skdp.additive.effects import AdditiveEffect
-from skdp.additive.regressor import DPAdditiveRegressor
+from skdp.additive.models import DPAdditiveClassifier, DPAdditiveRegressor
 
-__all__ = ["AdditiveEffect", "DPAdditiveClassifier", "DPAdditiveRegressor"]
+__all__ = ["DPAdditiveClassifier", "DPAdditiveRegressor"]

@@ -1,19 +1,34 @@
-"""The effect of one term of an additive model."""
+"""Effects of single columns and pairs: their curves, constraints on these, and explanations.
+
+The projection moves the released coefficients to the nearest ones with monotone curves. It reads no
+data and costs no privacy. No guarantee depends on a constant of this file.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Real
+from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
+from scipy.optimize import nnls
+from sklearn.base import BaseEstimator, is_classifier
 
-from skdp.features.additive import AdditiveMap
-from skdp.features.table import TableFacts
+from skdp.data.column_facts import ColumnBounds, by_column
+from skdp.data.columns import column_name
+from skdp.design import Center
+from skdp.features.additive import AdditiveMap, as_additive
+from skdp.features.base import TableFacts
+from skdp.linear_model._base import Learned
+from skdp.linear_model._records import AnyMap, LinearRecords
+from skdp.solvers import Solution
+from skdp.support.types import Label, VectorLike
 
-__all__ = ["AdditiveEffect", "NoiseBound", "effect_of", "typical_factor"]
-
-_POINTS, _PAIR_POINTS = 101, 33
+_POINTS_OF_EFFECTS, _PAIR_POINTS = 101, 33
 _COVERED = 1.96  # standard deviations that 95 % of a normal variable lie within
 _MIDPOINTS, _PAIR_MIDPOINTS = 1000, 64  # for means over uniform u
 
@@ -46,6 +61,19 @@ class AdditiveEffect:
         *Public.* Unit of each column's logarithmic scale, inf for none.
     monotonic : {-1, 0, 1}, default 0
         *Public.* The constraint of the curve, as in `monotonic_cst`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPAdditiveRegressor
+    >>> X = np.random.default_rng(0).uniform(size=(5000, 1))
+    >>> model = DPAdditiveRegressor(bounds=(0, 1), target_bounds=(0, 1), random_state=0)
+    >>> (effect,) = model.fit(X, X[:, 0] ** 2).explain_global().values()
+    >>> effect.values[0][[0, 50, 100]], effect.effect[[0, 50, 100]].round(1)
+    (array([0. , 0.5, 1. ]), array([-0.4, -0.1,  0.6]))
+    >>> low, high = effect.band
+    >>> (high - low)[[0, 50, 100]].round(1)
+    array([0.3, 0.1, 0.3])
     """
 
     columns: tuple[object, ...]
@@ -109,9 +137,11 @@ def effect_of(
     """Return a term's effect for coefficients of shape (n_scores, n_features_out) and κ."""
     (columns, span), facts = feature_map.spans[term], feature_map.facts
     known = {**facts.categories} | {j: np.array(bag.labels) for j, bag in facts.bags.items()}
-    most = _PAIR_POINTS if len(columns) > 1 else _POINTS
+    most = _PAIR_POINTS if len(columns) > 1 else _POINTS_OF_EFFECTS
     values = tuple(_places(facts, j, np.linspace(0.0, 1.0, most)) for j in columns)
-    many = _features(feature_map, term, _midpoints(feature_map, columns))
+    n = _MIDPOINTS if len(columns) == 1 else _PAIR_MIDPOINTS
+    middles = tuple(_places(facts, j, (np.arange(n) + 0.5) / n) for j in columns)
+    many = _features(feature_map, term, middles)
     mean = many.mean(axis=0)
     there = factor * (_features(feature_map, term, values) - mean)
     shape = (*map(len, values), *coef.shape[:-1][: len(coef) > 1])
@@ -130,12 +160,6 @@ def effect_of(
         units=tuple(map(facts.unit, columns)),
         monotonic=signs.get(columns[0], 0) if len(columns) == 1 else 0,
     )
-
-
-def _midpoints(feature_map: AdditiveMap, columns: tuple[int, ...]) -> tuple[np.ndarray, ...]:
-    """Return coded values for means."""
-    n = _MIDPOINTS if len(columns) == 1 else _PAIR_MIDPOINTS
-    return tuple(_places(feature_map.facts, j, (np.arange(n) + 0.5) / n) for j in columns)
 
 
 def _places(facts: TableFacts, j: int, u: np.ndarray) -> np.ndarray:
@@ -160,3 +184,276 @@ def _features(feature_map: AdditiveMap, term: int, values: tuple[np.ndarray, ...
             np.isnan(words)[:, None], np.nan, bag.norm * (words[:, None] == np.arange(bag.size))
         )
     return np.ascontiguousarray(feature_map.expand(rows)[:, span])
+
+
+_SLOPES_PER_WAVE, _FINE_SLOPES_PER_WAVE = 32, 512
+_POINTS = 1024  # for means over u
+# Chosen by experiment: precision of the curve in L2, against a precision 1 of each coefficient.
+_CURVE_PRECISION = 30.0
+_ROUNDING = 1e-9  # relative; features are right to 1e-13, divided by steps above 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The features of one numeric column, for u in [0, 1]."""
+
+    feature_map: AdditiveMap  # *public*
+    column: int  # *public* number of a numeric column
+
+    @cached_property
+    def span(self) -> slice:
+        """The place of the features."""
+        return next(s for columns, s in self.feature_map.spans if columns == (self.column,))
+
+    def features(self, u: np.ndarray) -> np.ndarray:
+        """Return the features of places u, of shape (n_places, n_features)."""
+        whole, first = self.feature_map, np.zeros(1, dtype=int)
+        unit = ColumnBounds(np.zeros(1), np.ones(1))
+        facts = TableFacts(1, first, unit, np.full(1, np.inf), {}, whole.facts.missing)
+        from_low = whole.from_low[whole.facts.numbers == self.column]
+        alone = replace(whole, facts=facts, from_low=from_low, pairs=(), shortened=False)
+        return np.ascontiguousarray(whole.scale * alone.expand(u[:, None]))
+
+    def slopes(self, n: int) -> np.ndarray:
+        """Return the mean slopes of the features in n equal intervals, and those at 0 and 1.
+
+        Those at the ends are from three values each. Their error, and the difference between a mean
+        slope and the smallest one in the interval if the latter is inside of [0, 1], are at most
+        h²/3 times the largest third derivative, with h = 1/n: Taylor's formula.
+        """
+        f = self.features(np.linspace(0.0, 1.0, n + 1))
+        start, end = 4.0 * f[1] - 3.0 * f[0] - f[2], 3.0 * f[-1] - 4.0 * f[-2] + f[-3]
+        return np.asarray(n * np.vstack([np.diff(f, axis=0), 0.5 * start, 0.5 * end]))
+
+    def lifted(self, coef: np.ndarray, sign: int) -> np.ndarray:
+        """Return coefficients whose curve is monotone everywhere, not on a grid only.
+
+        The k-th wave has frequency kπ at most and is largest at u = 1, so its third derivative is
+        at most (kπ)³ times its value there. What the slopes may lack is added to the line.
+        """
+        n = _FINE_SLOPES_PER_WAVE * self.feature_map.n_terms
+        slopes, waves = self.slopes(n), slice(1, 1 + self._n_waves)
+        k = np.pi * np.arange(1, 1 + self._n_waves)
+        third = (k**3 * np.abs(self.features(np.ones(1))[0, waves] * coef[waves])).sum()
+        rounding = _ROUNDING * np.abs(coef[: 1 + self._n_waves]).sum()
+        lacking = third / (3.0 * n**2) + rounding - (sign * slopes @ coef).min()
+        lifted = coef.copy()
+        lifted[0] += sign * max(0.0, lacking) / slopes[0, 0]
+        return lifted
+
+    @property
+    def _n_waves(self) -> int:
+        return self.feature_map.n_terms if self.feature_map.linear_share < 1.0 else 0
+
+    @cached_property
+    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Features at places in [0, 1], and weights of the places: uniform without densities."""
+        shares = self.feature_map.densities.get(self.column, np.ones(1))
+        weights = np.repeat(shares, _POINTS // shares.size) / shares.sum()
+        features = self.features((np.arange(_POINTS) + 0.5) / _POINTS)
+        return features, weights * shares.size / _POINTS
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """Mean features of rows."""
+        features, weights = self._rows
+        return weights @ features
+
+    @cached_property
+    def mean_square(self) -> float:
+        """Mean squared length of the features of rows."""
+        features, weights = self._rows
+        return float(weights @ (features * features).sum(axis=1))
+
+    @property
+    def root(self) -> np.ndarray:
+        """A root of the covariance that is assumed of the coefficients, if none is known.
+
+        Noise is alike in all coefficients at first. Where there are rows, they keep the curve near
+        the best one.
+        """
+        features, weights = self._rows
+        apart = features - self.mean
+        spread = (apart.T * weights) @ apart / max(1.0, self.feature_map.typical_square)
+        precision = np.eye(len(spread)) + _CURVE_PRECISION * spread
+        return np.linalg.cholesky(np.linalg.inv(precision))
+
+
+def signs_of(
+    monotonic_cst: VectorLike | Mapping[Label, int], feature_map: AnyMap
+) -> dict[int, int]:
+    """Return 1 or −1 for each constrained column, after checks."""
+    facts = as_additive(feature_map).facts
+    n_columns, names = facts.n_columns, facts.names
+    if monotonic_cst is None:
+        return {}
+    if isinstance(monotonic_cst, Mapping):
+        if not names:
+            raise ValueError(
+                "monotonic_cst is a dict, but X has no column names. Pass a data frame, or one of "
+                "-1, 0 and 1 for each column."
+            )
+        found = by_column("monotonic_cst", monotonic_cst, n_columns, names)
+    else:
+        if isinstance(monotonic_cst, str) or np.shape(monotonic_cst) != (n_columns,):
+            raise ValueError(
+                f"monotonic_cst must have one of -1, 0 and 1 for each of the {n_columns} columns, "
+                f"or be a dict of column names; got {monotonic_cst!r}."
+            )
+        found = dict(enumerate(monotonic_cst))
+    for j, sign in found.items():
+        if not (isinstance(sign, Real) and sign in (-1, 0, 1)):
+            column = column_name(names, j)
+            raise ValueError(f"monotonic_cst of {column!r} must be -1, 0 or 1, got {sign!r}.")
+    return {j: int(sign) for j, sign in sorted(found.items()) if sign}
+
+
+def check_constraints(model: BaseEstimator, records: LinearRecords[Any]) -> None:
+    """Raise ValueError if a model cannot satisfy its constraints. Reads no private value."""
+    feature_map = as_additive(records.facts.feature_map)
+    facts, names = feature_map.facts, feature_map.facts.names
+    signs = signs_of(model.monotonic_cst, feature_map)
+    if not signs:
+        return
+    if others := [facts.term_name(j) for j in signs if j not in facts.numbers]:
+        raise ValueError(
+            f"monotonic_cst is only for numeric columns, and {others} are not numeric."
+        )
+    if feature_map.linear_share == 0.0:
+        raise ValueError("monotonic_cst needs linear_share > 0.")
+    paired = {j for pair in feature_map.pairs for j in pair}
+    found = [column_name(names, j) for j in signs if j in paired]
+    if isinstance(model.interactions, str) or found:
+        raise ValueError(
+            f"interactions may not contain columns of monotonic_cst: "
+            f"{found or [column_name(names, j) for j in signs]}. List pairs of other columns."
+        )
+    if is_classifier(model) and len(records.facts.task) > 2:
+        raise ValueError("monotonic_cst is not available for more than two classes.")
+
+
+def projected(learned: Learned, signs: Mapping[int, int]) -> Learned:
+    """Return a *released* fit with monotone curves, the nearest in the metric of its noise.
+
+    If the solver has released a metric, other coefficients move with those of the curves, as their
+    noise does. Otherwise the intercept moves so that the mean score of rows stays. A center has
+    the same effect.
+    """
+    fitted = learned.fitted
+    if not signs or not isinstance(fitted, Solution):
+        return learned
+    feature_map = as_additive(learned.facts.feature_map)
+    curves = {Curve(feature_map, j): sign for j, sign in signs.items()}
+    theta = fitted.theta.copy()
+    flat = theta.reshape(-1)
+    where = np.concatenate([np.arange(flat.size)[curve.span] for curve in curves])
+    n_slopes = _SLOPES_PER_WAVE * feature_map.n_terms
+    rows = block_diag(*(sign * curve.slopes(n_slopes) for curve, sign in curves.items()))
+    root = fitted.noise_root
+    if root is None:
+        root = np.zeros((flat.size, where.size))
+        root[where] = block_diag(*(curve.root for curve in curves))
+    flat[: len(root)] += root @ _least_move(rows @ root[where], rows @ flat[where])
+    for curve, sign in curves.items():
+        flat[curve.span] = curve.lifted(flat[curve.span], sign)
+    if fitted.noise_root is None and learned.facts.center is None:
+        flat[-1] -= _mean_score(learned, curves, flat - fitted.theta.reshape(-1))
+    return learned._replace(fitted=replace(fitted, theta=theta, noise=None))
+
+
+def _mean_score(learned: Learned, curves: Iterable[Curve], theta: np.ndarray) -> float:
+    """Return the intercept's coefficient with the mean score of rows of typical length."""
+    problem = learned.plan.problem
+    factor = typical_factor(as_additive(learned.facts.feature_map), problem.data_norm)
+    mean = sum(float(curve.mean @ theta[curve.span]) for curve in curves)
+    return factor * mean / float(problem.intercept_scaling)
+
+
+def _least_move(G: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Return the shortest x with Gx + slopes ≥ 0, or 0 if it is not found.
+
+    Lawson and Hanson 1974, *Solving Least Squares Problems*, chapter 23, section 4: with
+    r = (Gᵀ, h)u − (0, 1), of the least |r| over u ≥ 0, the solution of Gx ≥ h is −r/r_last.
+    """
+    size = np.linalg.norm(G, axis=1)
+    size[size == 0.0] = 1.0
+    G, h = G / size[:, None], -slopes / size
+    if (h <= 0.0).all():
+        return np.zeros(G.shape[1])
+    unit = max(h.max(), np.finfo(float).tiny)
+    E, last = np.vstack([G.T, h / unit]), np.zeros(G.shape[1] + 1)
+    last[-1] = 1.0
+    try:
+        r = E @ nnls(E, last)[0] - last
+    except RuntimeError:  # too many iterations; the line alone makes the curves monotone
+        return np.zeros(G.shape[1])
+    return -unit * r[:-1] / r[-1] if r[-1] < 0.0 else np.zeros(G.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class SteadyClip:
+    """Rows clipped by factors that do not depend on the numbers in constrained columns.
+
+    A row's own factor 1/max(1, |Φ|) depends on all of its columns, so scores of monotone curves
+    need not be monotone. Here each constrained column has the mean square of rows instead of its
+    own. The fit clips rows to their true length: its guarantee does not rest on this.
+    """
+
+    curves: Sequence[Curve]  # *public* ones of the constrained columns
+    data_norm: float  # *public* R
+    center: Center | None  # *released*
+
+    def pieces(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the clipped features of coded *private* rows, some at a time."""
+        for where, features in self.curves[0].feature_map.pieces(rows):
+            missing, ones = self._missing(features), np.ones(len(features))
+            nothing = np.zeros(features.shape[1])
+            factors = self._factors(features, missing, ones, nothing, self.data_norm)
+            clipped = features * factors[:, None]
+            if self.center is not None:
+                point, radius = self.center.point, self.center.radius
+                shifted = clipped - point
+                again = self._factors(shifted, missing, factors, point, radius)
+                clipped = point + shifted * again[:, None]
+            yield where, clipped
+
+    def _missing(self, features: np.ndarray) -> np.ndarray:
+        """Return where values of constrained columns are missing, (n_curves, n_rows)."""
+        if not self.curves[0].feature_map.facts.has_missing:
+            return np.zeros((len(self.curves), len(features)), dtype=bool)
+        return np.stack([features[:, curve.span.stop - 1] > 0.0 for curve in self.curves])
+
+    def _factors(
+        self,
+        rows: np.ndarray,
+        missing: np.ndarray,
+        factors: np.ndarray,
+        point: np.ndarray,
+        norm: float,
+    ) -> np.ndarray:
+        """Return factors for rows, which are features times `factors` minus a point."""
+        if math.isinf(norm):
+            return np.ones(len(rows))
+        squares = np.einsum("ij,ij->i", rows, rows)
+        for curve, unknown in zip(self.curves, missing, strict=True):
+            own, m = rows[:, curve.span], point[curve.span]
+            typical = factors**2 * curve.mean_square - 2.0 * factors * (curve.mean @ m) + m @ m
+            squares += np.where(unknown, 0.0, typical - np.einsum("ij,ij->i", own, own))
+        return np.asarray(norm / np.sqrt(np.maximum(squares, norm**2)))
+
+
+def noise_of(
+    learned: Any, unit: float, feature_map: AnyMap
+) -> tuple[float | None, list[np.ndarray] | None]:
+    """Return the noise bound of the coefficients, and a root for each term (see `NoiseBound`).
+
+    The bound is for the unit of the score.
+    """
+    if not isinstance(learned, Solution):  # without privacy
+        return 0.0, None
+    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
+    sigma, root = learned.noise_bound, learned.noise_root
+    roots = None
+    if root is not None:  # square ones with the same SSᵀ: whole ones would make pickles large
+        roots = [np.linalg.qr(root[span].T).R.T for _, span in feature_map.spans]
+    return None if sigma is None else sigma * unit, roots

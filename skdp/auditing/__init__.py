@@ -1,24 +1,14 @@
 """Audits of the privacy claims of estimators, by attacks."""
 
-from skdp.auditing.attacks import Attack
-from skdp.auditing.check_private import (
-    CheckResult,
-    CheckResults,
-    PrivateCheck,
-    check_private,
-    private_checks,
-)
-from skdp.auditing.multi_run import MultiRunAudit
-from skdp.auditing.one_run import OneRunAudit
-from skdp.auditing.samples import samples
+from skdp.auditing.attacks import Attack, samples
+from skdp.auditing.audits import MultiRunAudit, OneRunAudit
+from skdp.auditing.check_private import CheckResults, check_private, private_checks
 
 __all__ = [
     "Attack",
-    "CheckResult",
     "CheckResults",
     "MultiRunAudit",
     "OneRunAudit",
-    "PrivateCheck",
     "check_private",
     "private_checks",
     "samples",

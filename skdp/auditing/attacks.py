@@ -1,20 +1,23 @@
-"""The hardest pair of data sets to hide from each other, and the numbers read from a fit."""
+"""Attacks, what they are run on, and their samples of outputs."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 
-from skdp.privacy import Neighboring
-from skdp.support.types import Label, MatrixLike
-from skdp.support.validation import check_choice
-
-__all__ = ["Attack", "FitArguments", "Readout", "attack_on"]
+from skdp.budget.dry_run import DryRun, StandIns
+from skdp.privacy import ApproxDPEvent, GDPEvent, Neighboring, PrivacyGuarantee, Unit
+from skdp.support.random import simulation_generator
+from skdp.support.types import Label, MatrixLike, RandomState
+from skdp.support.validation import check_choice, check_count
 
 _FAR = 1e4  # a record that is clipped wherever something is
 _ROWS, _COLUMNS = 12, 2
@@ -38,9 +41,12 @@ class Attack:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> X, y = np.eye(3), np.array([0, 1, 1])
-    >>> attack = Attack((X, y), (X, 1 - y), lambda model: model.predict(X[:1]))
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X = [[0.0], [1.0], [2.0]]
+    >>> attack = Attack((X, [1, 0, 0]), (X, [0, 0, 0]), lambda model: model.predict(X[:1]))
+    >>> model = DecisionTreeClassifier()
+    >>> attack.numbers(model.fit(*attack.one)), attack.numbers(model.fit(*attack.other))
+    (array([1.]), array([0.]))
     """
 
     one: FitArguments
@@ -63,19 +69,6 @@ class Attack:
         return np.nan_to_num(found, nan=0.0, posinf=_FAR**2, neginf=-(_FAR**2))
 
 
-def attack_on(
-    estimator: BaseEstimator, kind: str | Attack, rows: MatrixLike, neighboring: Neighboring
-) -> Attack:
-    """Return the attack on an estimator; the first two rows differ as much as records can."""
-    if isinstance(kind, Attack):
-        return kind
-    name = kind_of(estimator, kind)
-    one, other = KINDS[name](estimator, rows)
-    if not neighboring.count_is_public:
-        other = tuple(taken(part, range(1, len(part))) for part in other)
-    return Attack(one, other, reader(name, rows))
-
-
 def kind_of(estimator: BaseEstimator, kind: str = "auto") -> str:
     """Return the kind of an estimator."""
     if check_choice("kind", kind, ("auto", *KINDS)) != "auto":
@@ -93,13 +86,6 @@ def kind_of(estimator: BaseEstimator, kind: str = "auto") -> str:
         f"The kind of {type(estimator).__name__} is unknown. Pass kind=, one of "
         f"{', '.join(map(repr, KINDS))}, or an Attack."
     )
-
-
-def default_rows() -> np.ndarray:
-    """Return two far rows on opposite sides, and rows of zeros."""
-    X = np.zeros((_ROWS, _COLUMNS))
-    X[:2, 0] = _FAR, -_FAR
-    return X
 
 
 def labels_of(estimator: BaseEstimator) -> list[Label]:
@@ -187,3 +173,210 @@ def _without_second(X: MatrixLike) -> MatrixLike:
 def taken(X: MatrixLike, rows: Sequence[int] | np.ndarray) -> MatrixLike:
     """Return some rows of an array or a frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+
+
+def check_has_fit(estimator: object) -> None:
+    """Raise ValueError unless the object has `fit`."""
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        raise ValueError(f"estimator must be an object with fit, got {estimator!r}.")
+
+
+def quoted(raised: Exception) -> str:
+    """Return the type and the first line of an error about made-up rows."""
+    first, *more = str(raised).splitlines() or [""]
+    return f"{type(raised).__name__}: {first}{' ...' * bool(more)}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Subject:
+    """An estimator, its claim, and the rows of its trials."""
+
+    estimator: BaseEstimator
+    kind: str | Attack
+    n_runs: int
+    level: float
+    rng: np.random.Generator
+    epsilon: float | None = None
+    delta: float | None = None
+    mu: float | None = None
+    X: MatrixLike | None = None
+
+    @property
+    def name(self) -> str:
+        return type(self.estimator).__name__
+
+    @cached_property
+    def neighboring(self) -> Neighboring:
+        return Neighboring(getattr(self.estimator, "neighboring", "replace_one"))
+
+    @cached_property
+    def attack(self) -> Attack:
+        """The attack; the first two rows differ as much as records can."""
+        if isinstance(self.kind, Attack):
+            return self.kind
+        one, other = KINDS[self.kind_name](self.estimator, self.rows)
+        if not self.neighboring.count_is_public:
+            other = tuple(taken(part, range(1, len(part))) for part in other)
+        return Attack(one, other, reader(self.kind_name, self.rows))
+
+    @cached_property
+    def kind_name(self) -> str:
+        return kind_of(self.estimator, "auto" if isinstance(self.kind, Attack) else self.kind)
+
+    @property
+    def has_targets(self) -> bool:
+        return self.kind_name in WITH_TARGETS
+
+    @cached_property
+    def rows(self) -> MatrixLike:
+        """The given rows, or two far rows on opposite sides, and rows of zeros."""
+        if self.X is not None:
+            return self.X
+        X = np.zeros((_ROWS, _COLUMNS))
+        X[:2, 0] = _FAR, -_FAR
+        return X
+
+    @cached_property
+    def claim(self) -> PrivacyGuarantee:
+        """The claim, as given or as published by a fit."""
+        if self.mu is not None:
+            return PrivacyGuarantee(GDPEvent(self.mu), self.neighboring, "as claimed")
+        if self.epsilon is not None:
+            event = ApproxDPEvent(self.epsilon, self.delta or 0.0)
+            return PrivacyGuarantee(event, self.neighboring, "as claimed")
+        try:
+            fitted = self.fitted(self.attack.one)
+        except Exception as raised:
+            raise ValueError(
+                f"{self.name} has no claim, because its fit to synthetic rows failed: "
+                f"{quoted(raised)} Pass public rows as X=, or a claim as mu= or epsilon=."
+            ) from raised
+        if not isinstance(getattr(fitted, "privacy_", None), PrivacyGuarantee):
+            raise ValueError(
+                f"{self.name} has no privacy_ with a claim. Pass mu= for Gaussian DP, or epsilon= "
+                "and, unless it is 0, delta=."
+            )
+        return fitted.privacy_
+
+    @property
+    def claim_delta(self) -> float:
+        """The δ at which bounds on ε are stated."""
+        if self.epsilon is not None:
+            return self.delta or 0.0
+        asked = self.claim.asked
+        return 1e-5 if asked is None else asked[1]
+
+    def has(self, parameter: str) -> bool:
+        if hasattr(self.estimator, "get_params"):
+            return parameter in self.estimator.get_params(deep=False)
+        return hasattr(self.estimator, parameter)
+
+    def copy(self, **parameters: object) -> BaseEstimator:
+        """Return an unfitted copy; parameters that it does not have are ignored.
+
+        Its budgets are replaced by empty dry runs. Then no seed is set.
+        """
+        return self._copied(parameters)[0]
+
+    def _copied(self, parameters: dict[str, object]) -> tuple[BaseEstimator, StandIns]:
+        own = StandIns(partial(DryRun, reads=True, begun=False), _unit=Unit.RECORD)
+        fresh = deepcopy(clone(self.estimator, safe=False), own)
+        wanted = parameters
+        if own.runs and "budget" not in parameters:
+            wanted = {**parameters, "random_state": None}
+        known = {name: value for name, value in wanted.items() if self.has(name)}
+        if hasattr(fresh, "set_params"):
+            return fresh.set_params(**known), own
+        for name, value in known.items():
+            setattr(fresh, name, value)
+        return fresh, own
+
+    def fitted(self, data: FitArguments, **parameters: object) -> BaseEstimator:
+        """Return a fitted copy with noise of its own, without warnings."""
+        seed = int(self.rng.integers(2**31))
+        fresh, own = self._copied({"random_state": seed, **parameters})
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            fitted = fresh.fit(*data)
+        for dry_run in own.runs.values():
+            dry_run.end()
+        return fitted
+
+
+def samples(
+    estimator: object,
+    one: FitArguments,
+    other: FitArguments,
+    *,
+    n: int,
+    readout: Readout | None = None,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of n fits on each of two neighboring data sets.
+
+    Pass them to any auditor that compares two samples. An auditor such as `MultiRunAudit` needs
+    runs whose data sets are chosen at random: choose one of each two scores, as in the example.
+
+    Parameters
+    ----------
+    estimator : estimator
+        *Public.* Not fitted. Its budget is not spent.
+    one, other : tuple
+        *Private.* The arguments of `fit`: data sets that differ in one record.
+    n : int
+        *Public.* Number of fits on each of the two data sets.
+    readout : callable, default None
+        *Public.* Maps a fitted estimator to a number or an array of numbers. None: the score of the
+        second class for the first row of `one`, the prediction for that row, or all released
+        numbers of a transformer.
+    random_state : None, int or numpy Generator, default None
+        *Secret.* Source of seeds for fits without a budget.
+
+    Returns
+    -------
+    of_one, of_other : ndarray of shape (n,) or (n, n_numbers)
+        The second shape applies if `readout` returns several numbers. NaN becomes 0, and an
+        infinite number becomes 1e8 with its sign.
+
+    Examples
+    --------
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.auditing import MultiRunAudit
+    >>> X, y, turned = 9 * np.eye(8), np.arange(8) % 2, np.r_[1, np.arange(1, 8) % 2]
+    >>> model = DPLogisticRegression(epsilon=3.0, solver="output_perturbation")
+    >>> scores, others = samples(model, (X, turned), (X, y), n=100, random_state=0)
+    >>> members = np.random.default_rng(0).integers(2, size=100)
+    >>> audit = MultiRunAudit(np.where(members, scores, others), members)
+    >>> round(audit.p_value(model.fit(X, y).privacy_), 1)
+    0.4
+    """
+    check_has_fit(estimator)
+    for name, data in (("one", one), ("other", other)):
+        if not isinstance(data, tuple) or not data:
+            raise ValueError(
+                f"{name} must be a tuple of the arguments of fit, such as (X, y); "
+                f"got a {type(data).__name__}."
+            )
+    n = check_count("n", n)
+    attack = Attack(one, other, _default(estimator, one) if readout is None else readout)
+    rng = simulation_generator(random_state)
+    subject = Subject(estimator=estimator, kind=attack, n_runs=2 * n, level=0.0, rng=rng)
+    return _scores(subject, one, n), _scores(subject, other, n)
+
+
+def _default(estimator: object, data: FitArguments) -> Readout:
+    try:
+        return reader(kind_of(estimator), data[0])
+    except ValueError:
+        raise ValueError(
+            f"{type(estimator).__name__} is not a classifier, regressor or transformer. Pass "
+            "readout=, a function that takes a fitted estimator and returns numbers."
+        ) from None
+
+
+def _scores(subject: Subject, data: FitArguments, n: int) -> np.ndarray:
+    found = [subject.attack.numbers(subject.fitted(data)) for _ in range(n)]
+    if len({numbers.size for numbers in found}) > 1:
+        raise ValueError("readout must return the same number of values for each fit.")
+    scores = np.array(found)
+    return scores[:, 0] if scores.shape[1] == 1 else scores

@@ -7,20 +7,95 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
-from skdp.auditing._audits import multi_run, one_run
 from skdp.auditing._conduct import CONDUCT, Skipped
-from skdp.auditing._guesses import Guesses, check_runs
-from skdp.auditing._subject import Subject, check_has_fit, quoted
-from skdp.auditing.attacks import Attack
+from skdp.auditing.attacks import Attack, Subject, check_has_fit, labels_of, margins, quoted, taken
+from skdp.auditing.audits import Guesses, MultiRunAudit, OneRunAudit, check_runs
 from skdp.exceptions import PrivacyLeakError
-from skdp.support.digits import at_most
-from skdp.support.html import html_table
+from skdp.support.display import at_most, html_table
 from skdp.support.random import simulation_generator
 from skdp.support.types import MatrixLike, RandomState
 from skdp.support.validation import check_delta, check_epsilon, check_real
 
-__all__ = ["CheckResult", "CheckResults", "PrivateCheck", "check_private", "private_checks"]
+_FAR = 1e4
+_LEAST_CANARIES = 100
+_PILOT = 4  # one extra run per so many runs learns the weights of several numbers
+
+
+def multi_run(subject: Subject) -> Guesses:
+    """Attack many fits to two neighbors."""
+    attack, rng = subject.attack, subject.rng
+    direction = _direction(subject)
+    members = rng.integers(2, size=subject.n_runs)
+    fits = (subject.fitted(attack.one if member else attack.other) for member in members)
+    return MultiRunAudit([attack.numbers(fit) @ direction for fit in fits], members)
+
+
+def _direction(subject: Subject) -> np.ndarray:
+    """Return the weights of a linear discriminant, from separate runs; 1 for a single number."""
+    attack = subject.attack
+    first = attack.numbers(subject.fitted(attack.one))
+    if first.size == 1:
+        return np.ones(1)
+    n = max(subject.n_runs // (2 * _PILOT), 3)
+    one, other = (
+        np.array([attack.numbers(subject.fitted(data)) for _ in range(n)])
+        for data in (attack.one, attack.other)
+    )
+    apart = one.mean(axis=0) - other.mean(axis=0)
+    spread = np.cov(np.r_[one - one.mean(axis=0), other - other.mean(axis=0)], rowvar=False)
+    ridge = np.diag(0.3 * np.diag(spread) + 1e-12 * (1.0 + np.diag(spread).max()))
+    return np.linalg.solve(spread + ridge, apart)
+
+
+def one_run(subject: Subject) -> Guesses:
+    """Attack one fit to canaries."""
+    X = _canaries(subject)
+    members = subject.rng.integers(2, size=len(X))
+    y, there = _targets_of(subject, members)
+    data = (taken(X, there), y[there])
+    return OneRunAudit(_scores(subject, subject.fitted(data), X), members)
+
+
+def _canaries(subject: Subject) -> MatrixLike:
+    """Return one direction per canary for a model with slopes, else a sample of the rows."""
+    X, n = subject.rows, max(_LEAST_CANARIES, subject.n_runs)
+    slopes = getattr(subject.fitted(subject.attack.one), "coef_", np.zeros(0))
+    if subject.X is None and np.shape(slopes)[-1:] == X.shape[1:]:
+        return _FAR * np.eye(n)
+    return taken(X, subject.rng.integers(len(X), size=n))
+
+
+def _targets_of(subject: Subject, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return targets and the rows to use: each target is changed, or its row removed, at random."""
+    high, low = _extremes(subject)
+    if subject.neighboring.count_is_public:
+        return np.where(members == 1, high, low), np.arange(members.size)
+    y = np.where(np.arange(members.size) % 2 == 0, high, low)
+    return y, np.flatnonzero(members)
+
+
+def _extremes(subject: Subject) -> tuple[ArrayLike, ArrayLike]:
+    if subject.kind_name == "regressor":
+        return _FAR, -_FAR
+    labels = labels_of(subject.estimator)
+    return labels[1], labels[0]
+
+
+def _scores(subject: Subject, fitted: BaseEstimator, X: MatrixLike) -> np.ndarray:
+    """Return a score per canary, higher for likely members."""
+    found = (
+        fitted.predict(X)
+        if subject.kind_name == "regressor"
+        else margins(fitted, X, _extremes(subject)[0])
+    )
+    scores = np.asarray(found, dtype=float)
+    scores = scores if scores.ndim == 1 else scores.mean(axis=1)
+    turned = np.arange(scores.size) % 2 == 1
+    return scores if subject.neighboring.count_is_public else np.where(turned, -scores, scores)
+
 
 _AUDITS: dict[str, Callable[[Subject], Guesses]] = {"multi run": multi_run, "one run": one_run}
 _NO_PROOF = "A pass is not a proof: other attacks may be stronger."
@@ -49,6 +124,15 @@ class CheckResult:
         *Public.* An audit refutes (ε', `delta`)-DP for every ε' below this number.
     delta : float, default nan
         *Public.* The δ of `lower_epsilon`: the δ of the claim, or 1e-5 if the claim names none.
+
+    Examples
+    --------
+    >>> from skdp import DPGaussianNB
+    >>> result = check_private(DPGaussianNB(bounds=(0, 1)), n_runs=20, random_state=0)[-1]
+    >>> result.check, result.status, result.claim
+    ('one run', 'passed', '(1, 1e-05)-DP: 1.00008-DP without any delta')
+    >>> result.p_value, result.lower_epsilon
+    (1.0, 0.0)
     """
 
     check: str
@@ -79,6 +163,18 @@ class CheckResults(list[CheckResult]):
     ----------
     iterable : iterable of CheckResult, default ()
         *Public.* The results.
+
+    Examples
+    --------
+    >>> from skdp import DPGaussianNB
+    >>> results = check_private(DPGaussianNB(bounds=(0, 1)), n_runs=20, random_state=0)
+    >>> for result in results[:3]:
+    ...     print(result)
+    [passed] spends first
+    [passed] attributes
+    [passed] messages
+    >>> print(str(results).splitlines()[-1])
+    A pass is not a proof: other attacks may be stronger.
     """
 
     def __str__(self) -> str:
@@ -111,6 +207,16 @@ class PrivateCheck:
         *Public.* Not fitted.
     settings : dict
         *Public.* Parameters of `check_private`.
+
+    Examples
+    --------
+    >>> from skdp import DPGaussianNB
+    >>> from skdp.auditing import private_checks
+    >>> checks = [*private_checks(DPGaussianNB(bounds=(0, 1)), n_runs=20, random_state=0)]
+    >>> str(checks[0]), checks[0].name
+    ('DPGaussianNB-spends-first', 'spends first')
+    >>> print(checks[0]())
+    [passed] spends first
     """
 
     name: str

@@ -6,14 +6,10 @@ from skdp.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from skdp.budget.budget import PrivacyBudget as PrivacyBudget
+    from skdp.budget.dry_run import PlannedRelease as PlannedRelease
     from skdp.budget.filters import FILTERS as FILTERS
     from skdp.budget.filters import Amount as Amount
     from skdp.budget.handle import BudgetHandle as BudgetHandle
-    from skdp.budget.plan import PlanCost as PlanCost
-    from skdp.budget.plan import PlannedRelease as PlannedRelease
-    from skdp.budget.share import BudgetShare as BudgetShare
-    from skdp.exceptions import BudgetClosedError as BudgetClosedError
-    from skdp.exceptions import BudgetExceededError as BudgetExceededError
     from skdp.ledger.release import Release as Release
 else:
     __all__, __getattr__, __dir__ = lazy_names(
@@ -21,10 +17,8 @@ else:
         {
             "skdp.budget.budget": ["PrivacyBudget"],
             "skdp.budget.filters": ["FILTERS", "Amount"],
+            "skdp.budget.dry_run": ["PlannedRelease"],
             "skdp.budget.handle": ["BudgetHandle"],
-            "skdp.budget.plan": ["PlanCost", "PlannedRelease"],
-            "skdp.budget.share": ["BudgetShare"],
-            "skdp.exceptions": ["BudgetClosedError", "BudgetExceededError"],
             "skdp.ledger.release": ["Release"],
         },
     )

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import os
 import warnings
 from os import PathLike
+from typing import Any
 
-from skdp.budget.cost import priced_release
 from skdp.budget.deltas import LARGE_DELTA
-from skdp.budget.existing_ledger import ledger_at, rule_in, terms_at
-from skdp.budget.filters import rule_of
-from skdp.budget.handle import BudgetHandle
-from skdp.budget.json_export import import_json
-from skdp.budget.share import BudgetShare
+from skdp.budget.filters import Filter, priced_release, rule_of
+from skdp.budget.handle import QUOTED, BudgetHandle
 from skdp.exceptions import BudgetClosedError, WeakPrivacyWarning
-from skdp.ledger.files import TemporaryFolder, place_of, whole_or_absent
-from skdp.ledger.storage import TIMEOUT
-from skdp.ledger.store import Ledger
+from skdp.ledger.file_storage import TemporaryFolder, place_of, storage_at
+from skdp.ledger.release import Account, Entry, accounts_of, head_of, number, skipped_in
+from skdp.ledger.store import FORMAT, TIMEOUT, Ledger
+from skdp.ledger.verification import adopt, quarantine
 from skdp.privacy import GaussianCurve, Neighboring, PrivacyGuarantee, Unit
-from skdp.privacy.risk import gaussian_mu_for
-from skdp.support.callers import caller_outside
+from skdp.privacy.guarantee import gaussian_mu_for
+from skdp.support.display import caller_outside
 from skdp.support.rounding import ROOT, down
 from skdp.support.validation import check_choice, check_count, check_real, explain_keywords
-
-__all__ = ["PrivacyBudget"]
 
 _BELOW = down(1.0, ROOT)  # lowers μ, so that converting it to ε and back does not raise it
 
@@ -129,25 +127,17 @@ class PrivacyBudget(BudgetHandle):
         if path is None:
             self._folder = TemporaryFolder()  # lives as long as self
             path = self._folder.ledger
-        self._ledger = Ledger(
-            place_of(path),
-            rule.stored_terms(self._neighboring, self._unit),
-            rule,
-            is_temporary=self._folder is not None,
-            timeout=check_real("timeout", timeout, low=0.0),
-        )
+        timeout = check_real("timeout", timeout, low=0.0)
+        storage = storage_at(place_of(path), timeout, self._folder is not None)
+        terms = _stored_terms(rule, self._neighboring, self._unit)
+        self._ledger = Ledger(storage, terms, rule)
         self._ledger.create()
-        self._filter = rule_in(self._ledger.terms)
+        self._filter = self._ledger.rules
         if at_least is not None and not self._ledger.has_passed(at_least):
             raise BudgetClosedError(
                 f"The ledger {self._ledger.path} does not contain everything that the head "
                 f"{at_least!r} covers, so it is another ledger or an older copy."
             )
-
-    def share(
-        self, *, epsilon: float, delta: float | None = None, name: str = "share"
-    ) -> BudgetShare:
-        return BudgetShare(self, epsilon=epsilon, delta=delta, name=name)
 
     @classmethod
     def open(
@@ -158,8 +148,6 @@ class PrivacyBudget(BudgetHandle):
         at_least: str | None = None,
     ) -> PrivacyBudget:
         """Open an existing ledger with its own terms, for example to check or show it.
-
-        A ledger of an older format is migrated: its entries and heads stay the same.
 
         Parameters
         ----------
@@ -180,8 +168,10 @@ class PrivacyBudget(BudgetHandle):
         BudgetClosedError
             As in `PrivacyBudget`, or if there is no ledger.
         """
-        terms = terms_at(place_of(path))
-        return cls(**terms, path=path, timeout=timeout, at_least=at_least)
+        terms = storage_at(place_of(path)).known_terms()
+        rule = _rule_in(terms, path)
+        relation = {name: terms[name] for name in ("neighboring", "unit")}
+        return cls(**rule.terms | relation, path=path, timeout=timeout, at_least=at_least)
 
     @classmethod
     def adopt(cls, path: str | PathLike[str], *, reason: str) -> PrivacyBudget:
@@ -211,8 +201,9 @@ class PrivacyBudget(BudgetHandle):
         BudgetClosedError
             As in `PrivacyBudget`.
         """
-        ledger = ledger_at(place_of(path))
-        ledger.adopt(_stated(reason))
+        storage = storage_at(place_of(path))
+        storage.known_terms()
+        adopt(storage, _stated(reason))
         return cls.open(path)
 
     @classmethod
@@ -253,13 +244,12 @@ class PrivacyBudget(BudgetHandle):
         BudgetClosedError
             As in `PrivacyBudget`.
         """
-        ledger = ledger_at(place_of(path))
-        cost = None
+        storage, cost = storage_at(place_of(path)), None
+        rule = _rule_in(storage.known_terms(), path)
         if guarantee is not None:
-            rule = rule_in(ledger.terms)
             facts = rule.facts(guarantee.event, guarantee.neighboring, lambda: 0.0)
             cost = rule.costs(priced_release(guarantee, delta, "quarantine", **facts))
-        ledger.quarantine(check_count("number", number), _stated(reason), cost)
+        quarantine(storage, check_count("number", number), _stated(reason), cost)
         return cls.open(path)
 
     @classmethod
@@ -359,19 +349,84 @@ class PrivacyBudget(BudgetHandle):
         ValueError
             If the text is not an export or violates its own terms, or `path` exists.
         """
-        export = import_json(text)
-        folder = None
+        data = json.loads(text)
+        if not isinstance(data, dict) or data.get("format") != "skdp ledger":
+            raise ValueError("This is not an exported ledger of skdp.")
+        if data.get("version") != FORMAT:
+            raise ValueError(f"The export has version {data.get('version')!r}, not {FORMAT}.")
+        try:
+            rule, relation, shares, entries = _imported(data)
+        except (AttributeError, KeyError, OverflowError, RecursionError, TypeError) as error:
+            raise ValueError(f"The export is damaged: {error!r}.") from error
+        folder: TemporaryFolder | None = None
         if path is None:
-            folder = TemporaryFolder()
-            path = folder.ledger
-        with whole_or_absent(path) as draft:
-            terms = export.rule.stored_terms(export.neighboring, export.unit)
-            ledger = Ledger(draft, terms, export.rule)
-            ledger.create_from(export.entries, export.shares, place_of(path))
-        relation = {"neighboring": export.neighboring, "unit": export.unit}
-        budget = cls(**export.rule.terms | relation, path=path)
+            path = (folder := TemporaryFolder()).ledger
+        place = place_of(path)
+        if os.path.exists(place):
+            raise ValueError(f"{place} exists already.")
+        terms = _stored_terms(rule, **relation)
+        Ledger(storage_at(place), terms, rule).create_from(entries, shares)
+        budget = cls(**rule.terms | relation, path=place)
         budget._folder = folder
         return budget
+
+
+def _stored_terms(rule: Filter, neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
+    """Return the terms as a ledger stores them."""
+    relation = {"neighboring": str(neighboring), "unit": str(unit)}
+    return rule.terms | relation | {"orders": json.dumps(rule.orders)}
+
+
+def _rule_in(terms: dict[str, Any], path: str | PathLike[str]) -> Filter:
+    """Return the filter of the terms that the ledger at a path stores."""
+    try:
+        Neighboring(terms["neighboring"]), Unit(terms["unit"])
+        more = {name: value for name, value in terms.items() if name not in ("neighboring", "unit")}
+        return rule_of(**more | {"orders": tuple(json.loads(terms["orders"]))})
+    except (ValueError, TypeError) as error:
+        raise BudgetClosedError(
+            f"The ledger {place_of(path)} cannot be used: its terms cannot be read."
+        ) from error
+
+
+def _imported(
+    data: dict[str, Any],
+) -> tuple[Filter, dict[str, Any], list[Account], list[Entry]]:
+    """Return the rule, the relation and the unit, the shares and the entries of an export."""
+    terms = dict(data["terms"])
+    neighboring = Neighboring(terms.pop("neighboring"))
+    unit = Unit(terms.pop("unit"))
+    rule = rule_of(**terms | {"orders": tuple(map(number, terms["orders"]))})
+    numbers = ((row["name"], row["epsilon"], row["delta"]) for row in data["shares"])
+    shares = [(name, number(epsilon), number(delta)) for name, epsilon, delta in numbers]
+    rules = rule.rules_of(shares)
+    texts = [[row[name] for name in QUOTED] for row in data["entries"]]
+    if not all(isinstance(text, str) for row in texts for text in row):
+        raise TypeError("an entry is no text")
+    entries = [Entry(number, *row) for number, row in enumerate(texts, 1)]
+    _check_admitted(rules, neighboring, entries)
+    head = head_of(_stored_terms(rule, neighboring, unit), entries)
+    if data.get("head") != str(head):
+        raise ValueError("The export was edited: its releases do not match its head.")
+    return rule, {"neighboring": neighboring, "unit": unit}, shares, entries
+
+
+def _check_admitted(
+    rules: dict[str, Filter], neighboring: Neighboring, entries: list[Entry]
+) -> None:
+    """Raise ValueError unless each account admits its releases, one after the other.
+
+    A quarantined entry may have cost more than was left, so it is not checked.
+    """
+    skipped = skipped_in(entries)
+    releases = [one.release for one in entries if one.is_release and one.number not in skipped]
+    for release in releases:
+        if release.account not in rules:
+            raise ValueError(f"There is no share {release.account!r}.")
+    for account, rule in rules.items():
+        own = [release for release in releases if account in accounts_of(release.account)]
+        if not rule.admits(own) or {release.neighboring for release in own} - {neighboring}:
+            raise ValueError("The export contains more releases than its terms admit.")
 
 
 def _stated(reason: str) -> str:

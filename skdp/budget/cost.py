@@ -1,90 +1,30 @@
-"""Cost of one release: its ε at a δ, its Gaussian cover, its Rényi divergences."""
+"""What events cost in a composition, and the curves of sums of costs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 
-from skdp.accounting import ACCOUNTANTS, UnpricedEventError, covering_mu
-from skdp.accounting.rdp_conversion import tight_log_delta
-from skdp.ledger.release import VERSION, Release
+from skdp.accounting import ACCOUNTANTS, UnpricedEventError
+from skdp.accounting.concentrated import covering_mu, tight_log_delta
 from skdp.privacy import (
     ComposedEvent,
     Event,
     GaussianCurve,
     Neighboring,
-    NoClosedCurveError,
-    NonPrivateEvent,
-    PrivacyCurve,
-    PrivacyGuarantee,
     SelfComposedEvent,
 )
 from skdp.privacy.curve import SymmetricCurve
-from skdp.support.rounding import CURVE, SERIES, up
-
-__all__ = [
-    "ConvertedCurve",
-    "CoveredCurve",
-    "KnottedCurve",
-    "epsilon_of_plan",
-    "gaussian_cost",
-    "numerical_curve",
-    "priced_release",
-    "quote",
-    "renyi_cost",
-]
+from skdp.privacy.events import NoClosedCurveError
+from skdp.support.rounding import SERIES, up
 
 _COVER_PRECISION = 1e-5  # relative, rounded up; no guarantee rests on it
 _KNOTS = 41  # of a numerical curve; no guarantee rests on it
 _LARGEST_EPSILON = 700.0  # e^ε is a float up to here
-
-
-def quote(guarantee: PrivacyGuarantee, delta: float, epsilon: float | None = None) -> float:
-    """Return an ε for which the release is (ε, `delta`)-DP: `epsilon` itself if it is valid."""
-    try:
-        if epsilon is not None:
-            known = epsilon >= (guarantee.epsilon(0.0) if delta == 0.0 else 0.0)
-            if known and up(guarantee.delta(float(epsilon)), CURVE) <= delta:
-                return float(epsilon)
-        return float(guarantee.epsilon(delta))
-    except NoClosedCurveError:
-        return epsilon_of_plan(guarantee.event, guarantee.neighboring, delta)
-
-
-def priced_release(
-    guarantee: PrivacyGuarantee,
-    delta: float,
-    label: str,
-    *,
-    epsilon: float | None = None,
-    **more: Any,
-) -> Release:
-    """Return the ledger's row for a release, quoted at `delta`; `more` are other fields.
-
-    An `epsilon` at `delta` is checked, which saves the search for it.
-    """
-    event, relation = guarantee.event, guarantee.neighboring
-    facts = {
-        "gdp_mu": float(event.gdp_mu(relation)),
-        "zcdp_rho": float(event.zcdp_rho(relation)),
-        "pure_epsilon": float(event.pure_epsilon(relation)),
-    }
-    return Release(
-        label=label,
-        epsilon=quote(guarantee, float(delta), epsilon),
-        delta=float(delta),
-        neighboring=str(relation),
-        event=event.to_dict(),
-        theorem=guarantee.theorem,
-        exact=guarantee.exact,
-        version=VERSION,
-        **facts | more,
-    )
 
 
 def epsilon_of_plan(event: Event, neighboring: Neighboring, delta: float) -> float:
@@ -92,42 +32,19 @@ def epsilon_of_plan(event: Event, neighboring: Neighboring, delta: float) -> flo
 
     Each of them is a bound for such an event, so the least is a bound too.
     """
-    return min(_answers(event, neighboring, delta), default=math.inf)
-
-
-def _answers(event: Event, neighboring: Neighboring, delta: float) -> Iterator[float]:
+    answers = [math.inf]
     for kind in ACCOUNTANTS.values():
-        try:
-            yield kind(neighboring).epsilon(event, delta)
-        except UnpricedEventError:
-            continue
+        with suppress(UnpricedEventError):
+            answers.append(kind(neighboring).epsilon(event, delta))
+    return min(answers)
 
 
-def gaussian_cost(
-    event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
-) -> dict[str, float]:
-    """Return the `gdp_mu`, `slack` and `tv` of an event in the Gaussian filter.
+def covering(ideals: list[tuple[Event, int]], neighboring: Neighboring, slack: float) -> float:
+    """Return the least μ whose curve covers events and their counts, up to `slack`.
 
-    The curve of `gdp_mu` plus `slack` covers the event, for an output within `tv` of the released
-    one. A Gaussian DP event has its own μ. Another event has the least μ whose curve covers it up
-    to `slack_left()`: as a whole if the numerical accountant has its curve (the parameters of a
-    composition are fixed in advance), else leaf by leaf, with equal parts of the slack.
+    They are covered as a whole if their curve is known, else one by one, with equal parts of the
+    slack.
     """
-    ideal, tv = event.ideal()
-    ideals = list(ideal.leaves())
-    mu = math.hypot(*(math.sqrt(k) * leaf.gdp_mu(neighboring) for leaf, k in ideals))
-    if math.isfinite(mu) or not _is_private(ideals):
-        return {"gdp_mu": mu, "slack": 0.0, "tv": tv}
-    slack = slack_left()
-    return {"gdp_mu": _covering(ideals, neighboring, slack), "slack": slack, "tv": tv}
-
-
-def _is_private(ideals: list[tuple[Event, int]]) -> bool:
-    return NonPrivateEvent() not in [leaf for leaf, _ in ideals]
-
-
-def _covering(ideals: list[tuple[Event, int]], neighboring: Neighboring, slack: float) -> float:
-    """Cover the ideal releases together if their curve is known, else one by one."""
     together = ComposedEvent(tuple(SelfComposedEvent(leaf, count) for leaf, count in ideals))
     try:
         return _covering_together(together, neighboring, slack)
@@ -141,14 +58,10 @@ def _covering(ideals: list[tuple[Event, int]], neighboring: Neighboring, slack: 
 @lru_cache(maxsize=256)
 def _covering_together(event: Event, neighboring: Neighboring, slack: float) -> float:
     """Cover an event as a whole; cached, because a grid search repeats its events."""
-    return covering_mu(_curve(event, neighboring, slack), slack, precision=_COVER_PRECISION)
-
-
-def _curve(event: Event, neighboring: Neighboring, slack: float) -> PrivacyCurve:
-    leaves = list(event.leaves())
-    if len(leaves) == 1 and leaves[0][1] == 1:
-        return leaves[0][0].curve(neighboring)
-    return numerical_curve(event, neighboring, slack)
+    (leaf, count), *more = event.leaves()
+    is_one = count == 1 and not more
+    curve = leaf.curve(neighboring) if is_one else numerical_curve(event, neighboring, slack)
+    return covering_mu(curve, slack, precision=_COVER_PRECISION)
 
 
 @lru_cache(maxsize=256)
@@ -165,15 +78,13 @@ def renyi_cost(event: Event, neighboring: Neighboring, order: float) -> float:
     Leaves add up (Mironov 2017, Proposition 1); a leaf that is ρ-zCDP has at most ρ·`order` (Bun
     and Steinke 2016, Definition 1.1).
     """
-    return math.fsum(k * _of_leaf(leaf, neighboring, order) for leaf, k in event.leaves())
-
-
-def _of_leaf(leaf: Event, neighboring: Neighboring, order: float) -> float:
-    try:
-        own = leaf.rdp(order, neighboring)
-    except NoClosedCurveError:
+    costs = []
+    for leaf, count in event.leaves():
         own = math.inf
-    return min(own, order * leaf.zcdp_rho(neighboring))
+        with suppress(NoClosedCurveError):
+            own = leaf.rdp(order, neighboring)
+        costs.append(count * min(own, order * leaf.zcdp_rho(neighboring)))
+    return math.fsum(costs)
 
 
 @dataclass(frozen=True)

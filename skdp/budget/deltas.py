@@ -1,7 +1,5 @@
 """The δ of a release that states none, and the δ that is large."""
 
-__all__ = ["DEFAULT_DELTA", "LARGE_DELTA"]
-
 DEFAULT_DELTA = 1e-5
 """The δ of a release that has neither a delta nor a budget."""
 

@@ -1,88 +1,92 @@
-"""Base class of a budget and its shares: a limit, and a ledger to spend from."""
+"""A limit on releases, and a ledger to spend from: the base of a budget and its shares."""
 
 from __future__ import annotations
 
+import json
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, replace
 from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Self
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from skdp.accounting import gdp_mu
-from skdp.budget._messages import MOST_ROWS, shortfall
-from skdp.budget.cost import priced_release
-from skdp.budget.dry_run import DryRun
-from skdp.budget.filters import Amount, rule_of
-from skdp.budget.filters.base import Allowance, largest_gaussian
-from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
-from skdp.budget.price import Price
-from skdp.budget.reader import LedgerReader
+from skdp.budget.deltas import DEFAULT_DELTA
+from skdp.budget.dry_run import DryRun, PlanCost, PlannedRelease, Price, StandIns, cost_of_plan
+from skdp.budget.filters import (
+    Allowance,
+    Amount,
+    Filter,
+    default_slack,
+    largest_gaussian,
+    priced_release,
+    rule_of,
+)
+from skdp.budget.messages import RefusedError, shown
+from skdp.budget.report import FORMATS, Report, owns
 from skdp.exceptions import BudgetExceededError
-from skdp.ledger.release import Release
-from skdp.ledger.store import SpendRequest
-from skdp.privacy import Event, PrivacyGuarantee
+from skdp.ledger.release import Amounts, Release, head_of
+from skdp.ledger.store import FORMAT, Ledger, SpendRequest
+from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee, Unit
+from skdp.support.display import at_least
 from skdp.support.rounding import ROOT, down
 from skdp.support.types import MatrixLike
 from skdp.support.validation import (
+    check_choice,
     check_count,
     check_delta,
     check_partition,
     check_real,
     check_release_name,
+    check_text,
 )
 
 if TYPE_CHECKING:  # skdp.budget does not import scikit-learn
     from sklearn.base import BaseEstimator
 
-__all__ = ["BudgetHandle"]
-
+QUOTED = ("time", "content", "seal")  # of an entry, in an export
 _IN_DOUBT = "The ledger may have recorded this release: count it as spent."
 _BELOW = down(1.0, ROOT)  # no guarantee rests on it: the budget checks each release
 
 
-class _RefusedError(BudgetExceededError):
-    """One handle does not admit a release."""
-
-    def __init__(self, handle: BudgetHandle, request: SpendRequest) -> None:
-        super().__init__(f"{request.release.label} is not admitted.")
-        self.handle, self.request = handle, request
-
-    def message(self) -> str:
-        if self.request.number > MOST_ROWS:
-            return self._message_after(())
-        return str(self.handle._ledger.releases(self._message_after))
-
-    def _message_after(self, releases: Iterable[Release]) -> str:
-        handle, wanted = self.handle, self.request.release
-        earlier = [*filter(handle._owns, islice(releases, self.request.number))]
-        before = self.request.before[handle._account]
-        return shortfall(handle._filter, handle._account, wanted, before, earlier)
-
-
-class _Commit:
-    """Calls `before_commit`, and remembers that the ledger may have recorded the release since."""
-
-    def __init__(self, before_commit: Callable[[], None] | None) -> None:
-        self._before_commit = before_commit
-        self.may_be_recorded = False
-
-    def __call__(self) -> None:
-        if self._before_commit is not None:
-            self._before_commit()
-        self.may_be_recorded = True
-
-
-class BudgetHandle(LedgerReader):
+class BudgetHandle:
     """A handle on a ledger, with a limit: a `PrivacyBudget` or one of its shares.
 
     Copies, clones, pickles, threads and worker processes share the ledger.
+
+    Examples
+    --------
+    >>> from skdp import PrivacyBudget
+    >>> from skdp.statistics import count
+    >>> budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    >>> team = budget.share(epsilon=1.0, name="team")
+    >>> found = count([True, False] * 500, epsilon=0.5, budget=team.at(name="smokers"))
+    >>> team.remaining, budget.remaining
+    (Amount(epsilon=0.830319, delta=1e-05), Amount(epsilon=2.92406, delta=1e-05))
+    >>> budget.history()[0]["label"]
+    'smokers'
     """
 
+    _filter: Filter
+    _neighboring: Neighboring
+    _unit: Unit
+    _ledger: Ledger
+    _account: str = ""
+    _release_name: str | None = None
+    _partition: str | None = None
+    _n: int | None = None
     _parent: BudgetHandle | None = None
+
+    epsilon = property(attrgetter("_filter.epsilon"), doc="The ε of the limit. Read-only.")
+    delta = property(attrgetter("_filter.delta"), doc="The δ of the limit. Read-only.")
+    composition = property(attrgetter("_filter.composition"), doc="What adds up. Read-only.")
+    neighboring = property(attrgetter("_neighboring"), doc="Relation of all releases. Read-only.")
+    unit = property(attrgetter("_unit"), doc="Unit of all releases. Read-only.")
+    exact = property(attrgetter("_filter.exact"), doc="As in `PrivacyBudget`. Read-only.")
+    release_name = property(attrgetter("_release_name"), doc="Set by `at`, or None. Read-only.")
+    partition = property(attrgetter("_partition"), doc="Set by `at`, or None. Read-only.")
     has_limit = True
     """Whether a release may be refused; never in the dry run of an estimator without a budget."""
 
@@ -91,7 +95,6 @@ class BudgetHandle(LedgerReader):
         """Whether a fit ends after it has spent, before it reads a row."""
         return isinstance(self._ledger, DryRun) and not self._ledger.reads
 
-    @abstractmethod
     def share(
         self, *, epsilon: float, delta: float | None = None, name: str = "share"
     ) -> BudgetHandle:
@@ -108,14 +111,33 @@ class BudgetHandle(LedgerReader):
 
         Returns
         -------
-        BudgetShare
+        BudgetHandle
             Nothing is reserved for it: each release must also fit into the budget.
-        """
 
-    @property
-    def exact(self) -> bool:
-        """Whether only releases with a theorem about machine numbers are admitted."""
-        return self._filter.exact
+        Raises
+        ------
+        ValueError
+            If the limit is above that of the budget, the name contains ``/``, or a share of that
+            name has another limit.
+
+        Notes
+        -----
+        **Guarantee.** The budget counts the releases of all shares one by one, so all shares
+        together keep its (ε, δ); this is never worse than adding up their limits. The limit of a
+        share is a guarantee for releases that are not chosen after seeing the releases of other
+        shares.
+
+        Examples
+        --------
+        >>> from skdp import PrivacyBudget
+        >>> team = PrivacyBudget(epsilon=3.0, delta=1e-5).share(epsilon=1.0, name="team a")
+        >>> team.remaining
+        Amount(epsilon=1.0, delta=1e-05)
+        """
+        rule = self._filter.share(name, epsilon, delta)
+        account = f"{self._account}/{check_text('name', name)}".lstrip("/")
+        self._ledger.open_share((account, rule.epsilon, rule.delta), rule.ceilings)
+        return self._copied(BudgetHandle, _parent=self, _filter=rule, _account=account)
 
     def at(
         self,
@@ -146,7 +168,7 @@ class BudgetHandle(LedgerReader):
 
         Returns
         -------
-        PrivacyBudget or BudgetShare
+        BudgetHandle
             Its `share` keeps the name and the partition.
 
         Examples
@@ -166,13 +188,13 @@ class BudgetHandle(LedgerReader):
             raise ValueError(f"n is private under {str(self.neighboring)!r}. Leave it out.")
         if name is None and partition is None and n is None:
             return self
-        handle = object.__new__(type(self))
-        vars(handle).update(vars(self))
-        handle._release_name = self._release_name if name is None else name
-        handle._partition = self._partition if partition is None else partition
-        kept = self._n if handle._partition == self._partition else None
-        handle._n = kept if n is None else check_count("n", n)
-        return handle
+        partition = self._partition if partition is None else partition
+        kept = self._n if partition == self._partition else None
+        return self._copied(
+            _release_name=self._release_name if name is None else name,
+            _partition=partition,
+            _n=kept if n is None else check_count("n", n),
+        )
 
     def spend(
         self,
@@ -227,23 +249,32 @@ class BudgetHandle(LedgerReader):
         if epsilon is not None:
             epsilon = check_real("epsilon", epsilon, low=0.0, closed="[]")
         name = name or self._release_name or "release"
-        self._check_relation(guarantee, name)
         part = self._partition if partition is None else check_partition(partition)
         n = int(n) if isinstance(n, np.integer) else n
-        self._check_size(n, name, self._n if part == self._partition else None)
-        release = self._priced(guarantee, delta, name, part, epsilon=epsilon, tag=tag, n=n)
-        refused, commit = None, _Commit(before_commit)
+        self._check_stated(guarantee, name, n, self._n if part == self._partition else None)
+
+        def slack_left() -> float:
+            return min(one._filter.slack_left(sums_of(one, part)) for one in self._chain())
+
+        facts = self._filter.facts(guarantee.event, self.neighboring, slack_left)
+        where = {"account": self._account, "part": part, "tag": tag, "n": n}
+        delta = check_delta(delta)
+        release = priced_release(guarantee, delta, name, epsilon=epsilon, **where, **facts)
+        doubt = list[bool]()
+        steps = [] if before_commit is None else [before_commit]
         try:
-            self._ledger.append(release, self._check, commit)
+            self._ledger.append(release, self._check, [*steps, partial(doubt.append, True)])
             return
-        except _RefusedError as error:
+        except RefusedError as error:
             refused = error
         except BaseException as error:
-            if commit.may_be_recorded:
+            if doubt:
                 error.add_note(_IN_DOUBT)
             raise
         # Raised after the transaction, so that the message is written without the lock.
-        raise BudgetExceededError(refused.message())
+        message = refused.message()
+        del refused  # its traceback would hold the ledger
+        raise BudgetExceededError(message)
 
     def plan(
         self,
@@ -281,45 +312,32 @@ class BudgetHandle(LedgerReader):
         >>> round(budget.plan([GDPEvent(0.1)] * 5).epsilon, 4)
         0.8197
         """
-        planned = [self._placed(PlannedRelease.of(release)) for release in releases]
-        for release in planned:
-            if isinstance(release.event, PrivacyGuarantee):
-                self._check_relation(release.event, "A planned release")
+        planned = [
+            one if isinstance(one, PlannedRelease) else PlannedRelease(one) for one in releases
+        ]
         delta = self.delta if delta is None else check_delta(delta)
         n_folds = None if n_folds is None else check_count("n_folds", n_folds)
+        own = [
+            replace(one, partition=self._partition) if one.partition is None else one
+            for one in planned
+        ]
+        for release in own:
+            if isinstance(release.event, PrivacyGuarantee):
+                self._check_stated(release.event, "A planned release")
+        epsilon = cost_of_plan(own, self.neighboring, delta, n_folds)
+        price = Price(self)
+        handle = price.handle(self)
+        for release in own:
+            guarantee = release.event
+            if not isinstance(guarantee, PrivacyGuarantee):  # without a theorem: is there room?
+                guarantee = PrivacyGuarantee(
+                    guarantee, self.neighboring, "plan", unit=self.unit, exact=self.exact
+                )
+            asked, quoted = guarantee.asked or (None, delta)
+            handle.spend(guarantee, delta=quoted, epsilon=asked, partition=release.partition)
         return PlanCost(
-            epsilon=cost_of_plan(planned, self.neighboring, delta, n_folds),
-            delta=delta,
-            admitted=self._admits(planned, delta),
-            n_releases=len(planned),
+            epsilon=epsilon, delta=delta, admitted=price.admitted, n_releases=len(planned)
         )
-
-    def check(
-        self,
-        releases: Iterable[
-            tuple[str, PrivacyGuarantee] | tuple[str, PrivacyGuarantee, str | int | None]
-        ],
-    ) -> None:
-        """Raise unless the ledger would now admit all of these releases, one after the other.
-
-        Nothing is reserved: spends in the meantime may leave too little.
-
-        Parameters
-        ----------
-        releases : iterable of (name, PrivacyGuarantee) or (name, PrivacyGuarantee, partition)
-            *Public.* The releases, each at its own (ε, δ).
-
-        Raises
-        ------
-        BudgetExceededError
-            As in `spend`, for the first release that is not admitted.
-        ValueError
-            If a release has another neighboring relation or unit than the budget.
-        """
-        dry = DryRun(self._ledger).handle(self)
-        for name, guarantee, *place in releases:
-            planned = PlannedRelease(guarantee, partition=place[0] if place else None)
-            dry._spend(planned, name, self.delta)
 
     def price(
         self,
@@ -379,7 +397,7 @@ class BudgetHandle(LedgerReader):
         (11, 1.11, True)
         """
         price = Price(self, reads=not hasattr(estimator, "_fit_privately"))
-        return price.of(estimator, X, y, **fit_params)
+        return price.of(estimator, X, y, fit_params)
 
     def epsilon_each(
         self, n_releases: int, *, epsilon: float | None = None, delta: float | None = None
@@ -409,7 +427,7 @@ class BudgetHandle(LedgerReader):
         k, left = check_count("n_releases", n_releases), self.remaining
         asked = epsilon is not None and check_real("epsilon", epsilon, low=0.0)
         delta = left.delta if delta is None else check_delta(delta)
-        if self.composition.adds_epsilon or not self._filter.fits(self._totals(self._partition)):
+        if self.composition.adds_epsilon or not self._filter.fits(sums_of(self, self._partition)):
             return Allowance((asked or left.epsilon) / k * _BELOW, delta / k * _BELOW)
         total = asked or self.epsilon, delta
         most = gdp_mu(*left) if left.epsilon and left.delta else 0.0
@@ -439,72 +457,194 @@ class BudgetHandle(LedgerReader):
         largest = rule.left(rule.nothing[: len(rule.limits)])
         return gdp_mu(*largest) if largest.epsilon else 0.0
 
-    def _priced(
-        self,
-        guarantee: PrivacyGuarantee,
-        delta: float,
-        label: str,
-        part: str | None,
-        *,
-        epsilon: float | None,
-        tag: str,
-        n: int | None,
-    ) -> Release:
-        """Return the ledger's row for a release."""
-        left = partial(self._slack_left, part)
-        facts = self._filter.facts(guarantee.event, self.neighboring, left)
-        where = {"account": self._account, "part": part, "tag": tag, "n": n}
-        return priced_release(
-            guarantee, check_delta(delta), label, epsilon=epsilon, **where, **facts
+    @property
+    def spent(self) -> Amount:
+        """The (ε, δ) of all releases so far, as if their list had been fixed in advance.
+
+        This is for information. The guarantee for adaptively chosen releases is the limit.
+        """
+        return self._filter.spent_at(sums_of(self))
+
+    @property
+    def remaining(self) -> Amount:
+        """The largest single release, as (ε, δ), that this handle still admits.
+
+        With ``composition="gdp"`` it is larger than `epsilon` minus the ε spent. On a partition,
+        ``budget.at(partition=...).remaining``, it is at least the amount for all partitions.
+        """
+        part = self._partition
+        return min(
+            one._filter.left_at(one._ledger.totals(one._account, part), part)
+            for one in self._chain()
         )
 
-    def _slack_left(self, part: str | None) -> float:
-        return min(handle._filter.slack_left(handle._totals(part)) for handle in self._chain())
+    def spent_curve(self) -> PrivacyCurve:
+        """Return δ(ε) of all releases so far, in the budget's composition.
+
+        Returns
+        -------
+        PrivacyCurve
+            A guarantee at a time that was fixed in advance, and at any time with
+            ``composition="pure"`` or ``"basic"``. If the results decide when to stop, the
+            guarantee is the limit of the budget. If nested shares were listed in advance, it is the
+            limit of the smallest share that contains all releases.
+        """
+        return self._filter.curve_at(sums_of(self))
+
+    def history(self, *, as_frame: bool = False) -> Any:
+        """Return the releases, oldest first.
+
+        Parameters
+        ----------
+        as_frame : bool
+            *Public.* Whether to return a pandas DataFrame.
+
+        Returns
+        -------
+        list of dict, or DataFrame
+            One row per release, with the fields of `Release`.
+        """
+        rows = [release.as_row() for release in self._ledger.releases() if owns(self, release)]
+        if not as_frame:
+            return rows
+        import pandas as pd
+
+        return pd.DataFrame(rows, columns=[field.name for field in fields(Release)])
+
+    @property
+    def head(self) -> str:
+        """The number of releases in the ledger, and a hash of its terms and all releases.
+
+        Keep a head to ask `extends` later whether an earlier release was changed or removed.
+        """
+        return str(self._ledger.head())
+
+    def extends(self, head: str) -> bool:
+        """Return whether the ledger still holds everything that an earlier `head` covers.
+
+        Parameters
+        ----------
+        head : str
+            *Public.* An earlier `head` of this ledger, or of the one that it was imported from.
+
+        Returns
+        -------
+        bool
+            False if a release or the terms were changed or removed.
+        """
+        self._ledger.verify()
+        return self._ledger.has_passed(head)
+
+    def report(
+        self,
+        format: str = "markdown",
+        *,
+        audience: str = "public",
+        about: Mapping[str, object] | None = None,
+        checked: Iterable[object] | None = None,
+    ) -> str:
+        """Return a report on the ledger, for example for a privacy officer.
+
+        It states what is protected, how much an attacker may gain, every release, what is not
+        protected, hazards, and fields for a register of deployments. It reads no data and spends
+        nothing. See *Privacy budgets: risk targets, costs and reports* in the user guide.
+
+        Parameters
+        ----------
+        format : {"markdown", "json"}, default "markdown"
+            *Public.* The format. Markdown escapes strings from users.
+        audience : {"public", "internal"}, default "public"
+            *Public.* "internal" adds tags, names of shares, process numbers and the head. The head
+            hashes the other three, so it could confirm guesses of them.
+        about : dict or None
+            *Public.* Text for the fields "deployment", "curator", "subjects", "use", "period",
+            "artifacts" and "contact". A missing one is "not stated".
+        checked : iterable or None
+            *Public.* The result of `skdp.pipeline.check_pipeline`.
+
+        Returns
+        -------
+        str
+            The report. All its numbers are functions of the ledger.
+
+        Raises
+        ------
+        ValueError
+            If the format, the audience or a field is unknown.
+        BudgetClosedError
+            If the ledger is gone, replaced or damaged.
+        """
+        check_choice("format", format, FORMATS)
+        text: str = getattr(Report(self, audience, about, checked), format)()
+        return text
+
+    def to_json(self) -> str:
+        """Return the whole ledger as JSON, for `PrivacyBudget.from_json`.
+
+        Returns
+        -------
+        str
+            Format number, terms, shares, releases and head.
+        """
+        ledger = self._ledger
+        entries = ledger.entries()  # before shares(): then no release has an unknown share
+        terms, shares = ledger.terms, ledger.shares()
+        # An entry is quoted as it is written, because the hashes cover every character.
+        data = {
+            "format": "skdp ledger",
+            "version": FORMAT,
+            "terms": terms | {"orders": json.loads(terms["orders"])},
+            "shares": [dict(zip(("name", "epsilon", "delta"), row, strict=True)) for row in shares],
+            "entries": [{name: getattr(entry, name) for name in QUOTED} for entry in entries],
+            "head": str(head_of(terms, entries)),
+        }
+        return json.dumps(data, indent=1, allow_nan=False)
+
+    def verify(self) -> str:
+        """Check every entry of the ledger: hashes, sums, groups, terms.
+
+        Opening checks all entries the first time that a process opens the ledger, and every
+        hundredth time, otherwise only those since.
+
+        Returns
+        -------
+        str
+            The `head`.
+
+        Raises
+        ------
+        BudgetClosedError
+            If an entry was changed or removed, or sums do not match; with the number of the first.
+        """
+        return str(self._ledger.verify())
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return all entries of the ledger, oldest first: releases, adoptions, quarantines.
+
+        Returns
+        -------
+        list of dict
+            The number, hash, key and time of each entry, who made it (`role`), its `kind`
+            ("release", "adoption", "quarantine" or "closing"), and its other fields.
+        """
+        return [entry.as_row() for entry in self._ledger.entries()]
 
     def _check(self, request: SpendRequest) -> None:
-        """Raise _RefusedError unless this handle and its parents admit the release."""
-        wanted = request.release
-        for handle in self._chain():
-            rule, before = handle._filter, request.before[handle._account]
-            if not rule.admits_next(before, wanted):
-                raise _RefusedError(handle, request)
+        """Raise RefusedError unless this handle and its parents admit the release."""
+        handle: BudgetHandle | None = self
+        while handle is not None:
+            if not handle._filter.admits_next(request.before[handle._account], request.release):
+                raise RefusedError(handle, request)
+            handle = handle._parent
 
-    def _admits(self, planned: Iterable[PlannedRelease], delta: float) -> bool:
-        price = Price(self)
-        handle = price.handle(self)
-        for release in planned:
-            handle._spend(release, "plan", delta)
-            if not price.admitted:
-                return False
-        return True
-
-    def _placed(self, release: PlannedRelease) -> PlannedRelease:
-        """Place a release in the partition of this handle, unless it names its own."""
-        known = release.partition is not None
-        return release if known else replace(release, partition=self._partition)
-
-    def _spend(self, planned: PlannedRelease, name: str, delta: float) -> None:
-        """Spend a planned release at its own (ε, δ), or at `delta`."""
-        guarantee, place = planned.event, planned.partition
-        if not isinstance(guarantee, PrivacyGuarantee):
-            # An event has no theorem: only whether there is room for it is asked.
-            guarantee = PrivacyGuarantee(
-                guarantee, self.neighboring, "plan", unit=self.unit, exact=self.exact
-            )
-        epsilon, delta = guarantee.asked or (None, delta)
-        self.spend(guarantee, delta=delta, name=name, epsilon=epsilon, partition=place)
-
-    def _check_size(self, n: int | None, label: str, most: int | None) -> None:
-        if n is None:
-            return
-        if not self.neighboring.count_is_public:
-            raise ValueError(f"n is private under {str(self.neighboring)!r}. Leave it out.")
-        if most is not None and n > most:
-            raise ValueError(
-                f"{label} reads {n} {self.unit}s, but budget.at(n={most}) states less."
-            )
-
-    def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:
+    def _check_stated(
+        self,
+        guarantee: PrivacyGuarantee,
+        label: str,
+        n: int | None = None,
+        most: int | None = None,
+    ) -> None:
+        """Raise ValueError unless the relation, the unit and the size are those of the budget."""
         if not isinstance(guarantee, PrivacyGuarantee):
             raise ValueError(f"guarantee must be a PrivacyGuarantee, got {guarantee!r}.")
         if guarantee.neighboring != self.neighboring:
@@ -517,3 +657,72 @@ class BudgetHandle(LedgerReader):
                 f"{label} protects one {guarantee.unit}, but this budget has "
                 f"unit={str(self.unit)!r}. A fit protects persons with groups=, otherwise records."
             )
+        if n is not None and not self.neighboring.count_is_public:
+            raise ValueError(f"n is private under {str(self.neighboring)!r}. Leave it out.")
+        if n is not None and most is not None and n > most:
+            raise ValueError(
+                f"{label} reads {n} {self.unit}s, but budget.at(n={most}) states less."
+            )
+
+    def _chain(self) -> list[BudgetHandle]:
+        """Return this handle and its parents."""
+        return [self, *([] if self._parent is None else self._parent._chain())]
+
+    def _copied(self, kind: type[BudgetHandle] | None = None, **changed: object) -> Any:
+        """Return a handle on the same ledger."""
+        handle = object.__new__(kind or type(self))
+        vars(handle).update(vars(self), **changed)
+        return handle
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return memo.stand_in(self) if isinstance(memo, StandIns) else self
+
+    def __repr__(self) -> str:
+        rule = self._filter
+        defaults: dict[str, Any] = {
+            "slack": default_slack(self.composition, rule.strict, self.delta)
+        }
+        defaults |= {"tv": 0.0, "strict": False, "exact": False, "unit": str(Unit.RECORD)}
+        relation = {"neighboring": str(self.neighboring), "unit": str(self.unit)}
+        known = rule.terms | {"epsilon": at_least(self.epsilon)} | relation
+        terms = {k: v for k, v in known.items() if k not in defaults or v != defaults[k]}
+        share = f".share(name={self._account!r})" if self._account else ""
+        place = {"name": self._release_name, "partition": self._partition, "n": self._n}
+        given = ", ".join(f"{k}={v!r}" for k, v in place.items() if v is not None)
+        at = f".at({given})" if given else ""
+        return f"PrivacyBudget({', '.join(f'{k}={v!r}' for k, v in terms.items())}){share}{at}"
+
+    def __str__(self) -> str:
+        return shown(self, html=False)
+
+    def _repr_html_(self) -> str:
+        return shown(self, html=True)
+
+
+def sums_of(handle: BudgetHandle, part: str | None = None) -> Amounts:
+    """Return the sums that decide on a release of a handle."""
+    return handle._ledger.totals(handle._account, part).worst(handle._filter.nothing, part)
+
+
+class Unbudgeted(BudgetHandle):
+    """A handle that admits and remembers all releases; fits end before they read.
+
+    Noise is planned as without a budget.
+    """
+
+    is_rehearsal = True
+    has_limit = False
+
+    def __init__(self) -> None:
+        self._filter = rule_of("basic", 1.0, DEFAULT_DELTA)
+        self.promised: list[PrivacyGuarantee] = []
+
+    def share(self, *, epsilon: float, delta: float | None = None, name: str = "share") -> Self:
+        return self
+
+    def spend(self, guarantee: PrivacyGuarantee, **terms: object) -> None:
+        """Remember a release."""
+        self.promised.append(guarantee)

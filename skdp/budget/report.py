@@ -1,45 +1,51 @@
-"""The data of a report on a ledger."""
+"""A report on a ledger: plain data, and their form in Markdown."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+from unicodedata import category
 
-from skdp.budget._arithmetic import NOT_STATED, arithmetic_of
-from skdp.budget._gain import explained
-from skdp.budget.filters import Amount, Filter
-from skdp.budget.recorded_event import recorded_event
-from skdp.ledger.chain import Entry
-from skdp.ledger.release import VERSION, Release, finite
-from skdp.ledger.tables import Group
-from skdp.ledger.totals import Totals
+from skdp.accounting import gdp_mu
+from skdp.budget.filters import Amount
+from skdp.ledger.release import (
+    EVERY,
+    UNREADABLE,
+    VERSION,
+    Entry,
+    Release,
+    Totals,
+    finite,
+    skipped_in,
+)
+from skdp.ledger.store import Group
 from skdp.privacy import (
     AttackRisk,
-    Composition,
-    Neighboring,
+    Event,
+    GaussianCurve,
     NonPrivateEvent,
     PrivacyCurve,
     Unit,
+    event_from_dict,
 )
-from skdp.privacy.events.pure import ApproxDPCurve
+from skdp.privacy.neighboring import Composition
+from skdp.privacy.noise_events import ApproxDPCurve
+from skdp.support.display import at_least
 from skdp.support.validation import check_choice
 
-__all__ = [
-    "AUDIENCES",
-    "NEIGHBORS",
-    "UNPROTECTED",
-    "EqualReleases",
-    "readable",
-    "report_data",
-]
-
-AUDIENCES = ("public", "internal")
+FORMATS = ("markdown", "json")
+_AUDIENCES = ("public", "internal")
+_NOT_STATED, _SEVERAL = "not stated", "several"
+# An event describes the release, not its computation: a mechanism on a grid and noisy gradient
+# steps are both Gaussian DP. So the ledger says whether a release is exact.
+_EXACT = "drawn exactly; sums are exact, or their rounding errors are bounded"
+_NOT_EXACT = "the proof covers real numbers, but not floating-point numbers"
 _OF_ENTRY = ("tag", "process", "role")  # fields that equal releases need not share
 _INTERNAL = (*_OF_ENTRY, "account")  # fields of a release that the public does not see
-_SEVERAL = "several"
 _ABOUT = {
     "deployment": "name of the deployment",
     "curator": "data curator",
@@ -77,67 +83,305 @@ UNPROTECTED = (
     "Exact scores, plots or tables of private rows that were shown to anybody.",
     "Releases from the same records that were not spent from this ledger.",
 )
-_HAZARDS = (
-    (
-        "Privacy parameters",
+_HAZARDS = {
+    "Privacy parameters": (
         "A limit on all releases, its ε and δ, and the gain of an attacker at the limit.",
         "To judge whether this is acceptable, and to choose δ far below 1/n.",
     ),
-    (
-        "Unit of privacy",
+    "Unit of privacy": (
         "One unit and one relation for the whole ledger; other releases are rejected.",
         "To choose unit='person' if somebody has several records, and to pass the person of each.",
     ),
-    (
-        "Algorithms and correctness",
-        None,  # computed from the releases
+    "Algorithms and correctness": (
+        "{correctness}",
         "To install the published library, unchanged.",
     ),
-    (
-        "Trust model",
+    "Trust model": (
         "A chain of hashes over all releases. Fits of skdp spend before they read data.",
         "The curator, who sees the records and could make other ledgers.",
     ),
-    (
-        "Utility and bias",
+    "Utility and bias": (
         "Intervals that include the noise, for statistics and reports; this ledger does not record "
         "whether they were used.",
         "To judge the effect of clipping, and of noise, which affects small groups most.",
     ),
-    (
-        "Security and access control",
+    "Security and access control": (
         "Nothing: a ledger is as secure as its file, database or process.",
         "Access to the data, the ledger and the machine; the randomness of the operating system.",
     ),
-    (
-        "Data collection exposure",
+    "Data collection exposure": (
         "Nothing.",
         "What is collected, from whom, with which consent, and how long it is kept.",
     ),
-)
+}
+_COLUMNS = {
+    "number": "no.",
+    "releases": "releases",
+    "time": "time (UTC)",
+    "last_time": "last",
+    "label": "label",
+    "account": "share",
+    "part": "part",
+    "event": "event",
+    "epsilon": "ε",
+    "delta": "at δ",
+    "theorem": "theorem",
+    "proof": "proof",
+    "arithmetic": "noise",
+    "version": "skdp",
+    "tag": "tag",
+    "process": "process",
+    "role": "role",
+}
+_LONGEST = 160  # characters of an event in a table; JSON is not shortened
+_DECIMALS = re.compile(r"\d+\.\d+(e[+-]?\d+)?")
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories
+_MARKUP = re.compile(r"[\\`*_{}\[\]|~#$^@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 
 
-class EqualReleases(NamedTuple):
-    """Releases that differ in their times at most: one of them, and how many there are.
+class Report:
+    """The report on a budget or a share, as `data`, which are functions of the ledger."""
 
-    `first` is the number of the first entry.
-    """
+    def __init__(
+        self,
+        budget: Any,
+        audience: str,
+        about: Mapping[str, object] | None,
+        checked: Iterable[object] | None,
+    ) -> None:
+        check_choice("audience", audience, _AUDIENCES)
+        self._budget, self._rule, self._is_internal = budget, budget._filter, audience == "internal"
+        self._totals: Totals = budget._ledger.totals(budget._account)
+        self._sums = self._totals.worst(self._rule.nothing)
+        notices = [one.first for one in budget._ledger.groups(of_releases=False)]
+        skipped, found = skipped_in(notices), budget._ledger.groups(of_releases=True)
+        known = [(one.first.release, one) for one in found if one.first.number not in skipped]
+        groups = [(release, one) for release, one in known if owns(budget, release)]
+        releases, rows = [release for release, _ in groups], [self._row(*pair) for pair in groups]
+        spent = self._rule.spent_at(self._sums)
+        said = _correctness(rows)
+        self.data: dict[str, Any] = {
+            "report": "skdp budget",
+            "version": 2,
+            "audience": audience,
+            "protected": {
+                "unit": str(budget.unit),
+                "neighboring": str(budget.neighboring),
+                "neighbors": NEIGHBORS[budget.unit, budget.neighboring.count_is_public],
+                "count_is_public": budget.neighboring.count_is_public,
+                "trust_model": _TRUST,
+            },
+            "ceiling": self._ceiling(),
+            "meter": {
+                **spent._asdict(),
+                "n_releases": sum(row["releases"] for row in rows),
+                "risk": _risk(self._rule.curve_at(self._sums), spent),
+            },
+            "releases": rows,
+            "partitions": _sizes(releases),
+            "notices": [*map(_notice, notices)],
+            **({"head": budget.head} if self._is_internal else {}),  # it hashes the hidden fields
+            "not_protected": [*UNPROTECTED],
+            "checked": None if checked is None else [str(one) for one in checked],
+            "hazards": [
+                {"hazard": hazard, "skdp": skdp.format(correctness=said), "you": you}
+                for hazard, (skdp, you) in _HAZARDS.items()
+            ],
+            "deployment": self._deployment(releases, dict(about or {})),
+        }
 
-    release: Release
-    first: int
-    last_time: str
-    number: int
+    def json(self) -> str:
+        """Return strict JSON; infinities are the string "inf"."""
+        return json.dumps(finite(self.data), indent=1, allow_nan=False)
+
+    def markdown(self) -> str:
+        """Return Markdown in which strings from users are escaped."""
+        data, found = self.data, self.data["protected"]
+        risks = [
+            (name, _share(risk), _share(data["meter"]["risk"][name]))
+            for name, risk in data["ceiling"]["risk"].items()
+        ]
+        lines = [
+            f"Unit of privacy: one {found['unit']}.",
+            f"Neighboring data sets ({found['neighboring']}): {found['neighbors']}.",
+            f"Trust model: {found['trust_model']}",
+        ]
+        attacker = ("an attacker who knows all other records", "at the limit (guarantee)", "so far")
+        nist = ("hazard (NIST SP 800-226)", "provided by skdp", "left to you")
+        deployment = [(name, _number(value)) for name, value in data["deployment"].items()]
+        sections: Sequence[tuple[str, list[str], list[Any]]] = (
+            ("What is protected", lines, []),
+            ("How much may be learned", [*self._of_limit()], [attacker, *risks]),
+            ("Releases", [*self._of_releases()], _table(data["releases"])),
+            ("What is not protected", [*UNPROTECTED, *_findings(data["checked"])], []),
+            ("Hazards", [], [nist, *(tuple(row.values()) for row in data["hazards"])]),
+            ("For a register of deployments", [], [("field", "value"), *deployment]),
+        )
+        blocks = ("# Report of a privacy budget", *(_section(*one) for one in sections))
+        return "\n\n".join(blocks) + "\n"
+
+    @property
+    def _keeps_to_box(self) -> bool:
+        """Whether the releases so far make it certain that the box always holds."""
+        began = any(self._totals.get(EVERY, ())) and self._rule.fits(self._sums)
+        return self._rule.strict or began
+
+    def _ceiling(self) -> dict[str, Any]:
+        rule, budget, in_box = self._rule, self._budget, self._keeps_to_box
+        outer = None if budget._parent is None else budget._chain()[-1]._filter
+        # Before the first release on all parts either rule may hold, so only (ε, δ) is certain.
+        promise = rule.curve(rule.limits) if in_box else ApproxDPCurve(rule.epsilon, rule.delta)
+        gaussian = rule.composition is Composition.GDP and in_box
+        return {
+            **{name: getattr(rule, name) for name in ("epsilon", "delta")},
+            "composition": str(rule.composition),
+            "adds_up": self._adds_up(),
+            "gdp_mu": math.sqrt(rule.limits[0]) if gaussian else None,
+            **{name: getattr(rule, name) for name in ("slack", "tv", "strict", "exact")},
+            "share": (budget._account if self._is_internal else "") or None,
+            "of": None if outer is None else {"epsilon": outer.epsilon, "delta": outer.delta},
+            "risk": _risk(promise, Amount(rule.epsilon, rule.delta)),
+            "risk_explained": self._explained(),
+        }
+
+    def _adds_up(self) -> str:
+        """Describe the composition, which the first release decides."""
+        rule, own, basic = self._rule, _ADDED[self._rule.composition], _ADDED["basic"]
+        if self._keeps_to_box or rule.composition.adds_epsilon:
+            return own
+        if rule.parts_differ(self._totals):
+            return f"{basic} on some parts; on others, {own}"
+        if not rule.fits(self._sums):
+            limits = f"the limits of {rule.composition}"
+            return f"{basic}, since the first release was outside of {limits}"
+        return f"{own}; but ε and δ if the first release is outside of these limits"
+
+    def _explained(self) -> str:
+        """Say why the gain is as large as it is, and what lowers it."""
+        rule = self._rule
+        if self._keeps_to_box and not rule.composition.adds_epsilon:
+            return (
+                "The gain at the limit also covers future releases. Only a budget with a smaller "
+                "limit lowers it."
+            )
+        reason = (
+            "the first release that reads all records may have noise of any shape. It becomes "
+            f"smaller after such a release within the limits of {rule.composition}"
+        )
+        if rule.composition.adds_epsilon:
+            reason = "the noise of each release may have any shape"
+        elif not rule.fits(self._sums):
+            reason = f"a first release was outside of the limits of {rule.composition}"
+        remedy = "PrivacyBudget.from_risk makes a budget with a smaller gain from the start"
+        if rule.delta > 0.0:
+            advantage = AttackRisk(GaussianCurve(gdp_mu(rule.epsilon, rule.delta))).advantage
+            remedy += (
+                ", and so does strict=True: at this ε and δ, the advantage of the best membership "
+                f"test is then at most {_share(advantage)}"
+            )
+        return f"The gain at the limit follows from ε and δ alone, because {reason}. {remedy}."
+
+    def _deployment(self, releases: list[Release], about: dict[str, object]) -> dict[str, Any]:
+        """Return the fields of a register of deployments; missing ones are not stated."""
+        if unknown := sorted(map(str, about.keys() - _ABOUT.keys())):
+            raise ValueError(f"about has no fields {unknown}; known: {[*_ABOUT]}.")
+        kinds = sorted({kind for one in releases for kind in _kinds(one)})
+        versions = sorted({one.version or _NOT_STATED for one in releases})
+        stated = {name: str(about.get(key) or _NOT_STATED) for key, name in _ABOUT.items()}
+        return stated | {
+            "flavor of differential privacy": "pure" if self._rule.delta == 0.0 else "approximate",
+            "unit of privacy": str(self._budget.unit),
+            "neighboring relation": str(self._budget.neighboring),
+            "epsilon": self._rule.epsilon,
+            "delta": self._rule.delta,
+            "composition": str(self._rule.composition),
+            "mechanisms": ", ".join(kinds) or "none yet",
+            "trust model": "central",
+            "library": f"skdp {', '.join(versions) or VERSION}",
+        }
+
+    def _row(self, release: Release, group: Group) -> dict[str, Any]:
+        """Return the fields of the report for a group of equal releases."""
+        names = ["label", "part", "epsilon", "delta", "event"]
+        shown = {name: getattr(release, name) for name in names + [*_INTERNAL] * self._is_internal}
+        if group.number > 1:
+            shown |= {name: _SEVERAL for name in _OF_ENTRY if name in shown}
+        return {
+            "number": group.first.number,
+            "releases": group.number,
+            "time": release.time,
+            "last_time": group.last_time,
+            **shown,
+            "theorem": release.theorem or _NOT_STATED,
+            "proof": _proof(release),
+            "arithmetic": _EXACT if release.exact else _NOT_EXACT,
+            "version": release.version or _NOT_STATED,
+        }
+
+    def _of_limit(self) -> Iterator[str]:
+        ceiling, meter = self.data["ceiling"], self.data["meter"]
+        yield (
+            f"Limit (the guarantee): all releases together are {_pair(ceiling)}, even if each was "
+            "chosen after seeing the results of those before."
+        )
+        if ceiling["of"] is not None:
+            name = "a share" if ceiling["share"] is None else f"the share {ceiling['share']!r}"
+            yield (
+                f"This is {name} of a budget of {_pair(ceiling['of'])}. Its limit holds for "
+                "releases that are not chosen after seeing releases of other shares; the limit of "
+                "the budget holds for all."
+            )
+        mu = ceiling["gdp_mu"]
+        parameter = "" if mu is None else f", up to μ = {_number(mu)}"
+        yield f"Composition {ceiling['composition']}: {ceiling['adds_up']}{parameter}."
+        if ceiling["strict"]:
+            yield (
+                "Strict: the trade-off function of all releases together is nowhere below that of "
+                f"N({_number(mu)}, 1) against N(0, 1). Releases that no Gaussian covers are "
+                "rejected."
+            )
+        if ceiling["exact"]:
+            yield "Exact: releases without a theorem about machine numbers are rejected."
+        yield (
+            f"Releases so far: {meter['n_releases']}. For information only: a list of releases "
+            f"fixed in advance would be {_pair(meter)}."
+        )
+        yield ceiling["risk_explained"]
+
+    def _of_releases(self) -> Iterator[str]:
+        data = self.data
+        if not data["releases"]:
+            yield "None so far."
+        if data["partitions"]:
+            stays = "A replaced record stays in its partition. With folds by ID, the person keeps"
+            yield f"{stays} the ID."
+        for part, sizes in data["partitions"].items():
+            yield f"Partition {part!r}: {', '.join(map(str, sizes))} {data['protected']['unit']}s."
+        yield from data["notices"]
+        if "head" in data:
+            covers = "Head of the ledger, which covers its terms and every release"
+            yield f"{covers}: {data['head']}"
 
 
-def readable(groups: Iterable[Group], notices: Iterable[Entry]) -> list[EqualReleases]:
-    """Return the groups but quarantined entries."""
-    others = [json.loads(one.content) for one in notices]
-    skipped = {one["number"] for one in others if one["entry"] == "quarantine"}
-    return [
-        EqualReleases(one.first.release, one.first.number, one.last_time, one.number)
-        for one in groups
-        if one.first.number not in skipped
-    ]
+def owns(handle: Any, release: Release) -> bool:
+    """Return whether a release was spent from the account of a handle, or from a share of it."""
+    account = handle._account
+    return not account or f"{release.account}/".startswith(f"{account}/")
+
+
+def _risk(curve: PrivacyCurve, pair: Amount) -> dict[str, float]:
+    """Return the gain of an attacker if the curve and the pair (ε, δ) both hold."""
+    first, second = (AttackRisk(one).to_dict() for one in (curve, ApproxDPCurve(*pair)))
+    return {name: min(risk, second[name]) for name, risk in first.items()}
+
+
+def _sizes(releases: list[Release]) -> dict[str, list[int]]:
+    """Return the numbers of records that releases on each named partition have read."""
+    found: dict[str, set[int]] = {}
+    for one in releases:
+        if one.part is not None and one.n is not None:
+            found.setdefault(one.part, set()).add(one.n)
+    return {part: sorted(sizes) for part, sizes in sorted(found.items())}
 
 
 def _notice(entry: Entry) -> str:
@@ -150,180 +394,101 @@ def _notice(entry: Entry) -> str:
     return f"{what}: closed, because a copy was adopted: {data['reason']}."
 
 
-def report_data(
-    rule: Filter,
-    neighboring: Neighboring,
-    unit: Unit,
-    *,
-    owner: str,
-    outer: Filter | None,
-    groups: Sequence[EqualReleases],
-    totals: Totals,
-    notices: Iterable[Entry],
-    head: str,
-    audience: str,
-    about: Mapping[str, object] | None,
-    checked: Iterable[object] | None,
-) -> dict[str, Any]:
-    """Return the report as plain data; each number is a function of the ledger."""
-    check_choice("audience", audience, AUDIENCES)
-    releases = [one.release for one in groups]
-    rows = [_row(one, audience) for one in groups]
-    data = {
-        "report": "skdp budget",
-        "version": 2,
-        "audience": audience,
-        "protected": _protected(neighboring, unit),
-        "ceiling": _ceiling(rule, totals, owner if audience == "internal" else "", outer),
-        "meter": _meter(rule, totals, sum(one.number for one in groups)),
-        "releases": rows,
-        "partitions": _sizes(releases),
-        "notices": [*map(_notice, notices)],
-        **({"head": head} if audience == "internal" else {}),  # it hashes the hidden fields
-        "not_protected": [*UNPROTECTED],
-        "checked": None if checked is None else [str(one) for one in checked],
-        "hazards": [
-            {"hazard": hazard, "skdp": _correctness(rows) if skdp is None else skdp, "you": you}
-            for hazard, skdp, you in _HAZARDS
-        ],
-        "deployment": _deployment(rule, neighboring, unit, releases, about),
-    }
-    return finite(data)  # type: ignore[no-any-return]
-
-
-def _protected(neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
-    return {
-        "unit": str(unit),
-        "neighboring": str(neighboring),
-        "neighbors": NEIGHBORS[unit, neighboring.count_is_public],
-        "count_is_public": neighboring.count_is_public,
-        "trust_model": _TRUST,
-    }
-
-
-def _ceiling(rule: Filter, totals: Totals, owner: str, outer: Filter | None) -> dict[str, Any]:
-    of = None if outer is None else {"epsilon": outer.epsilon, "delta": outer.delta}
-    gaussian = rule.composition is Composition.GDP and rule.keeps_to_box(totals)
-    return {
-        "epsilon": rule.epsilon,
-        "delta": rule.delta,
-        "composition": str(rule.composition),
-        "adds_up": _adds_up(rule, totals),
-        "gdp_mu": math.sqrt(rule.limits[0]) if gaussian else None,
-        "slack": rule.slack,
-        "tv": rule.tv,
-        "strict": rule.strict,
-        "exact": rule.exact,
-        "share": owner or None,
-        "of": of,
-        "risk": _risk(rule.promise_after(totals), Amount(rule.epsilon, rule.delta)),
-        "risk_explained": explained(rule, totals),
-    }
-
-
-def _adds_up(rule: Filter, totals: Totals) -> str:
-    """Describe the composition, which the first release decides."""
-    own, basic = _ADDED[rule.composition], _ADDED["basic"]
-    if rule.keeps_to_box(totals) or rule.composition.adds_epsilon:
-        return own
-    if rule.parts_differ(totals):
-        return f"{basic} on some parts; on others, {own}"
-    if not rule.fits(totals.worst(rule.nothing)):
-        return f"{basic}, since the first release was outside of the limits of {rule.composition}"
-    return f"{own}; but ε and δ if the first release is outside of these limits"
-
-
-def _meter(rule: Filter, totals: Totals, n_releases: int) -> dict[str, Any]:
-    sums = totals.worst(rule.nothing)
-    spent = rule.spent_at(sums)
-    risk = _risk(rule.curve_at(sums), spent)
-    return {**spent._asdict(), "n_releases": n_releases, "risk": risk}
-
-
-def _risk(curve: PrivacyCurve, pair: Amount) -> dict[str, float]:
-    """Return the gain of an attacker if the curve and the pair (ε, δ) both hold."""
-    first, second = (AttackRisk(one).to_dict() for one in (curve, ApproxDPCurve(*pair)))
-    return {name: min(risk, second[name]) for name, risk in first.items()}
-
-
-def _row(group: EqualReleases, audience: str) -> dict[str, Any]:
-    release = group.release
-    hidden = _INTERNAL if audience == "public" else ()
-    names = ("label", "part", "epsilon", "delta", "event", *_INTERNAL)
-    shown = {name: getattr(release, name) for name in names if name not in hidden}
-    if group.number > 1:
-        shown |= {name: _SEVERAL for name in _OF_ENTRY if name in shown}
-    numbers = {"number": group.first, "releases": group.number}
-    return numbers | {"time": release.time, "last_time": group.last_time} | shown | {
-        "theorem": release.theorem or NOT_STATED,
-        "proof": _proof(release),
-        "arithmetic": arithmetic_of(release),
-        "version": release.version or NOT_STATED,
-    }  # fmt: skip
-
-
-def _sizes(releases: list[Release]) -> dict[str, list[int]]:
-    """Return the numbers of records that releases on each named partition have read."""
-    found: dict[str, set[int]] = {}
-    for one in releases:
-        if one.part is not None and one.n is not None:
-            found.setdefault(one.part, set()).add(one.n)
-    return {part: sorted(sizes) for part, sizes in sorted(found.items())}
-
-
 def _proof(release: Release) -> str:
     """Describe the proof that the ledger names."""
-    if (recorded := recorded_event(release.event)) is None:
+    if (recorded := _recorded_event(release.event)) is None:
         return "unknown: an event of another library or version"
     event, tv = recorded.ideal()
     if any(isinstance(leaf, NonPrivateEvent) for leaf, _ in event.leaves()):
         return "asymptotic: nothing is proved"
     if not release.theorem:
-        return NOT_STATED
+        return _NOT_STATED
     return f"by the theorem, within a total variation of {tv:.3g}" if tv else "by the theorem"
+
+
+def _kinds(release: Release) -> set[str]:
+    if (event := _recorded_event(release.event)) is None:
+        return {str(release.event.get("kind"))}
+    return {type(leaf).__name__ for leaf, _ in event.leaves()}
+
+
+def _recorded_event(data: dict[str, Any]) -> Event | None:
+    """Return the event, or None if this version cannot read it."""
+    try:
+        return event_from_dict(data)
+    except UNREADABLE:
+        return None
 
 
 def _correctness(rows: list[dict[str, Any]]) -> str:
     """Count the releases with a theorem, and the releases by kind of noise."""
     if not rows:
         return "Nothing was released."
-    proved = sum(row["releases"] for row in rows if row["theorem"] != NOT_STATED)
-    kinds: Counter[str] = Counter()
-    for row in rows:
-        kinds[row["arithmetic"]] += row["releases"]
-    n_releases = kinds.total()
-    noise = "; ".join(f"{count}: {kind}" for kind, count in sorted(kinds.items()))
-    return f"Releases: {n_releases}. With a theorem: {proved}. By their noise: {noise}."
+
+    def count(name: str, value: str) -> int:
+        return sum(row["releases"] for row in rows if row[name] == value)
+
+    every = sum(row["releases"] for row in rows)
+    kinds = ((kind, count("arithmetic", kind)) for kind in (_EXACT, _NOT_EXACT))
+    noise = "; ".join(f"{number}: {kind}" for kind, number in kinds if number)
+    proved = every - count("theorem", _NOT_STATED)
+    return f"Releases: {every}. With a theorem: {proved}. By their noise: {noise}."
 
 
-def _deployment(
-    rule: Filter,
-    neighboring: Neighboring,
-    unit: Unit,
-    releases: list[Release],
-    about: Mapping[str, object] | None,
-) -> dict[str, Any]:
-    """Return the fields of a register of deployments; missing ones are not stated."""
-    about = dict(about or {})
-    if unknown := sorted(map(str, about.keys() - _ABOUT.keys())):
-        raise ValueError(f"about has no fields {unknown}; known: {[*_ABOUT]}.")
-    kinds = sorted({leaf for one in releases for leaf in _kinds(one)})
-    versions = sorted({one.version or NOT_STATED for one in releases})
-    stated = {name: str(about.get(key) or NOT_STATED) for key, name in _ABOUT.items()}
-    return stated | {
-        "flavor of differential privacy": "pure" if rule.delta == 0.0 else "approximate",
-        "unit of privacy": str(unit),
-        "neighboring relation": str(neighboring),
-        "epsilon": rule.epsilon,
-        "delta": rule.delta,
-        "composition": str(rule.composition),
-        "mechanisms": ", ".join(kinds) or "none yet",
-        "trust model": "central",
-        "library": f"skdp {', '.join(versions) or VERSION}",
-    }
+def _section(title: str, lines: Sequence[str], table: Sequence[Sequence[object]]) -> str:
+    """Return a heading, a list, and a table whose first row is its head."""
+    rows = [f"| {' | '.join(map(_in_markdown, row))} |" for row in table]
+    rows[1:1] = ["|" + "---|" * len(table[0])] if table else []
+    items = "\n".join(f"- {_in_markdown(line)}" for line in lines)
+    return "\n\n".join(filter(None, (f"## {title}", items, "\n".join(rows))))
 
 
-def _kinds(release: Release) -> set[str]:
-    if (event := recorded_event(release.event)) is None:
-        return {str(release.event.get("kind"))}
-    return {type(leaf).__name__ for leaf, _ in event.leaves()}
+def _table(rows: list[dict[str, Any]]) -> list[list[str]]:
+    """Return the table of releases; two columns say nothing more if each row is one release."""
+    if not rows:
+        return []
+    hidden = ("releases", "last_time") if all(row["releases"] == 1 for row in rows) else ()
+    names = [name for name in _COLUMNS if name in rows[0] and name not in hidden]
+    cells = [[_cell(name, row[name]) for name in names] for row in rows]
+    return [[_COLUMNS[name] for name in names], *cells]
+
+
+def _cell(name: str, value: Any) -> str:
+    if name == "event":
+        event, text = _recorded_event(value), str(value)
+        if event is not None:
+            leaves = [f"{k} × {leaf!r}" if k > 1 else repr(leaf) for leaf, k in event.leaves()]
+            text = _DECIMALS.sub(lambda found: f"{float(found[0]):.4g}", " + ".join(leaves))
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    if name == "part" and value is None:
+        return "all"
+    if name in ("time", "last_time"):
+        return str(value)[:19].replace("T", " ")
+    return _number(value)
+
+
+def _findings(found: list[str] | None) -> list[str]:
+    if found is None:
+        return ["The steps around the private fits were not checked for this report."]
+    if not found:
+        return ["check_pipeline found no leaks. This is not a proof that there are none."]
+    return [f"Found by check_pipeline: {one}" for one in found]
+
+
+def _pair(amount: dict[str, Any]) -> str:
+    epsilon, delta = at_least(amount["epsilon"]), at_least(amount["delta"])
+    return f"(ε = {epsilon:g}, δ = {delta:g})-DP"
+
+
+def _share(probability: float) -> str:
+    return f"{at_least(100.0 * probability, 4):g} %"
+
+
+def _number(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _in_markdown(text: object) -> str:
+    """Return one line of escaped text, without invisible and direction-changing characters."""
+    plain = "".join(" " if category(one) in _UNSEEN else one for one in str(text))
+    return _MARKUP.sub(r"\\\g<0>", escape(plain, quote=False))

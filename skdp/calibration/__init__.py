@@ -1,12 +1,9 @@
 """Private calibration of probabilities, and private prediction intervals and sets."""
 
-from skdp.calibration.calibration_map import CalibrationMap
-from skdp.calibration.dp_calibrated_classifier import DPCalibratedClassifier
-from skdp.calibration.dp_conformal_classifier import DPConformalClassifier
-from skdp.calibration.dp_conformal_regressor import DPConformalRegressor
+from skdp.calibration.calibrated import DPCalibratedClassifier
+from skdp.calibration.conformal import DPConformalClassifier, DPConformalRegressor
 
 __all__ = [
-    "CalibrationMap",
     "DPCalibratedClassifier",
     "DPConformalClassifier",
     "DPConformalRegressor",

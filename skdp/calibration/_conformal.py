@@ -1,43 +1,116 @@
-"""The transaction of split conformal prediction."""
+"""The transaction of split conformal prediction, and its conformity scores."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
-from sklearn.utils import Tags, indexable
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._private_fit import PrivateEstimator, ReleaseParameters
-from skdp.budget.unbudgeted import Unbudgeted
-from skdp.calibration._conformity import AbsoluteResidual, LabelScore
-from skdp.calibration._part import Part
+from skdp._private_fit import ReleaseParameters
+from skdp.accounting import gdp_mu
 from skdp.calibration._threshold import Thresholds, counts_of_scores, plan_thresholds
-from skdp.data.column import typed
-from skdp.data.columns import refuse_lazy
 from skdp.data.records import Records
-from skdp.data.validation import check_lengths, one_column, places_of, refuse_collections
+from skdp.data.validation import places_of
 from skdp.exceptions import FewRowsWarning
-from skdp.metrics._pairs import numbers_of
-from skdp.metrics._predictions import predictions_of
-from skdp.model_selection._candidates import check_learner
-from skdp.model_selection._held_out import assigned, learn, learned, promise
-from skdp.model_selection._row_score import steps_of
-from skdp.privacy import ComposedEvent, Event, PrivacyGuarantee, Unit
-from skdp.support.callers import caller_outside
-from skdp.support.digits import at_least
-from skdp.support.public_words import public_words
+from skdp.metrics._evaluation import numbers_of, predictions_of
+from skdp.model_selection._held_out import (
+    ApproxRun,
+    GaussianRun,
+    HeldOutFit,
+    Run,
+    assigned,
+    check_learner,
+    learned,
+    n_held_out,
+    priced,
+    promise,
+    rehearsed,
+    steps_of,
+    take_attributes,
+)
+from skdp.privacy import (
+    ApproxDPEvent,
+    Event,
+    GDPEvent,
+    Neighboring,
+    PrivacyGuarantee,
+    PureDPEvent,
+)
+from skdp.support.display import at_least, caller_outside
+from skdp.support.other_libraries import public_words
 from skdp.support.random import child_generator
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_real
 
+_ROUNDED = 1.0 + 2.0**-40  # of an interval, more than the roundings of a root, a square and a sum
+
+
+@dataclass(frozen=True)
+class AbsoluteResidual:
+    """√(|y − ŷ| / width of the *public* bounds), with y and ŷ clipped to the bounds.
+
+    The root makes the grid of thresholds finer for small residuals than for large ones.
+    """
+
+    bounds: tuple[float, float]
+
+    @property
+    def width(self) -> float:
+        return self.bounds[1] - self.bounds[0]
+
+    def of(self, predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """Return the scores of rows; that of a prediction that is not a number is 1."""
+        low, high = self.bounds
+        apart = np.clip(predicted, low, high) - np.clip(truth, low, high)
+        return np.nan_to_num(np.sqrt(np.minimum(np.abs(apart) / self.width, 1.0)), nan=1.0)
+
+    def distance(self, threshold: np.ndarray) -> np.ndarray:
+        """Return the largest |y − ŷ| of scores up to a threshold."""
+        return np.minimum(threshold**2 * self.width * _ROUNDED, self.width)
+
+
+@dataclass(frozen=True)
+class LabelScore:
+    """A score of each class of a row, of shape (n_rows, n_classes), from all probabilities."""
+
+    of_classes: Callable[[np.ndarray], np.ndarray]
+
+    def of_all(self, shares: np.ndarray) -> np.ndarray:
+        """Return scores of shape (n_rows, n_classes) in [0, 1]; those of no numbers are 1."""
+        return np.nan_to_num(np.clip(self.of_classes(shares), 0.0, 1.0), nan=1.0)
+
+    def of(self, shares: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """Return the scores of rows with true labels 0..K−1."""
+        return self.of_all(shares)[np.arange(len(truth)), truth]
+
+
+def _least_ambiguous(shares: np.ndarray) -> np.ndarray:
+    """Return one minus the probability of a class (Sadinle, Lei and Wasserman 2019)."""
+    return 1.0 - shares
+
+
+def _adaptive(shares: np.ndarray) -> np.ndarray:
+    """Return the probability of a class and of all more probable ones.
+
+    (Romano, Sesia and Candès 2020.) Classes of equal probability are in their order. Without the
+    random part, sets are larger.
+    """
+    order = np.argsort(-shares, axis=1, kind="stable")
+    ranked = np.cumsum(np.take_along_axis(shares, order, axis=1), axis=1)
+    scores = np.empty(ranked.shape)
+    np.put_along_axis(scores, order, ranked, axis=1)
+    return scores
+
+
+LABEL_SCORES = {"lac": LabelScore(_least_ambiguous), "aps": LabelScore(_adaptive)}
 _REGRESSOR = ("regressor", is_regressor)
 
 
@@ -65,7 +138,7 @@ class ConformalFacts:
 
 @dataclass(frozen=True)
 class ConformalPlan:
-    """Thresholds from some records, and a fit to the others unless `part` is None.
+    """Thresholds from some records, and a fit to the others unless `run` is None.
 
     Each record is in one of the two parts. The parts are drawn independently of the values, and
     what is released of either has the guarantee of `event`, so both together have it, by joint
@@ -73,13 +146,14 @@ class ConformalPlan:
     """
 
     event: Event
+    run: Run | None
     thresholds: Thresholds
-    part: Part | None
+    neighboring: Neighboring
     exact: bool = False  # conformity scores depend on where rows stand in the data
 
     @property
     def theorem(self) -> str:
-        if self.part is None:
+        if self.run is None:
             return f"{self.thresholds.theorem}: private quantiles of conformity scores"
         return "a fit and private quantiles of conformity scores, on disjoint rows"
 
@@ -89,15 +163,9 @@ class _Released(NamedTuple):
     thresholds: np.ndarray
 
 
-class PrivateConformal(
-    MetaEstimatorMixin, PrivateEstimator[Records[ConformalFacts], ConformalPlan, _Released]
-):
+class PrivateConformal(HeldOutFit[Records[ConformalFacts], ConformalPlan, _Released]):
     """Split conformal prediction with private thresholds; a subclass has the scores."""
 
-    takes_infinite_epsilon = False
-    is_model = True
-
-    estimator: BaseEstimator
     confidence_level: float | Sequence[float]
     conformalize_size: float
     prefit: bool
@@ -214,10 +282,7 @@ class PrivateConformal(
     ) -> Records[ConformalFacts]:
         self._levels()
         share = check_real("conformalize_size", self.conformalize_size, low=0.0, high=1.0)
-        refuse_collections(self, X, y)
-        refuse_lazy(X=X)
-        X, y = indexable(typed(X))[0], one_column(y)
-        check_lengths(X, y)
+        X, y = self._rows(X, y)
         if self.prefit:
             check_is_fitted(self.estimator)
             facts = self._facts(self.estimator, y)
@@ -230,7 +295,7 @@ class PrivateConformal(
         n = records.n_records
         if public and n == 0:
             raise ValueError("X has no rows to conformalize with.")
-        if not self.prefit and public and _n_held_out(share, n) in (0, n):
+        if not self.prefit and n_held_out(share, records) in (0, n):
             raise ValueError(f"conformalize_size={share:g} leaves no row for one of two parts.")
         return records
 
@@ -251,11 +316,11 @@ class PrivateConformal(
         if not parameters.is_rehearsal:
             self._warn_of_few(parameters, records, thresholds)
         if facts.model is None:
-            return ConformalPlan(thresholds.event, thresholds, None)
+            return ConformalPlan(thresholds.event, None, thresholds, parameters.neighboring)
+        event, run = _whole(parameters)
         with public_words():  # errors of steps that are not skdp's may show values
-            part = Part.of(parameters)
-            self._rehearse(part, records)
-        return ConformalPlan(part.event, thresholds, part)
+            self._rehearse(run, parameters.neighboring, records)
+        return ConformalPlan(event, run, thresholds, parameters.neighboring)
 
     def _warn_of_few(
         self,
@@ -264,12 +329,12 @@ class PrivateConformal(
         thresholds: Thresholds,
     ) -> None:
         """Warn of a public number of records with which predictions say little."""
-        if not records.count_is_public:
+        n, held_out = records.n_records, n_held_out(self.conformalize_size, records)
+        if held_out is None:
             return
-        n = records.n_records
         if records.facts.model is not None:
-            parameters.warn_of_few(n - _n_held_out(self.conformalize_size, n))
-            n = _n_held_out(self.conformalize_size, n)
+            parameters.warn_of_few(n - held_out)
+            n = held_out
         fewest = records.facts.n_groups * thresholds.fewest
         if n < fewest:
             warnings.warn(
@@ -281,40 +346,33 @@ class PrivateConformal(
                 stacklevel=caller_outside(),
             )
 
-    def _rehearse(self, part: Part, records: Records[ConformalFacts]) -> None:
+    def _rehearse(self, run: Run, relation: Neighboring, records: Records[ConformalFacts]) -> None:
         """Raise if the fit would raise, or cost more than its part of the records may."""
-        promised = self._rehearsed(part, records)  # checks all rows: any may be fitted to
-        if records.count_is_public:  # the plan of a fit depends on the count
-            n = records.n_records
-            fitted = np.arange(_n_held_out(self.conformalize_size, n), n)
-            promised = self._rehearsed(part, records.chosen(fitted))
-        unit = Unit.RECORD if records.persons is None else Unit.PERSON
-        if any(guarantee.unit is not unit for guarantee in promised):
+
+        def made() -> BaseEstimator:
+            return priced(clone(records.facts.model), run, relation, None)
+
+        event = rehearsed(made, records, self.conformalize_size)
+        if event is None:
+            unit = "record" if records.persons is None else "person"
             raise ValueError(f"The fit of estimator does not protect a {unit}.")
-        event = ComposedEvent(tuple(guarantee.event for guarantee in promised))
-        if not part.covers(event):
+        if not run.pays_for(event, relation):
             raise ValueError(
                 "The fit of estimator must be Gaussian DP, or pure DP with delta=0. Use the "
                 "default solver without subsample."
             )
 
-    def _rehearsed(self, part: Part, records: Records[ConformalFacts]) -> list[PrivacyGuarantee]:
-        budget = Unbudgeted()
-        model = part.model(records.facts.model, None)
-        steps_of(model)[-1].set_params(budget=budget)
-        learn(records, model)
-        return budget.promised
-
     def _read(
         self, plan: ConformalPlan, records: Records[ConformalFacts], rng: np.random.Generator
     ) -> _Released:
         facts = records.facts
-        if plan.part is None:
+        if plan.run is None:
             fitted, held_out, predicted = self.estimator, records, records.X
         else:
-            held_out, rows = assigned(records, self.conformalize_size, plan.part.neighboring, rng)
+            held_out, rows = assigned(records, self.conformalize_size, rng)
             seed = None if self.random_state is None else child_generator(rng)
-            fitted = learned(rows, held_out, plan.part.model(facts.model, seed))
+            model = priced(clone(facts.model), plan.run, plan.neighboring, seed)
+            fitted = learned(rows, held_out, model)
             some = held_out.n_rows > 0
             predicted = self._predictions(fitted, held_out.X) if some else facts.none
         truth = facts.truth(held_out.y)
@@ -331,13 +389,11 @@ class PrivateConformal(
         guarantee: PrivacyGuarantee,
     ) -> Self:
         fitted, thresholds = released
-        if plan.part is not None:
+        if plan.run is not None:
             promise(fitted, guarantee)
         self.estimator_, self.privacy_ = fitted, guarantee
         self._publish_thresholds(thresholds, records.facts)
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
-            if hasattr(fitted, name):
-                setattr(self, name, getattr(fitted, name))
+        take_attributes(self, fitted)
         return self
 
     @abstractmethod
@@ -351,5 +407,12 @@ class PrivateConformal(
         return tags
 
 
-def _n_held_out(share: float, n_records: int) -> int:
-    return math.ceil(share * n_records)
+def _whole(parameters: ReleaseParameters) -> tuple[Event, Run]:
+    """Return the event of a fit that costs everything, as the budget counts it."""
+    epsilon, delta = parameters.epsilon, parameters.delta
+    if not delta:
+        return PureDPEvent(epsilon), ApproxRun(epsilon, delta)
+    if parameters.counts_gaussians:
+        mu = gdp_mu(epsilon, delta)
+        return GDPEvent(mu), GaussianRun(mu, delta)
+    return ApproxDPEvent(epsilon, delta), ApproxRun(epsilon, delta)

@@ -14,18 +14,15 @@ from skdp.data.exact_sums import STEP_BITS, counted
 from skdp.data.records import Records
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import Event, Neighboring
-from skdp.statistics._loss_ranges import Neighbors
-from skdp.statistics._margin import Margin
-from skdp.statistics._rank import Rank
-from skdp.statistics.quantile import QuantilePlan, choose_all
-from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
+from skdp.statistics._choices import Margin, Neighbors, QuantilePlan, Rank, choose_all
+from skdp.workloads.plan import GaussianPlan, GaussianStep, plan_steps
 
 _HALVINGS = 10  # of the grid, by a search
 _N = 2**_HALVINGS  # steps from the grid point 0 to the last one, 1
 _ROUNDED = 1e-6  # rows: more than a rank changes by roundings of utilities and of noise
-# For roundings of 12·2^−23, see `_loss_ranges`, if a utility, or the distance of a count from its
-# rank, changes by at least 1/2. Those of the counts of several classes are smaller: they add up to
-# the number of records.
+# For roundings of 12·2^−23, see `statistics/_choices.py`, if a utility, or the distance of a count
+# from its rank, changes by at least 1/2. Those of the counts of several classes are smaller: they
+# add up to the number of records.
 _ROUNDING = 1.0 + 2.0**-18
 
 

@@ -7,7 +7,8 @@ From the outside in:
 - `column`, `columns`: one column, and a table, of any library. The only conversion of user data.
 - `column_facts`: public bounds, categories and keys of columns.
 - `blocks`, `lazy`: rows in Dask collections, for fits and for predictions.
-- `joint`: predictions from the joint probability of a row and a class.
 - `persons`: records of several rows.
+- `schema`, `column_schema`, `schema_readers`: public facts about a table and a column, stated once
+  or read from other tools. `encoding`: a table as its schema encodes it.
 - `validation`: scikit-learn's checks, with errors that quote no value.
 """

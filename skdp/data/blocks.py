@@ -18,7 +18,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
@@ -28,14 +28,60 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from skdp.data.column import check_plain, is_collection
-from skdp.data.cuts import pieces_of, stacked
-from skdp.support.public_words import public_error
+from skdp.data.columns import is_frame
+from skdp.support.other_libraries import public_error
 from skdp.support.types import MatrixLike, VectorLike
+
+Piece = tuple[int, slice]
+"""Some rows of a block, by its number."""
+
+
+def pieces_of(lengths: Sequence[int], step: int) -> list[list[Piece]]:
+    """Return the pieces of old blocks for each new block, in order.
+
+    New blocks begin at multiples of `step`, counted from the first row of all. Where an old block
+    has several multiples, the rows from the first to the last of them stay one block, so that at
+    most `step` rows at each end have to be copied.
+    """
+    ends = np.cumsum(lengths)
+    starts, n = ends - lengths, int(ends[-1])
+    edges = np.unique([0, *(-(-starts // step) * step), *(ends // step * step), n])
+    return [_between(starts, ends, low, high) for low, high in pairwise(edges[edges <= n].tolist())]
+
+
+def _between(starts: np.ndarray, ends: np.ndarray, low: int, high: int) -> list[Piece]:
+    """Return the pieces with the rows from `low` to below `high`."""
+    first, beyond = ends.searchsorted(low, side="right"), starts.searchsorted(high, side="left")
+    return [
+        (i, slice(max(low - int(starts[i]), 0), min(high, int(ends[i])) - int(starts[i])))
+        for i in range(int(first), int(beyond))
+        if starts[i] < ends[i]
+    ]
+
+
+def stacked(parts: Sequence[MatrixLike]) -> MatrixLike:
+    """Return the rows of arrays, sparse matrices or pandas objects, such as blocks have.
+
+    Frames with different types become objects. Otherwise, if one block has a missing value, pandas
+    would turn the integers of the column into floats, and round those above 2^53.
+    """
+    if parts[0] is None or len(parts) == 1:
+        return parts[0]
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        kinds = {tuple(np.atleast_1d(part.dtypes)) for part in parts}
+        return pd.concat(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
+    return (sparse.vstack if sparse.issparse(parts[0]) else np.concatenate)(parts)
+
 
 _LOG = logging.getLogger("skdp.blocks")
 _KEPT_LOCALLY = 2**30  # bytes of a collection that are kept in one machine's memory between reads
 _KEPT_SHARE = 0.5  # of the memory of a cluster's workers
 _UNKNOWN = math.inf
+_SAME_CHUNKS = (
+    "Give them the same chunks, as rechunk of an array or repartition of a dataframe does."
+)
 T = TypeVar("T")
 EstimatorT = TypeVar("EstimatorT")
 Graph = dict[Hashable, Any]
@@ -75,24 +121,12 @@ def empty_rows(X: MatrixLike) -> MatrixLike:
     return np.empty(shape, dtype=X.dtype)
 
 
-def added(answers: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the sums of the answers of blocks, by name."""
-    return {name: sum(answer[name] for answer in answers) for name in answers[0]}  # type: ignore
-
-
 class Blocks:
     """Blocks of rows of a dask array or dataframe, with their targets and weights.
 
     The graph and its `keys` are *private*. The `names` of columns, empty for arrays, and
     `n_columns`, None for one column without a second axis, are *public*. So is `n_bytes`, the size
     of what has to be computed, infinite if unknown.
-
-    Attributes
-    ----------
-    n_rows : list of int
-        Rows of each block, since `check`. *Private* if their sum is.
-    is_kept : bool
-        *Public.* Whether reads compute nothing anew.
     """
 
     def __init__(
@@ -105,8 +139,8 @@ class Blocks:
         n_bytes: float = _UNKNOWN,
     ) -> None:
         self.names, self.n_columns = list(names), n_columns
-        self.n_rows: list[int] = []
-        self.is_kept = False
+        self.n_rows: list[int] = []  # of each block, since `check`; *private* if their sum is
+        self.is_kept = False  # *public*; whether reads compute nothing anew
         self._graph, self._keys, self._n_bytes = dict(graph), list(keys), n_bytes
         self._n_given = len(self._keys)
 
@@ -140,7 +174,10 @@ class Blocks:
             lengths = _lengths(lazy[first], graph, keys[first])
             values, keys[name] = _cut(name, given[name], first, lengths)
             graph |= values
-        _check_number_of_blocks(keys, first)
+        expected = len(keys[first])
+        for name in (name for name, own in keys.items() if len(own) != expected):
+            said = f"{first} has {expected} blocks of rows, and {name} {len(keys[name])}."
+            raise ValueError(f"{said} {_SAME_CHUNKS}")
         blocks = [_new_key("block") for _ in keys[first]]
         absent = [None] * len(blocks)
         columns = (keys.get(name, absent) for name in parts)
@@ -168,9 +205,9 @@ class Blocks:
             if (error := seen[i].error) is not None:
                 kind, text = error
                 raise kind(f"In block {i} of the rows: {text}")
-        seen, keys = [seen[i] for i in numbers], [self._keys[i] for i in numbers]
+        seen = [seen[i] for i in numbers]
         self.n_rows = [one.n_rows for one in seen]
-        self._guard(dict(zip(numbers, keys, strict=True)), [one.fingerprint for one in seen])
+        self._guard(numbers, [one.fingerprint for one in seen])
         if fits or sum(one.n_bytes for one in seen) <= _room():
             self._keep()
         return [one.found for one in seen]
@@ -205,13 +242,7 @@ class Blocks:
 
     def map(self, function: Callable[[Any], object]) -> Blocks:
         """Return blocks with the values ``function(block)``. They are kept if these blocks are."""
-        keys = [_new_key("mapped") for _ in self._keys]
-        graph = self._graph | {k: (function, own) for k, own in zip(keys, self._keys, strict=True)}
-        mapped = Blocks(graph, keys, names=self.names, n_columns=self.n_columns)
-        mapped.n_rows, mapped._n_given = self.n_rows, self._n_given
-        if self.is_kept:
-            mapped._keep()
-        return mapped
+        return self._changed([(function, own) for own in self._keys], "mapped", self.n_rows)
 
     def recut(self, step: int) -> Blocks:
         """Return the same rows in blocks that begin at multiples of `step` rows, after `check`.
@@ -221,18 +252,21 @@ class Blocks:
         pieces = pieces_of(self.n_rows, step)
         if not pieces or pieces == [[(i, slice(0, n))] for i, n in enumerate(self.n_rows)]:
             return self
-        graph, keys = dict(self._graph), [_new_key("cut") for _ in pieces]
-        for key, own in zip(keys, pieces, strict=True):
-            graph[key] = (
-                partial(_cut_out, [rows for _, rows in own]),
-                [self._keys[i] for i, _ in own],
-            )
-        cut = Blocks(graph, keys, names=self.names, n_columns=self.n_columns)
-        cut.n_rows = [sum(rows.stop - rows.start for _, rows in own) for own in pieces]
-        cut._n_given = self._n_given
+        tasks = [
+            (partial(_cut_out, [rows for _, rows in own]), [self._keys[i] for i, _ in own])
+            for own in pieces
+        ]
+        n_rows = [sum(rows.stop - rows.start for _, rows in own) for own in pieces]
+        return self._changed(tasks, "cut", n_rows)
+
+    def _changed(self, tasks: Sequence[object], name: str, n_rows: list[int]) -> Blocks:
+        """Return the results of tasks as blocks."""
+        keys = [_new_key(name) for _ in tasks]
+        changed = Blocks(self._graph | dict(zip(keys, tasks, strict=True)), keys)
+        changed.n_rows, changed._n_given = n_rows, self._n_given
         if self.is_kept:
-            cut._keep()
-        return cut
+            changed._keep()
+        return changed
 
     def _keep(self) -> None:
         """Compute the blocks and keep them, on a cluster where they are."""
@@ -241,15 +275,15 @@ class Blocks:
             values = _scheduler()(self._needed(self._keys), self._keys, **more)
             self._graph, self.is_kept = dict(zip(self._keys, values, strict=True)), True
 
-    def _guard(self, keys: Mapping[int, Hashable], fingerprints: Sequence[int]) -> None:
+    def _guard(self, numbers: Sequence[int], fingerprints: Sequence[int]) -> None:
         """Compare the blocks with their fingerprints whenever they are computed again."""
-        self._keys = list(keys.values())
+        self._keys = [self._keys[i] for i in numbers]
         if self.is_kept and _client() is None:
             return
         self.is_kept = False
-        guarded: list[Hashable] = [_new_key("guarded") for _ in keys]
-        for new, (number, key), known in zip(guarded, keys.items(), fingerprints, strict=True):
-            self._graph[new] = (partial(_unchanged, number, known), key)
+        guards = [partial(_unchanged, *known) for known in zip(numbers, fingerprints, strict=True)]
+        guarded: list[Hashable] = [_new_key("guarded") for _ in guards]
+        self._graph |= dict(zip(guarded, zip(guards, self._keys, strict=True), strict=True))
         self._keys = guarded
 
     def _needed(self, keys: Iterable[Hashable]) -> Graph:
@@ -268,10 +302,12 @@ def for_workers(estimator: EstimatorT) -> EstimatorT:
 def _read_first(
     names: list[Hashable], n_columns: int | None, function: Callable[[Block], object], block: Block
 ) -> _FirstRead:
-    n_rows = max(map(_n_rows, block.parts()))
+    lengths = [*map(_n_rows, block.parts())]
+    n_rows = max(lengths)
     try:
         _check_columns(names, n_columns, block.X)
-        _check_lengths(block)
+        if min(lengths) < n_rows:
+            raise ValueError(f"the collections have different numbers of rows here. {_SAME_CHUNKS}")
         check_plain(*block.parts())
         found = function(block)
         return _FirstRead(n_rows, sum(map(_size, block.parts())), _fingerprint(block), found, None)
@@ -284,21 +320,12 @@ def _read_first(
 
 
 def _check_columns(names: list[Hashable], n_columns: int | None, X: MatrixLike) -> None:
-    if is_table(X) and (columns := list(X.columns)) != names:
+    if is_frame(X) and (columns := list(X.columns)) != names:
         missing = [name for name in names if name not in columns]
         found = f"{missing} are not there" if missing else f"they are {columns}"
         raise ValueError(f"the columns of the dataframe are {names}; {found}.")
     if n_columns != (X.shape[1] if len(X.shape) > 1 else None):
         raise ValueError("the number of columns differs from that of the whole collection.")
-
-
-def _check_lengths(block: Block) -> None:
-    rows = {_n_rows(part) for part in block.parts()}
-    if len(rows) > 1:
-        raise ValueError(
-            "the collections have different numbers of rows here. Give them the same chunks, as "
-            "rechunk of an array or repartition of a dataframe does."
-        )
 
 
 def _unchanged(number: int, known: int, block: Block) -> Block:
@@ -313,23 +340,19 @@ def _unchanged(number: int, known: int, block: Block) -> Block:
 
 def _cut_out(rows: Sequence[slice], blocks: Sequence[Block]) -> Block:
     """Return some rows of each block as one."""
-    columns = zip(*((one.X, one.y, one.sample_weight) for one in blocks), strict=True)
-    return Block(*(stacked(_pieces(parts, rows)) for parts in columns))
-
-
-def _pieces(parts: Sequence[MatrixLike], rows: Sequence[slice]) -> list[MatrixLike]:
-    return [
-        None if part is None else _rows_of(part)[some]
-        for part, some in zip(parts, rows, strict=True)
+    cut = [
+        [
+            None if part is None else _rows_of(part)[some]
+            for part in (one.X, one.y, one.sample_weight)
+        ]
+        for one, some in zip(blocks, rows, strict=True)
     ]
+    return Block(*map(stacked, zip(*cut, strict=True)))
 
 
 def _fingerprint(block: Block) -> int:
-    found = 0
-    for part in block.parts():
-        for values in _arrays(part):
-            found = zlib.crc32(values, found)
-    return found
+    buffers = (values for part in block.parts() for values in _arrays(part))
+    return reduce(lambda found, values: zlib.crc32(values, found), buffers, 0)
 
 
 def _arrays(part: MatrixLike) -> list[VectorLike]:
@@ -352,14 +375,14 @@ def _check_kind(name: str, part: MatrixLike) -> None:
             f"{name} is a {type(part).__name__} of Dask: it must be a dask array or dataframe, or "
             "a column of one."
         )
-    if not is_table(part) and any(map(math.isnan, part.shape[1:])):
+    if not is_frame(part) and any(map(math.isnan, part.shape[1:])):
         raise ValueError(f"{name} is a dask array whose number of columns is not known.")
 
 
 def by_rows(name: str, part: MatrixLike) -> MatrixLike:
     """Return a collection whose blocks are whole rows."""
     _check_kind(name, part)
-    if is_table(part) or part.ndim == 1:
+    if is_frame(part) or part.ndim == 1:
         return part
     return part.rechunk({1: -1}) if part.numblocks[1] > 1 else part
 
@@ -381,21 +404,16 @@ def _rows_of(part: MatrixLike) -> MatrixLike:
     return part.iloc if hasattr(part, "iloc") else part
 
 
-def is_table(X: MatrixLike) -> bool:
-    """Return whether a collection has named columns."""
-    return hasattr(type(X), "columns")
-
-
 def _names(X: MatrixLike) -> list[Hashable]:
     """Return the names of a frame's columns, or of a series; empty for arrays."""
-    if is_table(X):
+    if is_frame(X):
         return list(X.columns)
     name = getattr(X, "name", None) if hasattr(type(X), "divisions") else None
     return [] if name is None else [name]
 
 
 def _n_columns(X: MatrixLike) -> int | None:
-    return None if X.ndim == 1 else len(X.columns) if is_table(X) else int(X.shape[1])
+    return None if X.ndim == 1 else len(X.columns) if is_frame(X) else int(X.shape[1])
 
 
 def _n_rows(part: MatrixLike) -> int:
@@ -417,10 +435,8 @@ def _tasks(collection: MatrixLike) -> tuple[Graph, list[Hashable]]:
 
 def _lengths(X: MatrixLike, graph: Graph, keys: Sequence[Hashable]) -> list[int]:
     """Return the numbers of rows of the blocks of X, counted if they are not known."""
-    if not is_table(X) and not math.isnan(X.shape[0]):
-        return list(X.chunks[0])
-    counts = Blocks(graph, keys).gather(_n_rows)
-    return [int(n) for n in counts]
+    is_known = not is_frame(X) and not math.isnan(X.shape[0])
+    return list(X.chunks[0]) if is_known else Blocks(graph, keys).gather(_n_rows)
 
 
 def _cut(
@@ -433,16 +449,6 @@ def _cut(
     ends = np.cumsum([0, *lengths])
     values: Graph = {_new_key(name): rows[start:stop] for start, stop in pairwise(ends)}
     return values, list(values)
-
-
-def _check_number_of_blocks(keys: Mapping[str, list[Hashable]], first: str) -> None:
-    expected = len(keys[first])
-    for name, own in keys.items():
-        if len(own) != expected:
-            raise ValueError(
-                f"{first} has {expected} blocks of rows, and {name} {len(own)}. Give them the same "
-                "chunks, as rechunk of an array or repartition of a dataframe does."
-            )
 
 
 def _n_bytes(collection: MatrixLike) -> float:

@@ -31,23 +31,6 @@ from scipy import sparse
 
 from skdp.support.types import Label, MatrixLike, VectorLike
 
-__all__ = [
-    "Column",
-    "Values",
-    "array_of_list",
-    "as_compared",
-    "as_float",
-    "check_plain",
-    "equal_numbers",
-    "furthest",
-    "home_of",
-    "is_collection",
-    "is_missing",
-    "received",
-    "typed",
-    "where_missing",
-]
-
 _NUMBERS = (Real, Decimal, np.bool_)
 _COMPARABLE = (*_NUMBERS, np.generic)  # a missing value among these differs from itself
 _TEXTS = (str, bytes, bytearray)
@@ -299,6 +282,15 @@ def typed(x: MatrixLike) -> MatrixLike:
     return array_of_list(x) if isinstance(x, (list, tuple)) else x
 
 
+def untyped(x: MatrixLike) -> MatrixLike:
+    """Return user data as `received` does, and lists as arrays of objects.
+
+    The type of the array that `typed` makes of a list may depend on a single *private* value.
+    """
+    x = received(x)
+    return array_of_list(x).astype(object) if isinstance(x, (list, tuple)) else x
+
+
 def _converted(x: MatrixLike, convert: Callable[[MatrixLike], MatrixLike]) -> MatrixLike:
     """Convert by a protocol, and replace its errors, which could quote values."""
     try:
@@ -324,21 +316,10 @@ def is_collection(x: object) -> bool:
     return home_of(x) in ("dask", "dask_expr")
 
 
-def _from_arrow_stream(x: MatrixLike) -> MatrixLike:
+def _from_arrow(kind: str, x: MatrixLike) -> MatrixLike:
     import pyarrow as pa
 
-    return _table_or_column(pa.chunked_array(x))
-
-
-def _from_arrow_array(x: MatrixLike) -> MatrixLike:
-    import pyarrow as pa
-
-    return _table_or_column(pa.array(x))
-
-
-def _table_or_column(column: VectorLike) -> MatrixLike:
-    import pyarrow as pa
-
+    column = getattr(pa, kind)(x)
     is_table = pa.types.is_struct(column.type)
     return pa.Table.from_struct_array(column) if is_table else column
 
@@ -352,8 +333,8 @@ def _from_data_frame(x: MatrixLike) -> MatrixLike:
 
 
 _PROTOCOLS: dict[str, Callable[[MatrixLike], MatrixLike]] = {
-    "__arrow_c_stream__": _from_arrow_stream,
-    "__arrow_c_array__": _from_arrow_array,
+    "__arrow_c_stream__": partial(_from_arrow, "chunked_array"),
+    "__arrow_c_array__": partial(_from_arrow, "array"),
     "__dataframe__": _from_data_frame,
     "__array__": np.asanyarray,  # `np.asarray` would drop a mask
 }
@@ -374,15 +355,11 @@ def _of_pandas(array: VectorLike) -> Values:
         return _decoded(np.asarray(array.codes), Column.of(array.categories).read())
     if hasattr(array, "sp_values"):
         return _of_pandas_sparse(array)
-    if hasattr(dtype, "numpy_dtype"):
-        return _of_pandas_masked(array, np.dtype(dtype.numpy_dtype))
+    if hasattr(dtype, "numpy_dtype"):  # integers and the like with a mask
+        nulls, plain = np.asarray(array.isna()), np.dtype(dtype.numpy_dtype)
+        filling = {"na_value": plain.type(0)} if nulls.any() else {}
+        return _masked(array.to_numpy(dtype=plain, **filling), nulls)
     return _of_sequence(_in_python(array, partial(np.asarray, dtype=object)))
-
-
-def _of_pandas_masked(array: VectorLike, dtype: np.dtype) -> Values:
-    nulls = np.asarray(array.isna())
-    filling = {"na_value": dtype.type(0)} if nulls.any() else {}
-    return _masked(array.to_numpy(dtype=dtype, **filling), nulls)
 
 
 def _of_pandas_sparse(array: VectorLike) -> Values:
@@ -676,9 +653,6 @@ def _kinds_among(values: Collection[object]) -> set[type]:
 @cache
 def _is_plain(kind: type) -> bool:
     """Return whether Python or a known library defines all methods that readers call."""
-    own = [one for one in kind.__mro__ if not _is_trusted(one)]
+    homes = {one: str(getattr(one, "__module__", "")).partition(".")[0] for one in kind.__mro__}
+    own = [one for one, home in homes.items() if home not in _TRUSTED]
     return not any(_RUN_BY_READERS & vars(one).keys() for one in own)
-
-
-def _is_trusted(kind: type) -> bool:
-    return str(getattr(kind, "__module__", "")).partition(".")[0] in _TRUSTED

@@ -16,18 +16,6 @@ from skdp.data.column import Column, Values, array_of_list, is_missing
 from skdp.data.columns import column_name
 from skdp.support.types import Bounds, Categories, VectorLike
 
-__all__ = [
-    "ColumnBounds",
-    "bounds_of_numbers",
-    "by_column",
-    "categories_by_column",
-    "category_codes",
-    "check_comparable",
-    "checked_keys",
-    "codes_of",
-    "sides_of_pairs",
-]
-
 _LARGEST = 1e100
 _NARROWEST = 1e-50
 T = TypeVar("T")
@@ -48,15 +36,19 @@ class ColumnBounds:
 
     @classmethod
     def of(
-        cls, bounds: Bounds | ColumnBounds | None, n_columns: int, names: Sequence[Hashable] = ()
+        cls,
+        bounds: Bounds | ColumnBounds | None,
+        n_columns: int,
+        names: Sequence[Hashable] = (),
+        parameter: str = "bounds",
     ) -> ColumnBounds:
-        """Return the bounds given in any of the allowed forms, checked."""
+        """Return the bounds given in any of the allowed forms, checked; errors name `parameter`."""
         if isinstance(bounds, ColumnBounds):
             return bounds
         if bounds is None:
             raise ValueError(
-                "bounds must be given: a pair (low, high), a pair for each column, or a dict from "
-                "columns to pairs. They are public, known without a look at the data."
+                f"{parameter} must be given: a pair (low, high), a pair for each column, or a dict "
+                "from columns to pairs. They are public, known without a look at the data."
             )
         sides = bounds_of_numbers(bounds, list(range(n_columns)), n_columns, names)
         low, high = _two_sides(sides, n_columns)
@@ -65,11 +57,11 @@ class ColumnBounds:
             pair, name = (float(low[j]), float(high[j])), column_name(names, j)
             if pair[0] > pair[1]:
                 raise ValueError(
-                    f"bounds of column {name!r} are reversed: low={pair[0]}, high={pair[1]}."
+                    f"{parameter} of column {name!r} are reversed: low={pair[0]}, high={pair[1]}."
                 )
             raise ValueError(
-                f"bounds of column {name!r} must be finite, up to 1e100 in size and at least 1e-50 "
-                f"apart, got {pair}."
+                f"{parameter} of column {name!r} must be finite, up to 1e100 in size and at least "
+                f"1e-50 apart, got {pair}."
             )
         return cls(low, high)
 
@@ -97,8 +89,9 @@ class ColumnBounds:
     def clip(self, X: np.ndarray, missing: np.ndarray | float | None = None) -> np.ndarray:
         """Return new rows within the bounds; NaN counts as `missing`, the midpoint by default."""
         filling = self.middle if missing is None else missing
-        filled = np.where(np.isnan(X), filling, X)
-        return np.clip(filled, self.low, self.high, out=filled)
+        rows = np.clip(X, self.low, self.high)  # NaN stays
+        np.copyto(rows, np.clip(filling, self.low, self.high), where=np.isnan(X))
+        return rows
 
     def unit(self, X: np.ndarray) -> np.ndarray:
         """Return clipped rows mapped to [−1, 1]; NaN counts as the midpoint."""
@@ -124,21 +117,37 @@ def sides_of_pairs(
 
 
 def _two_sides(bounds: VectorLike, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return lows and highs from (lows, highs), or from a pair for each column."""
+    is_unclear = False
     try:
-        pair = bounds if _is_pair(bounds, n_columns) else np.asarray(bounds, dtype=float).T
+        if n_columns == 2 and len(bounds) == 2 and all(np.size(side) == 2 for side in bounds):
+            pair, is_unclear = _sides_of_two(bounds)
+        else:
+            pair = bounds if len(bounds) == 2 else np.asarray(bounds, dtype=float).T
         low, high = (_side(side, n_columns) for side in pair)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"bounds must be a pair (low, high) of numbers or of {n_columns} numbers each, one "
             f"pair for each of the {n_columns} columns, or a dict by column, got {bounds!r}."
         ) from error
-    if n_columns == 2 and _reads_both_ways(bounds):
+    if is_unclear:
         raise ValueError(
             f"bounds={bounds!r} may be two pairs, or the lows and the highs of two columns. Give a "
             "dict by column, a list of tuples (low, high), or a tuple of the list of lows and the "
             "list of highs."
         )
     return low, high
+
+
+def _sides_of_two(bounds: VectorLike) -> tuple[VectorLike, bool]:
+    """Return the lows and highs of two columns, and whether the bounds can be read both ways."""
+    if isinstance(bounds, tuple) and not any(isinstance(one, tuple) for one in bounds):
+        return bounds, False  # of two lists or arrays
+    rows = np.asarray(bounds, dtype=float)
+    if isinstance(bounds, list) and all(isinstance(one, tuple) for one in bounds):
+        return rows.T, False
+    are_sides, are_pairs = (bool((low < high).all()) for low, high in (rows, rows.T))
+    return rows.T if are_pairs else rows, are_sides and are_pairs
 
 
 def _side(side: VectorLike, n_columns: int) -> np.ndarray:
@@ -149,48 +158,18 @@ def _side(side: VectorLike, n_columns: int) -> np.ndarray:
     return np.broadcast_to(ends, (n_columns,))
 
 
-def _is_pair(bounds: VectorLike, n_columns: int) -> bool:
-    """Return whether `bounds` are (lows, highs), not a pair for each column."""
-    if n_columns != 2 or not _is_square(bounds):
-        return len(bounds) == 2
-    return _has_sides(bounds) or not (_has_pairs(bounds) or _grows(np.asarray(bounds, float).T))
-
-
-def _reads_both_ways(bounds: VectorLike) -> bool:
-    """Return whether bounds of two columns are valid both as pairs and as (lows, highs)."""
-    if not _is_square(bounds) or _has_sides(bounds) or _has_pairs(bounds):
-        return False
-    rows = np.asarray(bounds, dtype=float)
-    return _grows(rows) and _grows(rows.T)
-
-
-def _is_square(bounds: VectorLike) -> bool:
-    return len(bounds) == 2 and all(np.size(side) == 2 for side in bounds)
-
-
-def _has_sides(bounds: VectorLike) -> bool:
-    """Return whether this is a tuple of two lists or arrays."""
-    return isinstance(bounds, tuple) and not any(isinstance(one, tuple) for one in bounds)
-
-
-def _has_pairs(bounds: VectorLike) -> bool:
-    """Return whether this is a list of tuples."""
-    return isinstance(bounds, list) and all(isinstance(one, tuple) for one in bounds)
-
-
-def _grows(sides: np.ndarray) -> bool:
-    low, high = sides
-    return bool((low < high).all())
-
-
 def by_column(
     parameter: str, values: Mapping[Any, T], n_columns: int, names: Sequence[Hashable]
 ) -> dict[int, T]:
     """Return values by column number, given by column name or number."""
     names = list(names)
     columns = [names.index(key) if key in names else key for key in values]
-    places = zip(values, columns, strict=True)
-    if unknown := [key for key, j in places if not _is_position(j, n_columns)]:
+    unknown = [
+        key
+        for key, j in zip(values, columns, strict=True)
+        if isinstance(j, bool) or not isinstance(j, Integral) or j not in range(n_columns)
+    ]
+    if unknown:
         known = names or f"numbers from 0 to {n_columns - 1}"
         raise ValueError(f"Unknown columns in {parameter}: {unknown}. The columns are {known}.")
     if len({*columns}) < len(columns):
@@ -278,16 +257,14 @@ def category_codes(column: VectorLike | Column, values: np.ndarray) -> np.ndarra
 
 def codes_of(read: Values, values: np.ndarray) -> np.ndarray:
     """Return the `category_codes` of a column that has been read."""
-    codes = _codes(read.array, values)
-    return codes if read.nulls is None else np.where(read.nulls, -1, codes)
-
-
-def _codes(column: np.ndarray, values: np.ndarray) -> np.ndarray:
+    column = read.array
     if column.dtype.kind in "biuf" and values.dtype.kind in "biuf":
-        return _codes_of_numbers(column, values)
-    if column.dtype.kind in "mM":
-        return _codes_of_times(column, values)
-    return _codes_of_objects(column, values)
+        codes = _codes_of_numbers(column, values)
+    elif column.dtype.kind in "mM":
+        codes = _codes_of_times(column, values)
+    else:
+        codes = _codes_of_objects(column, values)
+    return codes if read.nulls is None else np.where(read.nulls, -1, codes)
 
 
 def _codes_of_objects(column: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -376,7 +353,3 @@ def _in_unit(time: np.ndarray | None, unit: np.dtype) -> np.ndarray | None:
     except OverflowError:  # A day has 8.64e22 attoseconds. What both units hold has milliseconds.
         middle = np.dtype(f"{unit.kind}8[ms]")
         return None if middle in (unit, time.dtype) else _in_unit(_in_unit(time, middle), unit)
-
-
-def _is_position(key: object, n_columns: int) -> bool:
-    return isinstance(key, Integral) and not isinstance(key, bool) and key in range(n_columns)

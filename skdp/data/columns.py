@@ -14,26 +14,8 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from skdp.data.column import (
-    Column,
-    Values,
-    home_of,
-    received,
-    typed,
-)
+from skdp.data.column import Column, Values, home_of, received, typed
 from skdp.support.types import MatrixLike
-
-__all__ = [
-    "Columns",
-    "check_frame",
-    "column_name",
-    "frame_names",
-    "is_apart",
-    "is_frame",
-    "is_label",
-    "refuse_lazy",
-    "values_of",
-]
 
 ROWS_AT_ONCE = 2**18
 """Numbers that are read at a time, and so at most rows: on it rests that sums are exact."""
@@ -41,21 +23,11 @@ ROWS_AT_ONCE = 2**18
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Columns:
-    """Columns of a table as they came: of arrays, lists, series, frames and Arrow tables.
+    """*Private* columns of a table as they came: arrays, lists, series, frames, Arrow tables."""
 
-    Parameters
-    ----------
-    parts : list of Column of shape (n_rows,)
-        *Private.*
-    names : list
-        *Public.* Names of the columns of a frame or series; empty if there are none.
-    single : bool
-        *Public.* Whether it was one column, without a second axis.
-    """
-
-    parts: list[Column]
-    names: list[Hashable]
-    single: bool
+    parts: list[Column]  # *private*
+    names: list[Hashable]  # *public*; empty if there are none
+    single: bool  # *public*; whether it was one column, without a second axis
 
     @classmethod
     def of(cls, x: MatrixLike, parameter: str = "x") -> Columns:
@@ -155,7 +127,8 @@ class Columns:
 
     def floats(self, rows: slice) -> np.ndarray:
         """Return some rows as floats, NaN for missing values."""
-        return np.stack([part[rows].floats() for part in self.parts], axis=1)
+        each = [part[rows].floats() for part in self.parts]
+        return each[0][:, None] if len(each) == 1 else np.stack(each, axis=1)
 
     def matrix(self, dtype: type | Sequence[type] | None = None) -> np.ndarray:
         """Return numeric columns as one array, with NaN for missing values.
@@ -190,6 +163,15 @@ def is_label(by: object, names: Sequence[Hashable]) -> bool:
 def is_frame(X: MatrixLike) -> bool:
     """Return whether X is a frame, with a type for each column."""
     return hasattr(type(X), "columns")
+
+
+def as_numbers(X: MatrixLike) -> np.ndarray | None:
+    """Return a table of floats of NumPy as an array: its own memory, if it is one piece."""
+    if isinstance(X, np.ndarray):
+        return X if X.dtype.kind == "f" else None
+    types = {*X.dtypes} if home_of(X) == "pandas" and is_frame(X) else set()
+    is_of_numpy = len(types) == 1 and types <= {np.dtype(np.float64), np.dtype(np.float32)}
+    return np.asarray(X.to_numpy()) if is_of_numpy else None
 
 
 def frame_names(X: MatrixLike) -> list[Hashable]:

@@ -17,17 +17,6 @@ import numpy as np
 from skdp.data.columns import ROWS_AT_ONCE
 from skdp.data.records import STEP_BITS, Facts, Records, Sums, from_steps
 
-__all__ = [
-    "STEP_BITS",
-    "Sums",
-    "counted",
-    "counts_from_steps",
-    "exact_sums",
-    "from_steps",
-    "sums_in_steps",
-    "sums_of_means",
-]
-
 Numbers = Callable[[Records[Facts]], Iterable[Mapping[str, np.ndarray]]]
 """Yields the numbers of some rows at a time, by name, each of shape (n_rows, size)."""
 
@@ -101,7 +90,10 @@ def sums_in_steps(
         for name, total in totals.items():
             own = None if weights is None else weights[start:]
             group = None if codes is None else codes[start:]
-            total += _added(_in_steps(block[name], own), group, len(total))
+            if own is None and group is None and block[name].dtype == bool:
+                total += np.count_nonzero(block[name], axis=0) << STEP_BITS
+            else:
+                total += _added(_in_steps(block[name], own), group, len(total))
         start += len(block[name])
     return totals
 
@@ -109,16 +101,22 @@ def sums_in_steps(
 def _in_steps(numbers: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return integer steps; a person's add up to at most the steps of their weights."""
     if weights is None:
-        steps = np.ldexp(numbers, STEP_BITS)
+        steps = numbers * 2.0**STEP_BITS  # as exact as `ldexp`, in a tenth of the time
         return np.asarray(np.rint(steps, out=steps))
     steps = numbers * weights[: len(numbers), None]
     return np.asarray(np.trunc(steps, out=steps))
 
 
 def _added(steps: np.ndarray, codes: np.ndarray | None, n_groups: int) -> np.ndarray:
-    """Return sums of integers over rows, or over those of each group."""
+    """Return sums of integers over rows, or over those of each group.
+
+    A part of 2^18 rows has sums below 2^53, of integers up to 2^31: floats add them exactly.
+    """
     if codes is None:
-        return np.asarray(steps.astype(np.int64).sum(axis=0))
+        total = np.zeros(steps.shape[1], dtype=np.int64)
+        for start in range(0, len(steps), ROWS_AT_ONCE):
+            total += steps[start : start + ROWS_AT_ONCE].sum(axis=0).astype(np.int64)
+        return total
     places = codes[: len(steps)] + 1  # the first of them for rows in no group
     sums = [counted(places, n_groups + 1, column)[1:] for column in steps.T]
     return np.stack(sums, axis=1)

@@ -8,14 +8,14 @@ from typing import TypeVar, cast
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin
 
-from skdp.data.blocks import Block, Blocks, by_rows, for_workers, is_table
+from skdp.data.blocks import Block, Blocks, by_rows, for_workers
 from skdp.data.column import is_collection
+from skdp.data.columns import is_frame
 from skdp.data.validation import remember_columns
 from skdp.support.types import MatrixLike, VectorLike
-
-__all__ = ["fit_of_columns", "lazy_on_blocks", "summed_over_blocks"]
 
 MethodT = TypeVar("MethodT", bound=Callable[..., object])
 
@@ -61,25 +61,29 @@ def summed_over_blocks(method: Callable[..., float]) -> Callable[..., float]:
     def on_any(self: BaseEstimator, X: MatrixLike, y: object = None) -> float:
         if not is_collection(X):
             return method(self, X, y)
-        some = partial(_sum_of_block, for_workers(self), method.__name__)
+        some = partial(_of_block, for_workers(self), method.__name__)
         return float(sum(Blocks.of(X).gather(some)))
 
     return on_any
 
 
-def _sum_of_block(estimator: BaseEstimator, name: str, block: Block) -> float:
-    return float(getattr(estimator, name)(block.X)) if block.X.shape[0] else 0.0
+def _of_block(estimator: BaseEstimator, name: str, block: Block) -> float:
+    return float(_of_rows(estimator, name, (), 0.0, block.X))
 
 
 def _lazily(
     name: str, estimator: BaseEstimator, X: MatrixLike, args: tuple[object, ...]
 ) -> MatrixLike:
-    _check_output(name, estimator)
+    config = getattr(estimator, "_sklearn_output_config", {})
+    if name == "transform" and config.get("transform", "default") != "default":
+        raise ValueError(
+            "set_output is not for dask collections: transform of a dask dataframe returns one."
+        )
     X = by_rows("X", X)
     rows = _two_rows(X)
     example = getattr(estimator, name)(rows, *args)
     function = partial(_of_rows, estimator, name, args, example[:0])
-    if not is_table(X):
+    if not is_frame(X):
         chunks = (X.chunks[0], *((size,) for size in example.shape[1:]))
         more = list(range(X.ndim, example.ndim))
         axes = {"drop_axis": [1]} if example.ndim < X.ndim else {"new_axis": more} if more else {}
@@ -93,7 +97,7 @@ def _lazily(
 
 def _two_rows(X: MatrixLike) -> MatrixLike:
     """Return made-up rows of the types of a collection."""
-    if not is_table(X):
+    if not is_frame(X):
         return np.zeros((2, *X.shape[1:]), dtype=X.dtype)
     from dask.dataframe.utils import meta_nonempty
 
@@ -121,9 +125,68 @@ def _labeled(
     return pd.DataFrame(values, index=X.index, columns=columns)
 
 
-def _check_output(name: str, estimator: BaseEstimator) -> None:
-    config = getattr(estimator, "_sklearn_output_config", {})
-    if name == "transform" and config.get("transform", "default") != "default":
-        raise ValueError(
-            "set_output is not for dask collections: transform of a dask dataframe returns one."
-        )
+_LEAST_LOG = -700.0  # e to this power is a double
+
+
+def log_proba(joint: np.ndarray) -> np.ndarray:
+    """Return log p(class | x), at least −700, from log p(x, class)."""
+    return np.asarray(np.maximum(joint - logsumexp(joint, axis=1, keepdims=True), _LEAST_LOG))
+
+
+class JointClassifier(ClassifierMixin):
+    """Predictions from log p(x, class), which a subclass has as `predict_joint_log_proba`."""
+
+    classes_: np.ndarray
+
+    def _joint(self, X: MatrixLike) -> np.ndarray:
+        """Return log p(x, class), (n_samples, n_classes), up to a number for each row."""
+        return np.asarray(self.predict_joint_log_proba(X))  # type: ignore[attr-defined]
+
+    @lazy_on_blocks
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
+        """Return log p(class | x), at least −700.
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            *Private.* Rows, treated as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`. As private as X.
+        """
+        return log_proba(self._joint(X))
+
+    @lazy_on_blocks
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Return p(class | x).
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            *Private.* Rows, treated as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`. As private as X.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    @lazy_on_blocks
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or dask collection of shape (n_samples, n_features)
+            *Private.* Rows, treated as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels from `classes_`. As private as X.
+        """
+        joint = self._joint(X)  # first: it raises NotFittedError
+        return self.classes_[joint.argmax(axis=1)]

@@ -17,26 +17,15 @@ from skdp.data.columns import values_of
 from skdp.support.types import VectorLike
 from skdp.support.validation import check_count
 
-__all__ = ["Persons", "check_max_rows", "refuse_blocks"]
-
 _TIMES = (np.datetime64, np.timedelta64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Persons:
-    """The person of each row, as a number from 0 to `n_persons` − 1.
+    """*Private* numbers of the persons of rows, from 0 to `n_persons` − 1."""
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows,)
-        *Private.* The person of each row, numbered by first appearance.
-    n_persons : int
-        *Public* under ``replace_one``, in place of the number of rows, which is private under both
-        relations.
-    """
-
-    codes: np.ndarray
-    n_persons: int
+    codes: np.ndarray  # *private*, numbered by first appearance
+    n_persons: int  # *public* under "replace_one", while the number of rows is private
 
     @classmethod
     def of(cls, groups: VectorLike, n_rows: int) -> Persons:

@@ -31,23 +31,21 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import _safe_indexing, get_tags
 
-from skdp.data.blocks import Block, Blocks, added, empty_rows, for_workers, single_column
+from skdp.data.blocks import Block, Blocks, empty_rows, for_workers, single_column, stacked
 from skdp.data.column import Column, array_of_list, is_collection, received, typed
 from skdp.data.columns import ROWS_AT_ONCE, Columns, frame_names, is_label
-from skdp.data.cuts import stacked
+from skdp.data.encoding import Encoding
 from skdp.data.persons import Persons, refuse_blocks
-from skdp.data.schema import Encoding, encoding_of
+from skdp.data.schema import encoding_of
 from skdp.data.validation import (
     check_lengths,
     classes_of_blocks,
     codes_in_block,
-    encoded,
     encoding_for,
     is_count_public,
     labels_in_block,
     one_column,
     remember_columns,
-    remember_names,
     target_numbers,
     validated_table,
     validated_weights,
@@ -73,46 +71,20 @@ class Records(Generic[Facts]):
     """*Private* records and public facts about them.
 
     A record is a row, or all rows of a person if `persons` are given.
-
-    Parameters
-    ----------
-    X : Columns, ndarray, sparse matrix or frame of shape (n_rows, n_columns)
-        *Private.* The rows. If rows are in blocks, it has no rows: only columns and their types.
-    facts : object
-        *Public.* Facts of the family, such as bounds, classes or keys; sent to the workers.
-    y : Column or ndarray of shape (n_rows,) or (n_rows, n_targets), or None
-        *Private.* Targets, or the column by which a statistic groups the rows.
-    weights : ndarray of shape (n_rows,) or None
-        *Private.* Sample weights, clipped to [0, `max_weight`] unless that is None.
-    persons : Persons or None
-        *Private.* The person of each row; None if each row is a record.
-    n_targets : int or None
-        *Public.* The number of columns of y if the estimator takes several targets.
-    max_weight : float or None
-        *Public.* The bound to which weights were clipped.
-    count_is_public : bool
-        *Public.* Whether the number of records is public.
-    rate : float
-        *Public.* The probability with which each record is in this sample, 1 for all records.
-    parameter : str
-        *Public.* Name of the rows in messages.
-    blocks : Blocks or None
-        *Private.* The rows if they are in Dask blocks.
-    views : tuple of callable
-        *Public.* Functions of `mapped` that convert each block when it is read.
     """
 
-    X: MatrixLike
-    facts: Facts
-    y: VectorLike = None
-    weights: np.ndarray | None = None
-    persons: Persons | None = None
-    n_targets: int | None = None
-    max_weight: float | None = None
-    count_is_public: bool = False
-    rate: float = 1.0
-    parameter: str = "X"
-    blocks: Blocks | None = None
+    X: MatrixLike  # *private* rows; if they are in blocks, only columns and their types
+    facts: Facts  # *public* ones of the family, such as bounds or classes; sent to workers
+    y: VectorLike = None  # *private* targets, or the column by which a statistic groups the rows
+    weights: np.ndarray | None = None  # *private*, in [0, `max_weight`] unless that is None
+    persons: Persons | None = None  # *private*; None if each row is a record
+    n_targets: int | None = None  # *public*, if the estimator takes several targets
+    max_weight: float | None = None  # *public*
+    count_is_public: bool = False  # *public*
+    rate: float = 1.0  # *public*; with which each record is in this sample
+    parameter: str = "X"  # *public* name of the rows in messages
+    blocks: Blocks | None = None  # *private* rows in Dask blocks
+    # *Public* functions of `mapped` that convert each block when it is read.
     views: tuple[Callable[[Records[Any]], Records[Any]], ...] = ()
 
     @classmethod
@@ -145,29 +117,29 @@ class Records(Generic[Facts]):
         """
         most = _checked_max_weight(sample_weight, max_weight, is_private=is_private)
         public: dict[str, Any] = {"max_weight": most, "count_is_public": is_count_public(estimator)}
-        if is_collection(X) or is_collection(y):
+        records: Records[Any]
+        is_lazy = is_collection(X) or is_collection(y)
+        if is_lazy:
             refuse_blocks(groups)
             y = typed(y) if _takes_several(estimator) else single_column("y", y)
             blocks = Blocks.of(X, y, sample_weight)
             remember_columns(estimator, X, _needed(estimator, y), reset=reset)
             public["n_targets"] = int(y.shape[1]) if len(getattr(y, "shape", ())) == 2 else 1
-            rows = cls._in_blocks(blocks, X, sample_weight, **public)
-            records = rows.with_facts(None if facts is None else facts())
-            if validate is None:
-                records = records.mapped(_targets_for(estimator))
-                encoding = encoding_for(estimator)
-                return records if encoding is None else records.encoded(encoding)
-            return records.mapped(partial(_validated, validate, for_workers(estimator)))
-        if validate is None:
-            X = _table(estimator, X, y, reset=reset)
+            records = cls._in_blocks(blocks, X, sample_weight, **public)
         else:
-            X, y = validate(estimator, X, y, reset=reset)
-        known = None if facts is None else facts()
-        records = Records(X, known, y, **public)
+            if validate is None:
+                X = validated_table(estimator, X, _needed(estimator, y), reset=reset)
+            else:
+                X, y = validate(estimator, X, y, reset=reset)
+            records = Records(X, None, y, **public)
+        records = records.with_facts(None if facts is None else facts())
         if validate is None:
             records = records.mapped(_targets_for(estimator))
-            records = replace(records, X=encoded(estimator, X))
-        return records._with_weights_and_persons(sample_weight, groups)
+            encoding = encoding_for(estimator)
+            records = records if encoding is None else records.encoded(encoding)
+        elif is_lazy:
+            return records.mapped(partial(_validated, validate, for_workers(estimator)))
+        return records if is_lazy else records._with_weights_and_persons(sample_weight, groups)
 
     @classmethod
     def of_columns(
@@ -186,15 +158,12 @@ class Records(Generic[Facts]):
         if is_collection(x):
             refuse_blocks(groups)
             x, by = _split_collection(x, by)
-            names = parameter, "by", "sample_weight"
-            return cls.of_rows(
-                x, by, read=_as_columns, names=names, count_is_public=count_is_public
-            )
-        columns, by = _grouped(Columns.of(x, parameter), by, parameter)
-        if is_label(groups, columns.names):
-            columns, groups = columns.split_off(groups, "groups")
-        public = {"parameter": parameter, "count_is_public": count_is_public}
-        return Records(columns, None, by, **public)._with_weights_and_persons(None, groups)  # type: ignore[arg-type]
+        names = parameter, "by", "sample_weight"
+        records = cls.of_rows(x, by, read=_as_columns, names=names, count_is_public=count_is_public)
+        if groups is not None and is_label(groups, records.columns.names):
+            columns, groups = records.columns.split_off(groups, "groups")
+            records = replace(records, X=columns)
+        return records._with_weights_and_persons(None, groups)
 
     @classmethod
     def of_rows(
@@ -260,6 +229,13 @@ class Records(Generic[Facts]):
         return self.n_rows if self.persons is None else self.persons.n_persons
 
     @property
+    def size(self) -> float:
+        """The number of records, or the exact sum of the weighted ones' `shares`, rounded down."""
+        if self.weights is None:
+            return self.n_records
+        return float(self.total(_size)["size"])
+
+    @property
     def n_known(self) -> int | None:
         """*Public.* The number of records, None if it is private."""
         return self.n_records if self.count_is_public else None
@@ -307,8 +283,9 @@ class Records(Generic[Facts]):
         """Return some rows as floats, without a copy if the user's array has them."""
         X = self.X
         if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
-            return self.columns.floats(rows)
-        floats = X[rows].astype(float, copy=False)
+            floats = self.columns.floats(rows)
+        else:
+            floats = X[rows].astype(float, copy=False)
         floats.flags.writeable = False  # they may be the user's own
         return floats
 
@@ -318,18 +295,21 @@ class Records(Generic[Facts]):
         The function raises ValueError or TypeError, without values, if the types are wrong. The
         list of its results has one entry per block that has rows, or one in memory.
         """
-        if self.blocks is None:
-            self._check_size()
-            return [function(self)]
-        found = self.blocks.check(partial(_in_block, self._without_rows, function))
-        self._check_size()
-        return found
+        found: list[T] = []
+        if self.blocks is not None:
+            found = self.blocks.check(partial(_in_block, self._without_rows, function))
+        if self.n_rows >= _MOST_ROWS:
+            raise ValueError(f"{self.parameter} must have fewer than 2^31 rows.")
+        if self.count_is_public and not self.n_rows:
+            raise ValueError(f"{self.parameter} must have at least one row.")
+        return [function(self)] if self.blocks is None else found
 
     def total(self, function: Callable[[Records[Facts]], Sums]) -> Sums:
         """Return the sums over all rows of what a function returns for some rows, by name."""
         if self.blocks is None:
             return function(self)
-        return added(self.blocks.gather(partial(_in_block, self._without_rows, function)))
+        answers = self.blocks.gather(partial(_in_block, self._without_rows, function))
+        return {name: np.asarray(sum(one[name] for one in answers)) for name in answers[0]}
 
     def counts(self, function: Callable[[Records[Facts]], Sums]) -> Sums:
         """Return the sums of a function that counts rows by their `steps`, if there are any.
@@ -397,29 +377,28 @@ class Records(Generic[Facts]):
         """Return the rows of these increasing numbers, in memory."""
         if self.blocks is not None:
             some = partial(_taken, self._without_rows)
-            first, *others = self.blocks.gather(some, self.blocks.places(rows))
-            return first.joined(others)
+            found = self.blocks.gather(some, self.blocks.places(rows))
+            parts = ([getattr(one, name) for one in found] for name in ("X", "y", "weights"))
+            X, y, weights = map(stacked, parts)
+            return replace(found[0], X=X, y=y, weights=weights)
         persons = None if self.persons is None else self.persons.take(rows)
         X, y, weights = (_rows_of(one, rows) for one in (self.X, self.y, self.weights))
         return replace(self, X=X, y=y, weights=weights, persons=persons)
-
-    def joined(self, others: Sequence[Records[Facts]]) -> Records[Facts]:
-        """Return these rows and those of others, all of them in memory and without persons."""
-        every = [self, *others]
-        parts = ([getattr(one, name) for one in every] for name in ("X", "y", "weights"))
-        X, y, weights = map(stacked, parts)
-        return replace(self, X=X, y=y, weights=weights)
 
     @property
     def _without_rows(self) -> Records[Facts]:
         """The public facts that workers need: these records without their rows."""
         return replace(self, X=None, y=None, weights=None, blocks=None)
 
-    def _check_size(self) -> None:
-        if self.n_rows >= _MOST_ROWS:
-            raise ValueError(f"{self.parameter} must have fewer than 2^31 rows.")
-        if self.count_is_public and not self.n_rows:
-            raise ValueError(f"{self.parameter} must have at least one row.")
+
+def _size(records: Records[Any]) -> Sums:
+    assert records.shares is not None, "of weighted records"
+    return {"size": np.array(sum_of_shares(records.shares))}
+
+
+def sum_of_shares(shares: np.ndarray) -> float:
+    """Return a sum of shares in [0, 1], each rounded down to 2^−20; exact for up to 2^33 rows."""
+    return float(np.floor(shares * 2.0**20).sum() * 2.0**-20)
 
 
 def from_steps(totals: Mapping[str, np.ndarray]) -> Sums:
@@ -491,14 +470,6 @@ def _taken(empty: Records[Facts], rows: np.ndarray, block: Block) -> Records[Fac
     return _in_block(empty, partial(Records.take, rows=rows), block)
 
 
-def _table(estimator: BaseEstimator, X: MatrixLike, y: VectorLike, *, reset: bool) -> MatrixLike:
-    """Return a checked table, a frame as it is or an array; raise if targets are lacking."""
-    X = validated_table(estimator, X, _needed(estimator, y), reset=reset)
-    if reset:
-        remember_names(estimator, X)
-    return X
-
-
 def _needed(estimator: BaseEstimator, y: VectorLike) -> VectorLike:
     """Return y as scikit-learn's checks of X take it: None if it is required and lacking."""
     is_lacking = y is None and get_tags(estimator).target_tags.required
@@ -554,25 +525,20 @@ def _encoded(encoding: Encoding, records: Records[Facts]) -> Records[Facts]:
 
 
 def _as_columns(records: Records[Facts]) -> Records[Facts]:
-    """Return rows and targets of any library as columns."""
-    columns = Columns.of(records.X, records.parameter)
-    columns, y = _grouped(columns, records.y, records.parameter)
-    return replace(records, X=columns, y=y)
-
-
-def _grouped(columns: Columns, by: VectorLike, parameter: str) -> tuple[Columns, Column | None]:
-    """Return the columns, and another one or one of them by which rows are grouped."""
+    """Return rows as columns, and another column or one of them by which rows are grouped."""
+    columns, by = Columns.of(records.X, records.parameter), records.y
     if by is None:
-        return columns, None
+        return replace(records, X=columns)
     if is_label(by, columns.names):
-        return columns.split_off(by, "by")
+        columns, by = columns.split_off(by, "by")
+        return replace(records, X=columns, y=by)
     given = Columns.of(by, "by")
     if not given.single or given.n_rows != columns.n_rows:
         raise ValueError(
-            f"by must be one column with as many rows as {parameter}, or its name: combine several "
-            "columns into one first."
+            f"by must be one column with as many rows as {records.parameter}, or its name: combine "
+            "several columns into one first."
         )
-    return columns, given.parts[0]
+    return replace(records, X=columns, y=given.parts[0])
 
 
 def _split_collection(x: MatrixLike, by: VectorLike) -> tuple[MatrixLike, VectorLike]:

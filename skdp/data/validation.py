@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import (
-    assert_all_finite,
-    check_array,
-    check_X_y,
-    column_or_1d,
-)
+from sklearn.utils import assert_all_finite, check_array, check_X_y, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
 from skdp.data.blocks import empty_rows
-from skdp.data.column import Column, as_compared, equal_numbers, is_collection, typed, where_missing
+from skdp.data.column import (
+    Column,
+    as_compared,
+    equal_numbers,
+    is_collection,
+    typed,
+    untyped,
+    where_missing,
+)
 from skdp.data.column_facts import ColumnBounds, categories_by_column
 from skdp.data.columns import (
     Columns,
@@ -31,36 +34,9 @@ from skdp.data.columns import (
     refuse_lazy,
     values_of,
 )
-from skdp.data.schema import Encoding, TableSchema, encoding_of, schemas_in
+from skdp.data.encoding import Encoding
+from skdp.data.schema import TableSchema, encoding_of, schemas_in
 from skdp.support.types import MatrixLike, VectorLike
-
-__all__ = [
-    "bounds_of_columns",
-    "check_inside",
-    "check_lengths",
-    "check_no_missing",
-    "classes_of_blocks",
-    "codes_in_block",
-    "column_names",
-    "encode_labels",
-    "encoded",
-    "encoding_for",
-    "is_count_public",
-    "labels_in_block",
-    "model_columns",
-    "one_column",
-    "places_of",
-    "present",
-    "refuse_collections",
-    "refuse_missing",
-    "remember_columns",
-    "remember_names",
-    "target_numbers",
-    "validated",
-    "validated_numbers",
-    "validated_table",
-    "validated_weights",
-]
 
 _RULES = {
     "y": "the same label or number whatever the data are, such as an extra public class or the "
@@ -84,12 +60,6 @@ _RULE_OF_COLUMNS = (
     "numbers, and features=AdditiveFeatures(bounds=..., categories=...) of a linear model also for "
     "strings"
 )
-
-
-def encode_labels(name: str, y: np.ndarray, known: VectorLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return the public classes, those found in `y` if none are `known`, and y as 0..K−1."""
-    _check_labels(y, known)
-    return _encoded(name, y, known)
 
 
 def present(name: str, values: MatrixLike) -> np.ndarray:
@@ -126,12 +96,14 @@ def labels_in_block(y: VectorLike, known: VectorLike) -> np.ndarray:
     """Return the sorted labels of some rows, for `classes_of_blocks`, after checks."""
     y = column_or_1d(present("y", y))
     _check_labels(y, known)
-    return _sorted_labels(y)
+    try:
+        return np.unique(y)
+    except TypeError:
+        raise ValueError(_UNSORTED) from None
 
 
 def _check_labels(y: np.ndarray, known: VectorLike) -> None:
     """Raise ValueError unless labels are discrete; known classes are the stronger check."""
-    check_no_missing("y", y)
     if known is None:
         if y.dtype.kind == "S":
             raise ValueError("y contains bytes. Decode them to strings, as y.astype(str) does.")
@@ -143,7 +115,7 @@ def classes_of_blocks(name: str, labels: Sequence[np.ndarray], known: VectorLike
     """Return the public classes, those that are found in blocks if none are `known`."""
     alike = len({one.dtype.kind for one in labels}) == 1
     found = np.concatenate(labels if alike else [Column(one).objects() for one in labels])
-    return _encoded(name, found, known)[0]
+    return _classes(name, found, known)
 
 
 def codes_in_block(y: VectorLike, classes: np.ndarray) -> np.ndarray:
@@ -158,27 +130,24 @@ def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return np.where(classes[places] == labels, places, -1)
 
 
-def _sorted_labels(y: np.ndarray) -> np.ndarray:
-    try:
-        return np.unique(y)
-    except TypeError:
-        raise ValueError(_UNSORTED) from None
+def classes_of(name: str, y: np.ndarray, known: VectorLike) -> np.ndarray:
+    """Return the public classes, those found in `y` if none are `known`."""
+    _check_labels(y, known)
+    return _classes(name, y, known)
 
 
-def _encoded(name: str, y: np.ndarray, known: VectorLike) -> tuple[np.ndarray, np.ndarray]:
+def _classes(name: str, y: np.ndarray, known: VectorLike) -> np.ndarray:
+    starts = range(0, len(y), _CODED_AT_ONCE)
     try:
         classes = np.unique(y if known is None else np.asarray(known))
-        codes = np.empty(len(y), dtype=np.intp)
-        for start in range(0, len(y), _CODED_AT_ONCE):
-            rows = slice(start, start + _CODED_AT_ONCE)
-            codes[rows] = places_of(y[rows], classes)
+        places = [places_of(y[start : start + _CODED_AT_ONCE], classes).min() for start in starts]
     except TypeError:
         raise ValueError(_UNSORTED) from None
     if classes.size < 2:
         raise ValueError(f"{name} needs at least two classes, got one class.")
-    if np.any(codes < 0):
+    if min(places, default=0) < 0:
         raise _outside("y", y, classes)
-    return classes, codes
+    return classes
 
 
 def check_inside(name: str, labels: np.ndarray, classes: np.ndarray) -> None:
@@ -270,7 +239,12 @@ def _validated_apart(
 def _check_names(estimator: BaseEstimator, X: MatrixLike, y: VectorLike, *, reset: bool) -> None:
     """Check names as scikit-learn does; later frames may lack columns that schemas leave out."""
     refuse_collections(estimator, X)
-    columns = [item for one in schemas_in([estimator]) for item in one.columns.items()]
+    columns = [
+        (name, one)
+        for schema in schemas_in([estimator])
+        for title, one in schema.columns.items()
+        for name in (title, *one.aliases)
+    ]
     out = {name for name, _ in columns} - {name for name, one in columns if not one.is_left_out}
     both = frame_names(X), column_names(estimator)
     given, fitted = ([name for name in names if name not in out] for names in both)
@@ -282,57 +256,68 @@ def validated_table(
     estimator: BaseEstimator, X: MatrixLike, y: VectorLike = "no_validation", *, reset: bool = True
 ) -> MatrixLike:
     """Return X, a frame as it is or an array of any type, and y if it is given."""
-    checks_y, X = not isinstance(y, str), _received(X)
+    check_frame("X", X)
+    X = untyped(X)
     if not is_frame(X):
         checked = validated(estimator, X, y, finite=False, dtype=None, reset=reset)
-        _compare_types(estimator, X, reset=reset)
+        _keep_or_compare(estimator, X, reset=reset)
         return checked
     _check_names(estimator, X, y, reset=reset)
-    _compare_types(estimator, X, reset=reset)
+    _keep_or_compare(estimator, X, reset=reset)
     if len(X) < _fewest_rows(estimator):
         raise ValueError("X must have at least one row.")
-    if not checks_y:
+    if isinstance(y, str):
         return X
     y = column_or_1d(present("y", y), warn=True)
     check_lengths(X, y)
     return X, y
 
 
-def _compare_types(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> None:
-    """Keep the types of codes and categories, or raise ValueError if values have other types now.
+def _keep_or_compare(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> None:
+    """Keep the types of codes and categories, or raise ValueError if columns have other types now.
 
-    Types are public. "01" and 1 are different codes, so another type would change all of them. A
-    column of objects may hold the type that it had, and one without values has any type.
+    Names that are not strings are kept too, because scikit-learn drops them.
+
+    Types of columns are public. "01" and 1 are different codes, so another type would change all of
+    them. Types of single values are private, and predictions for private rows may be computed in
+    another thread or much later. So a column of objects may hold values of any type.
     """
-    features, known = getattr(estimator, "features", None), dict[int, set[str]]()
-    inner = features.get_params().values() if isinstance(features, BaseEstimator) else ()
-    for owner in (estimator, *(one for one in (features, *inner) if hasattr(one, "bounds"))):
-        known |= _families(owner, X)  # not encoders of scikit-learn
+    known = _families(estimator, X)
     parts = Columns.of(X, "X").parts if known else []
     fitted = column_names(estimator)  # places change if a column that is left out is absent
     names = frame_names(X) if reset else fitted and (frame_names(X) or fitted)
-    named = {j: column_name(names, j) for j in known}
+    types = {column_name(names, j): parts[j].family for j in known}
     if reset:
-        vars(estimator).pop("_column_types", None)
-    if reset and known:
-        estimator._column_types = {named[j]: parts[j].family for j in known}
+        is_lost = is_frame(X) and not hasattr(estimator, "feature_names_in_")
+        kept = {"_column_types": types, "_column_names": names if is_lost else []}
+        for attribute, value in kept.items():
+            vars(estimator).pop(attribute, None)
+            if value:
+                setattr(estimator, attribute, value)
     before = getattr(estimator, "_column_types", {})
-    for j in [j for j in known if before.get(named[j], "") not in ("", parts[j].family)]:
-        now, then = parts[j].families(), {before[named[j]]} - {"objects"} or known[j]
-        if now and not now & then:
+    for (name, family), allowed in zip(types.items(), known.values(), strict=True):
+        now, then = {family} - {"objects"}, {before.get(name, family)} - {"objects"} or allowed
+        if before.get(name, family) != family and now and not now & then:
             raise ValueError(
-                f"column {named[j]!r} contains {' and '.join(now)}, but it "
+                f"column {name!r} contains {' and '.join(now)}, but it "
                 f"had {' or '.join(then)} in fit. Convert it to the type that it had."
             )
 
 
-def _families(owner: object, X: MatrixLike) -> dict[int, set[str]]:
-    """Return the columns whose values are compared with strings or categories, and their types.
+def _families(estimator: BaseEstimator, X: MatrixLike) -> dict[int, set[str]]:
+    """Return the columns whose values are compared with strings or categories, and their types."""
+    features, found = getattr(estimator, "features", None), dict[int, set[str]]()
+    inner = features.get_params().values() if isinstance(features, BaseEstimator) else ()
+    for owner in (estimator, *(one for one in (features, *inner) if hasattr(one, "bounds"))):
+        found |= _families_of(owner, X)  # not encoders of scikit-learn
+    return found
 
-    A schema reads numbers, dates and booleans from strings, and categories that are numbers too.
-    """
+
+def _families_of(owner: object, X: MatrixLike) -> dict[int, set[str]]:
+    """A schema reads numbers, dates and booleans from strings, and categories of numbers too."""
     public, known = (getattr(owner, name, None) for name in ("bounds", "categories"))
-    public = public if isinstance(public, TableSchema) else known
+    if not isinstance(public, TableSchema):
+        public = known
     if public is None:
         return {}
     columns = Columns.of(X, "X")
@@ -341,7 +326,7 @@ def _families(owner: object, X: MatrixLike) -> dict[int, set[str]]:
         return {j: Column(one).families() for j, one in values.items()}
     texts = [
         name
-        for name, one in public.columns.items()
+        for name, one in public.matched(columns.labels).columns.items()
         if one.kind in ("category", "code") and {*map(type, one.categories or ())} <= {str}
     ]
     return {j: {"strings"} for j, name in enumerate(columns.labels) if name in texts}
@@ -426,22 +411,13 @@ def bounds_of_columns(estimator: BaseEstimator) -> ColumnBounds:
     return checked if encoding is None else checked.scaled(encoding.scales, columns[1])
 
 
-def remember_names(estimator: BaseEstimator, X: MatrixLike) -> None:
-    """Keep names that are not strings, which scikit-learn drops; after its checks."""
-    vars(estimator).pop("_column_names", None)
-    if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
-        estimator._column_names = frame_names(X)
-
-
 def remember_columns(
     estimator: BaseEstimator, X: MatrixLike, y: VectorLike = "no_validation", *, reset: bool = True
 ) -> None:
     """Keep the number and names of the columns of a Dask collection, or compare with them."""
     empty = empty_rows(X)
     _check_names(estimator, empty, y, reset=reset)
-    _compare_types(estimator, empty, reset=reset)
-    if reset:
-        remember_names(estimator, empty)
+    _keep_or_compare(estimator, empty, reset=reset)
 
 
 def validated_numbers(
@@ -458,17 +434,12 @@ def validated_numbers(
     """
     X = _received(X)
     has_schema = isinstance(getattr(estimator, "bounds", None), TableSchema)
-    is_array = not (is_frame(X) or has_schema)
-    if is_array:
-        found = validated(
-            estimator, _plain(X, advice=advice), finite=False, dtype=dtype, reset=reset
-        )
-    else:
-        validated_table(estimator, X, reset=reset)
-    if reset:
-        remember_names(estimator, X)
-    if is_array:
-        return found
+    if not (is_frame(X) or has_schema):
+        if reset:
+            vars(estimator).pop("_column_names", None)
+        X = _plain(X, advice=advice)
+        return validated(estimator, X, finite=False, dtype=dtype, reset=reset)
+    validated_table(estimator, X, reset=reset)
     columns = Columns.of(encoded(estimator, X) if has_schema else X, "X")
     columns.check_numeric(advice=advice)
     return check_array(columns.matrix(dtype), dtype=dtype, **_rules_of_rows(estimator))

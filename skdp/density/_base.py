@@ -1,39 +1,278 @@
-"""Base class of the private densities of tables."""
+"""Base class of the private densities of tables, and estimates with intervals."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri, stdtrit
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp.data.blocks import empty_rows
 from skdp.data.column import Column, is_collection
+from skdp.data.column_schema import text_of
 from skdp.data.columns import Columns, column_name, is_frame
+from skdp.data.encoding import floats
 from skdp.data.records import Sums
-from skdp.data.schema.values import floats, text_of
 from skdp.data.validation import column_names, encoded, validated_table
-from skdp.density._counts import Rows, as_levels
-from skdp.density._levels import Levels, as_matrix
-from skdp.density._model import CliqueModel
-from skdp.density._noisy_tables import NoisyTables
-from skdp.density._plan import Plan, check_size, plan_tree
-from skdp.density._release import is_counted, released_tables
-from skdp.density.one_way import OneWayTable, one_way_table
-from skdp.exceptions import FewRowsWarning
-from skdp.features.table import TableFacts
+from skdp.density._cliques import CliqueModel
+from skdp.density._counts import Levels, Rows, as_levels, as_matrix
+from skdp.density._release import (
+    NoisyTables,
+    Plan,
+    check_size,
+    is_counted,
+    plan_tree,
+    released_tables,
+)
+from skdp.features.base import TableFacts
 from skdp.privacy import PrivacyGuarantee
-from skdp.support.callers import caller_outside
+from skdp.support.display import html_table
 from skdp.support.random import child_generator, simulation_generator
 from skdp.support.types import Bounds, Categories, Label, MatrixLike, RandomState, Transformation
 from skdp.support.validation import check_count, check_real
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OneWayTable:
+    """The counts of one column: those of the density, and intervals for those of the records.
+
+    Intervals follow from the released counts of this column and the public scale of their noise.
+    An interval contains the count of the records with the probability of `one_way`, over the noise.
+    A density outside of it differs from the records by more than noise would explain.
+
+    Parameters
+    ----------
+    name : str
+        *Public.* The column.
+    levels : list of str
+        *Public.* Its categories or ranges, and "missing" if values may be missing.
+    edges : ndarray or None
+        *Public.* The ends of the ranges of a number, None for categories.
+    unit : float
+        *Public.* The unit of a logarithmic scale, infinite for other columns.
+    expected : ndarray of shape (n_levels,)
+        *Released.* Counts of the density: of synthetic rows, if there are as many as records.
+    low, high : ndarray of shape (n_levels,)
+        *Released.* Ends of the intervals for the counts of the records.
+
+    Examples
+    --------
+    >>> from skdp.density import DPTreeDensity
+    >>> X = [["f", "no"], ["m", "yes"], ["f", "yes"], ["f", "no"]] * 500
+    >>> known = {0: ["f", "m"], 1: ["no", "yes"]}
+    >>> density = DPTreeDensity(categories=known, missing="error", random_state=0).fit(X)
+    >>> table = density.one_way(0)
+    >>> table.levels, table.expected.round()
+    (['f', 'm'], array([1507.,  493.]))
+    >>> table.low.round(), table.high.round()
+    (array([1486.,  468.]), array([1539.,  522.]))
+    """
+
+    name: str
+    levels: list[str]
+    edges: np.ndarray | None
+    unit: float
+    expected: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    def _repr_html_(self) -> str:
+        numbers = zip(self.levels, self.expected, self.low, self.high, strict=True)
+        rows = [(level, f"{x:.0f}", f"{low:.0f} to {high:.0f}") for level, x, low, high in numbers]
+        return html_table((self.name, "density", "records"), rows)
+
+
+def one_way_table(
+    levels: Levels,
+    j: int,
+    shares: np.ndarray,
+    n_records: float,
+    released: tuple[np.ndarray, float],
+    *,
+    confidence: float,
+    max_levels: int | None,
+) -> OneWayTable:
+    """Return the table of column j, from shares, and counts with the deviation of noise."""
+    names, parts = zip(*_parts(levels, j, max_levels), strict=True)
+    counts = np.array([released[0][part].sum() for part in parts])
+    sizes = np.array([part.size for part in parts])
+    width = float(ndtri(0.5 + 0.5 * confidence)) * released[1] * np.sqrt(sizes)
+    edges = levels.edges.get(j)
+    if edges is not None:
+        firsts = [part[0] for part in parts if part[0] < levels.n_known(j)]
+        edges = edges[[*firsts, levels.n_known(j)]]
+    return OneWayTable(
+        name=str(column_name(levels.facts.names, j)),
+        levels=[*names],
+        edges=edges,
+        unit=float("inf") if edges is None else levels.facts.unit(j),
+        expected=np.array([n_records * shares[part].sum() for part in parts]),
+        low=np.maximum(counts - width, 0.0),  # no count is negative
+        high=np.maximum(counts + width, 0.0),
+    )
+
+
+def _parts(levels: Levels, j: int, most: int | None) -> Iterator[tuple[str, np.ndarray]]:
+    """Return names of at most so many ranges or categories, and the levels in them."""
+    n = levels.n_known(j)
+    most = n if most is None else min(most, n)
+    if (edges := levels.edges.get(j)) is not None:
+        parts = np.array_split(np.arange(n), most)
+        for low, high in pairwise([*(part[0] for part in parts), n]):
+            yield f"{edges[low]:.4g} to {edges[high]:.4g}", np.arange(low, high)
+    else:
+        n_named = n if most == n else most - 1
+        for level in range(n_named):
+            yield str(levels.facts.categories[j][level]), np.array([level])
+        if n_named < n:
+            yield f"{n - n_named} others", np.arange(n_named, n)
+    if levels.facts.has_missing:
+        yield "missing", np.array([n])
+
+
+Numbers = float | np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CombinedEstimate:
+    """An estimate from several synthetic tables.
+
+    Parameters
+    ----------
+    value : float or ndarray
+        *Released.* The mean of the estimates.
+    standard_error : float or ndarray
+        *Released.* It covers the noise, the choice of the records and that of the synthetic rows.
+    degrees_of_freedom : float or ndarray
+        *Released.* Those of a t distribution.
+
+    Examples
+    --------
+    >>> from skdp.density import combine_estimates
+    >>> found = combine_estimates([0.30, 0.34, 0.31, 0.33, 0.32], variances=[1e-4] * 5)
+    >>> found
+    0.32, 95 % interval [0.251248, 0.388752]
+    >>> low, high = found.interval(0.9)
+    >>> f"{low:.3f} to {high:.3f}"
+    '0.275 to 0.365'
+    """
+
+    value: Numbers
+    standard_error: Numbers
+    degrees_of_freedom: Numbers
+
+    def interval(self, level: float = 0.95) -> tuple[Numbers, Numbers]:
+        """Return a confidence interval for the population that the records come from.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default 0.95
+            *Public.* Probability that the interval covers, over records, noise and synthetic rows.
+            `combine_estimates` says when it holds.
+
+        Returns
+        -------
+        low, high : float or ndarray
+            *Released.* They have the shape of `value`.
+        """
+        level = check_real("level", level, low=0.0, high=1.0)
+        width = stdtrit(self.degrees_of_freedom, 0.5 + 0.5 * level) * self.standard_error
+        return self.value - width, self.value + width
+
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        if np.ndim(self.value):
+            return f"{self.value}\n95 % intervals from {low}\nto {high}"
+        return f"{self.value:.6g}, 95 % interval [{low:.6g}, {high:.6g}]"
+
+
+def combine_estimates(estimates: ArrayLike, variances: ArrayLike) -> CombinedEstimate:
+    r"""Combine the estimates of several synthetic tables into one with a confidence interval.
+
+    The tables must come from `sample_several`, and have at least as many rows as the private data
+    have records. Estimate the same number from each table, with the variance that you would
+    report if the table were real. The rule then covers the noise and the choice of the records.
+
+    **It covers no error of the model.** Intervals are good for shares of categories, and for
+    differences between categories of the target or of a pair in `edges_`. Intervals for means of
+    numbers may be too short, because noise in empty bins and wide bins move the means. Slopes
+    between two numbers are too small, and intervals for them wrong. So are all intervals for pairs
+    of columns that are not in `edges_`. *Measured coverage* in the user guide has figures.
+
+    Parameters
+    ----------
+    estimates : array-like of shape (n_tables,) or (n_tables, n_estimates)
+        *Released.* The estimates from each table.
+    variances : array-like of the same shape
+        *Released.* Their squared standard errors.
+
+    Returns
+    -------
+    CombinedEstimate
+        The estimate with its standard error and interval.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, there are fewer than two tables, or a number is not finite or a
+        variance negative.
+
+    Notes
+    -----
+    With the mean :math:`\bar q` and the variance :math:`b` of m estimates, and the mean
+    :math:`\bar v` of the variances, the squared standard error is :math:`T=(1+1/m)b-\bar v`, the
+    rule for fully synthetic data. It is at least :math:`\bar v`: an estimate from no more records
+    than rows has no smaller variance. The degrees of freedom are :math:`(m-1)(T/((1+1/m)b))^2`.
+    The rule covers the noise because each table of `sample_several` has noise of its own.
+
+    References
+    ----------
+    T. Raghunathan, J. Reiter and D. Rubin, *Multiple imputation for statistical disclosure
+    limitation*, Journal of Official Statistics 19(1), 2003.
+
+    O. Räisä, J. Jälkö, S. Kaski and A. Honkela, *Noise-aware statistical inference with
+    differentially private synthetic data*, AISTATS 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.density import DPTreeDensity, combine_estimates
+    >>> X = np.random.default_rng(0).normal(2.0, 1.0, size=(5000, 2))
+    >>> density = DPTreeDensity(bounds=(-4, 8), missing="error", random_state=0).fit(X)
+    >>> tables = density.sample_several(5000, n_tables=50, random_state=0)
+    >>> means = [table[:, 0].mean() for table in tables]
+    >>> mean = combine_estimates(means, [table[:, 0].var() / 5000 for table in tables])
+    >>> mean
+    1.9772, 95 % interval [1.90764, 2.04675]
+    """
+    q, v = np.asarray(estimates, dtype=float), np.asarray(variances, dtype=float)
+    if q.shape != v.shape or q.ndim == 0 or len(q) < 2:
+        raise ValueError(
+            "estimates and variances must have the same shape, with a row for each of at least two "
+            f"tables, got {q.shape} and {v.shape}."
+        )
+    if not (np.isfinite(q).all() and np.isfinite(v).all() and (v >= 0.0).all()):
+        raise ValueError("estimates must be finite, and variances finite and not negative.")
+    m, within = len(q), v.mean(axis=0)
+    between = (1.0 + 1.0 / m) * q.var(axis=0, ddof=1)
+    total = np.maximum(between - within, within)
+    share = np.divide(total, between, out=np.full_like(total, np.inf), where=between > 0.0)
+    return CombinedEstimate(*map(_plain, (q.mean(axis=0), np.sqrt(total), (m - 1) * share**2)))
+
+
+def _plain(values: np.ndarray) -> Numbers:
+    return values if np.ndim(values) else float(values)
+
 
 _MOST_ROWS = 2**29  # on it rests that utilities are exact integers
 _MOST_BINS = 1024
@@ -89,24 +328,23 @@ class PrivateTree(PrivateEstimator[Rows, Plan, NoisyTables]):
         if coded.n_rows >= _MOST_ROWS:
             raise ValueError(f"{type(self).__name__} takes fewer than 2^29 rows.")
         if coded.weights is not None and self.epsilon == math.inf:
-            _check_total_weight(float(coded.total(_weights)["weight"][0]))
+            total = float(coded.total(_weights)["weight"][0])
+            if total == 0.0:
+                raise ValueError("sample_weight is zero for all records.")
+            if total >= _MOST_ROWS:
+                raise ValueError("The sum of sample_weight must be below 2^29.")
         return coded
 
-    def _warn(self, parameters: ReleaseParameters, plan: Plan, records: Rows) -> None:
-        super()._warn(parameters, plan, records)
-        if not (parameters.is_private and parameters.neighboring.count_is_public):
-            return
+    def _effect_of_noise(self, plan: Plan, records: Rows) -> str | None:
         facts, n_records = records.facts, records.n_records
         n_labels = 1 if facts.has_number else facts.n_labels  # groups of a number are not known yet
         error = 2.0 * plan.scale("tables") * math.sqrt(n_labels) / n_records
-        if error > _LARGE_ERROR:
-            warnings.warn(
-                f"{n_records} records are few for {facts.levels.n_columns} columns and epsilon="
-                f"{self.epsilon:g}: the share of each level may be wrong by {error:.2g}. Leave out "
-                "columns, or use more records or a larger epsilon.",
-                FewRowsWarning,
-                stacklevel=caller_outside(),
-            )
+        if error <= _LARGE_ERROR:
+            return None
+        return (
+            f"the share of each level of {facts.levels.facts.n_columns} columns may be wrong by "
+            f"{error:.2g}. Leave out columns, or use more records or a larger epsilon."
+        )
 
     def _plan(self, parameters: ReleaseParameters, records: Rows) -> Plan:
         counted = is_counted(records)
@@ -123,7 +361,8 @@ class PrivateTree(PrivateEstimator[Rows, Plan, NoisyTables]):
         self._library_ = records.facts.library
         categories = levels.facts.categories
         self.levels_ = [
-            categories[j] if j in categories else levels.edges[j] for j in range(levels.n_columns)
+            categories[j] if j in categories else levels.edges[j]
+            for j in range(levels.facts.n_columns)
         ]
         names = [column_name(levels.facts.names, j) for j in records.facts.columns]
         place = model.cliques.order.index
@@ -134,7 +373,8 @@ class PrivateTree(PrivateEstimator[Rows, Plan, NoisyTables]):
     def _levels_of(self, X: MatrixLike) -> np.ndarray:
         """Return the levels of all columns, of rows to predict."""
         check_is_fitted(self, "privacy_")
-        return self._released_.levels.codes(encoded(self, validated_table(self, X, reset=False)))
+        rows = encoded(self, validated_table(self, X, reset=False))
+        return self._released_.levels.codes(rows).astype(np.int32)
 
     def _target(self) -> int | None:
         """Return the column that holds the labels."""
@@ -212,8 +452,9 @@ class PrivateTree(PrivateEstimator[Rows, Plan, NoisyTables]):
             shares = self._released_.model.marginal([node], by_value=False)
             counts = released.level_counts(node)
         total = float(released.totals.sum())
-        made = partial(one_way_table, confidence=level, max_levels=most)
-        return made(released.levels, j, shares, total, counts)
+        return one_way_table(
+            released.levels, j, shares, total, counts, confidence=level, max_levels=most
+        )
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._one_way_html()
@@ -299,13 +540,6 @@ def _for_polars(column: np.ndarray) -> np.ndarray | list[object]:
         return column
     listed = column.tolist()
     return listed if len({*map(type, listed)} - {type(None)}) < 2 else [*map(text_of, listed)]
-
-
-def _check_total_weight(total: float) -> None:
-    if total == 0.0:
-        raise ValueError("sample_weight is zero for all records.")
-    if total >= _MOST_ROWS:
-        raise ValueError("The sum of sample_weight must be below 2^29.")
 
 
 def _weights(records: Rows) -> Sums:

@@ -1,15 +1,28 @@
 """The data, seen by a solver: a linear operator whose rows are bounded by a public norm."""
 
-from skdp.design.base import Design, LossSum, MemoryDesign, SlopeSum, in_memory, prefetch, scored
-from skdp.design.centered import Center
+from skdp.design.base import (
+    Design,
+    LossSum,
+    MemoryDesign,
+    SlopeSum,
+    in_memory,
+    prefetch,
+    row_products,
+    scored,
+    slope_products,
+)
 from skdp.design.dask import DaskDesign
-from skdp.design.expanded import ExpandedDesign, expanded_scores
-from skdp.design.forest import ForestDesign, design_kind
+from skdp.design.expanded import (
+    ExpandedDesign,
+    ForestDesign,
+    ShiftedDesign,
+    TabulatedDesign,
+    design_kind,
+    expanded_scores,
+)
 from skdp.design.memory import ClippedDesign, clip_factors
-from skdp.design.products import row_products, slope_products
 from skdp.design.shared import SharedDesign
-from skdp.design.tabulated import TabulatedDesign
-from skdp.design.transformed import TransformedDesign
+from skdp.design.transformed import Center, TransformedDesign
 
 __all__ = [
     "Center",
@@ -21,6 +34,7 @@ __all__ = [
     "LossSum",
     "MemoryDesign",
     "SharedDesign",
+    "ShiftedDesign",
     "SlopeSum",
     "TabulatedDesign",
     "TransformedDesign",

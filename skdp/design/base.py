@@ -12,22 +12,56 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from skdp.design.exact_total import ROWS_SUMMED, SumGrid
+ROWS_SUMMED = 1 << 14
+"""Rows whose numbers are added in floating point, in any order.
 
-__all__ = [
-    "Design",
-    "LossSum",
-    "MemoryDesign",
-    "Pointwise",
-    "RowNumbers",
-    "ScoredDesign",
-    "SlopeSum",
-    "T",
-    "Wrapper",
-    "in_memory",
-    "prefetch",
-    "scored",
-]
+A number passes through fewer additions that are not exact, also in a design that sums over cells of
+a table before and after it multiplies them: each adds numbers of at least one other row to it.
+"""
+
+_BITS = 61  # of the coarse steps: the sum of all blocks is within 2^61 of them
+_FINE_BITS = 31  # of the rest, in fine steps: up to 2^31 blocks add to less than 2^62 of them
+_END, _PARTS = 2.0**_BITS, 2.0 ** (_FINE_BITS + 1)
+_LEAST_EXPONENT = -900
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumGrid:
+    """Two integers for each number: coarse steps, and the rest in steps 2^−32 as wide.
+
+    Sums of such integers do not depend on the order of the blocks.
+    """
+
+    exponent: int  # the coarse step is 2^exponent
+
+    @classmethod
+    def of(cls, largest: float) -> SumGrid:
+        """Return the grid on which sums up to `largest` fit."""
+        return cls(exponent=max(math.frexp(largest)[1] - _BITS, _LEAST_EXPONENT))
+
+    @property
+    def fine_step(self) -> float:
+        """A block's number is rounded to a multiple of this."""
+        return math.ldexp(1.0, self.exponent) / _PARTS
+
+    def integers(self, block: np.ndarray) -> np.ndarray:
+        """Return the numbers of a block, of shape (2, ...): within half a fine step of it.
+
+        Division by a power of two is exact, and so is the rest after rounding: it is a multiple of
+        the last digit of the number and not larger than the number. Nothing raises: ``nan`` and
+        numbers beyond the grid, which no plan allows for, count as its ends.
+        """
+        end, found = math.ldexp(_END, self.exponent), np.empty((2, *block.shape), dtype=np.int64)
+        scaled = np.fmin(np.fmax(block, -end), end) * math.ldexp(1.0, -self.exponent)
+        coarse = np.rint(scaled)
+        found[0] = coarse
+        found[1] = np.rint((scaled - coarse) * _PARTS)
+        return found
+
+    def floats(self, total: np.ndarray) -> np.ndarray:
+        """Return sums of integers as floats, rounded three times."""
+        return np.asarray((total[0] + total[1] / _PARTS) * math.ldexp(1.0, self.exponent))
+
 
 T = TypeVar("T")
 
@@ -42,6 +76,20 @@ class Design(ABC):
 
     A solver uses a public bound R of the norms of the rows, wherever the rows are stored. It reads
     them by sums over blocks of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.design import ClippedDesign
+    >>> X = np.array([[3.0, 4.0], [0.3, 0.4]])
+    >>> rows = ClippedDesign.clip(X, data_norm=1.0, targets=np.array([1.0, -1.0]))
+    >>> rows.row_norms().round(2)
+    array([1. , 0.5])
+    >>> rows.slope_sum(lambda y, z: y, np.zeros(2))
+    array([0.3, 0.4])
+    >>> rows.cross_product()
+    array([[0.45, 0.6 ],
+           [0.6 , 0.8 ]])
     """
 
     @property
@@ -236,24 +284,7 @@ class Design(ABC):
 
 
 def scored(design: Design, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
-    """Return the design with its scores at θ, if it can keep them, and `Design.slope_sum`.
-
-    Parameters
-    ----------
-    design : Design
-        *Private.* A design that can keep scores has a method `scored`.
-    derivative : callable
-        Of targets and scores, such as a method of a loss; picklable.
-    theta : ndarray of shape (n_features,) or (n_features, k)
-        Coefficients; the last row is the intercept.
-
-    Returns
-    -------
-    design : Design
-        *Private.* Its `scores` at an equal θ cost nothing, also those of some of its rows.
-    total : ndarray of the shape of θ
-        *Private.*
-    """
+    """Return the design with its scores at θ, if it can keep them, and `Design.slope_sum`."""
     remembering: Callable[..., tuple[Design, np.ndarray]] | None = getattr(design, "scored", None)
     if remembering is None:
         return design, design.slope_sum(derivative, theta)
@@ -261,15 +292,9 @@ def scored(design: Design, derivative: Pointwise, theta: np.ndarray) -> tuple[De
 
 
 def prefetch(design: Design, rows: np.ndarray) -> None:
-    """Announce that `Design.take` will need some of these rows; without effect on rows in memory.
+    """Announce that `Design.take` will need some of these rows, in place of those announced before.
 
-    Parameters
-    ----------
-    design : Design
-        *Private.* A design of rows elsewhere has a method `prefetch`. It fetches them with the
-        next sum or the next rows.
-    rows : ndarray of int
-        Row numbers, which replace those announced before.
+    Rows elsewhere come with the next sum or the next rows. Rows in memory need no announcement.
     """
     fetching: Callable[[np.ndarray], None] | None = getattr(design, "prefetch", None)
     if fetching is not None:
@@ -277,18 +302,7 @@ def prefetch(design: Design, rows: np.ndarray) -> None:
 
 
 def in_memory(design: Design) -> Any:
-    """Return the same rows as a matrix, for code that reads single columns.
-
-    Parameters
-    ----------
-    design : Design
-        *Private.*
-
-    Returns
-    -------
-    ClippedDesign
-        *Private.* A copy with n × d numbers, unless the design is a matrix.
-    """
+    """Return the same rows as a matrix, for code that reads single columns."""
     local: Callable[[], Any] | None = getattr(design, "in_memory", None)
     return design.take(slice(None)).in_memory() if local is None else local()
 
@@ -303,100 +317,31 @@ class MemoryDesign(Design):
 
     @abstractmethod
     def scores(self, theta: np.ndarray) -> np.ndarray:
-        """Return Aθ.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients; the last row is the intercept.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, k)
-            *Private.*
-        """
+        """Return Aθ."""
 
     @abstractmethod
     def in_memory(self) -> Any:
-        """Return the same rows as a matrix.
-
-        Returns
-        -------
-        ClippedDesign
-            *Private.*
-        """
+        """Return the same rows as a matrix."""
 
     @abstractmethod
     def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
-        """Return Aᵀr, a weighted sum of rows: one read of X.
-
-        Parameters
-        ----------
-        residual : ndarray of shape (n_samples,) or (n_samples, k)
-            *Private.* r.
-
-        Returns
-        -------
-        ndarray of shape (n_features,) or (n_features, k)
-            *Private.*
-        """
+        """Return Aᵀr, a weighted sum of rows: one read of X."""
 
     @abstractmethod
     def gram(self, weights: np.ndarray) -> np.ndarray:
-        """Return Aᵀdiag(w)A; copies A, so `take` some rows first.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_samples,)
-            *Private.* w.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-            *Private.*
-        """
+        """Return Aᵀdiag(w)A; copies A, so `take` some rows first."""
 
     @abstractmethod
     def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
-        """Return the diagonal of `gram`, for designs with many columns.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_samples,)
-            *Private.* w.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            *Private.*
-        """
+        """Return the diagonal of `gram`, for designs with many columns."""
 
     @abstractmethod
     def row_norms(self) -> np.ndarray:
-        """Return upper bounds of the norms of the rows of A, rounding included.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            *Private.*
-        """
+        """Return upper bounds of the norms of the rows of A, rounding included."""
 
     @abstractmethod
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
-        """Yield consecutive blocks of rows that cover the data once.
-
-        Parameters
-        ----------
-        most_rows : int or None
-            *Public.* Rows of a block. None: as many as a cache holds, or all if X is sparse.
-
-        Yields
-        ------
-        rows : slice
-            Row numbers of the block.
-        block : MemoryDesign
-            *Private.* A view, or a copy if X is sparse.
-        """
+        """Yield consecutive blocks of rows that cover the data once."""
 
     def parts(
         self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
@@ -405,18 +350,7 @@ class MemoryDesign(Design):
             yield function(block)
 
     def view(self, rows: slice) -> MemoryDesign:
-        """Return consecutive rows without converting or computing any.
-
-        Parameters
-        ----------
-        rows : slice
-            Row numbers.
-
-        Returns
-        -------
-        MemoryDesign
-            *Private.*
-        """
+        """Return consecutive rows without converting or computing any."""
         return self.take(rows)
 
     def exact_total(
@@ -448,22 +382,7 @@ class MemoryDesign(Design):
         return [self.view(slice(start, start + ROWS_SUMMED)) for start in starts]
 
     def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
-        """Return the same rows with their scores, and `slope_sum`.
-
-        Parameters
-        ----------
-        derivative : callable
-            Of targets and scores, such as a method of a loss.
-        theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients; the last row is the intercept.
-
-        Returns
-        -------
-        design : ScoredDesign
-            *Private.*
-        total : ndarray of the shape of θ
-            *Private.*
-        """
+        """Return the same rows with their scores, and `slope_sum`."""
         scores = np.empty((self.n_samples, *theta.shape[1:]), order="F")
         total = np.zeros_like(theta)
         for rows, block in self.blocks():
@@ -533,17 +452,10 @@ class ScoredDesign(Wrapper, MemoryDesign):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SlopeSum:
-    """Σ a_i ⊗ derivative(y_i, a_i·θ) of a block; picklable.
+    """Σ a_i ⊗ derivative(y_i, a_i·θ) of a block; picklable."""
 
-    Parameters
-    ----------
-    derivative : callable
-        Of targets and scores, such as a method of a loss.
-    theta : ndarray of shape (n_features,) or (n_features, k)
-        Coefficients; the last row is the intercept.
-    """
-
-    derivative: Pointwise
+    derivative: Pointwise  # of targets and scores, such as a method of a loss
+    # coefficients; the last row is the intercept, of shape (n_features,) or (n_features, k)
     theta: np.ndarray
 
     def __call__(self, block: MemoryDesign) -> np.ndarray:
@@ -566,18 +478,56 @@ class _ClippedSlopeSum(SlopeSum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LossSum:
-    """Σ value(y_i, a_i·θ) of a block; picklable.
+    """Σ value(y_i, a_i·θ) of a block; picklable."""
 
-    Parameters
-    ----------
-    value : callable
-        Of targets and scores, such as a method of a loss.
-    theta : ndarray of shape (n_features,) or (n_features, k)
-        Coefficients; the last row is the intercept.
-    """
-
-    value: Pointwise
+    value: Pointwise  # of targets and scores, such as a method of a loss
+    # coefficients; the last row is the intercept, of shape (n_features,) or (n_features, k)
     theta: np.ndarray
 
     def __call__(self, block: MemoryDesign) -> float:
         return float(self.value(block.targets, block.scores(self.theta)).sum())
+
+
+_VALUES_AT_ONCE = 1 << 18  # of rows that are copied for a weighted matrix
+_FEWEST_COPIED = 256
+
+
+def rows_at_once(n_features: int) -> int:
+    """Return the number of rows that are copied together for a matrix."""
+    return max(_FEWEST_COPIED, _VALUES_AT_ONCE // n_features)
+
+
+def row_products(design: Design, weights: Pointwise, theta: np.ndarray) -> np.ndarray:
+    """Return Σ w(y_i, a_i·θ)·a_i·a_iᵀ: one read of X."""
+    products = _Products(weights, theta)
+    return np.asarray(design.total(products, rows_at_once(design.n_features)))
+
+
+def slope_products(design: Design, derivative: Pointwise, theta: np.ndarray) -> np.ndarray:
+    """Return Σ ggᵀ over records, where g is the sum of derivative(y_i, a_i·θ)·a_i over its rows."""
+    of_records: Callable[[Pointwise, np.ndarray], np.ndarray] | None
+    of_records = getattr(design, "slope_products", None)
+    if of_records is not None:
+        return of_records(derivative, theta)
+    return row_products(design, _Squared(derivative), theta)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Products:
+    """Σ w·aaᵀ of a block."""
+
+    weights: Pointwise
+    theta: np.ndarray
+
+    def __call__(self, block: MemoryDesign) -> np.ndarray:
+        return block.gram(self.weights(block.targets, block.scores(self.theta)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Squared:
+    """The square of a function of targets and scores."""
+
+    function: Pointwise
+
+    def __call__(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return self.function(y, z) ** 2

@@ -10,33 +10,23 @@ from operator import add, attrgetter, methodcaller
 import numpy as np
 
 from skdp.data.blocks import Blocks
-from skdp.design.base import Design, MemoryDesign, RowNumbers, T
-from skdp.design.exact_total import ROWS_SUMMED, SumGrid
+from skdp.design.base import ROWS_SUMMED, Design, MemoryDesign, RowNumbers, SumGrid, T
 from skdp.design.memory import ClippedDesign, longest_reach
-
-__all__ = ["DaskDesign"]
 
 _MOST_NUMBERS = 1 << 23  # of rows that are fetched to be summed; no guarantee rests on it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DaskDesign(Design):
-    """The linear operator θ ↦ Aθ of rows that stay on threads or on a cluster.
+    """*Private.* The linear operator θ ↦ Aθ of rows that stay on threads or on a cluster.
 
     A sum over all rows is one round trip: each block returns its sum, and these are added up in
     the order of the rows. Rows named by `prefetch` come with the next sum, and are kept for `take`
     until other rows are named.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        *Private.* Each a `MemoryDesign` of at least one row.
-    n_columns : int
-        *Public.* Columns of A, with the intercept's.
     """
 
-    blocks: Blocks
-    n_columns: int
+    blocks: Blocks  # *Private.* Each a `MemoryDesign` of at least one row
+    n_columns: int  # *Public.* Columns of A, with the intercept's
     _here: _Here = field(default_factory=lambda: _Here(), init=False, repr=False)
 
     @property
@@ -60,7 +50,7 @@ class DaskDesign(Design):
         rows: np.ndarray | None = None,
     ) -> T:
         if rows is None:
-            return reduce(add, self._gather(partial(_total, function, most_rows)))
+            return reduce(add, self._gather(methodcaller("total", function, most_rows)))
         if not rows.size or self._here.brings(rows):
             return function(self.take(rows))
         return reduce(add, self.blocks.gather(partial(_over, function), self.blocks.places(rows)))
@@ -102,13 +92,7 @@ class DaskDesign(Design):
         return max(self.blocks.gather(attrgetter("most_entries")))
 
     def prefetch(self, rows: np.ndarray) -> None:
-        """Fetch these rows with the next sum, or with the next rows.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Row numbers.
-        """
+        """Fetch these rows with the next sum, or with the next rows."""
         self._here.wanted = np.unique(rows)
 
     def take(self, rows: RowNumbers) -> MemoryDesign:
@@ -176,10 +160,6 @@ def _parts(
     function: Callable[[MemoryDesign], T], most_rows: int | None, block: MemoryDesign
 ) -> list[T]:
     return list(block.parts(function, most_rows))
-
-
-def _total(function: Callable[[MemoryDesign], T], most_rows: int | None, block: MemoryDesign) -> T:
-    return block.total(function, most_rows)
 
 
 def _exact_over(

@@ -1,50 +1,43 @@
-"""The rows of a feature map, expanded a few rows at a time and clipped there."""
+"""The rows of a feature map, expanded a few rows at a time, or summed table by table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skdp.design.base import MemoryDesign, RowNumbers
-from skdp.design.exact_total import SumGrid
-from skdp.design.memory import ClippedDesign, clip_factors, longest_reach
-from skdp.features.base import FeatureMap
-
-__all__ = ["ExpandedDesign", "expanded_scores"]
+from skdp.design.base import MemoryDesign, RowNumbers, SumGrid
+from skdp.design.memory import ClippedDesign, clip_factors, factors_of, longest_reach
+from skdp.design.transformed import CenteredMap
+from skdp.features.base import FeatureMap, TabulatedMap
+from skdp.features.combined import MixtureMap
+from skdp.features.random_maps import TreeMap
 
 _IN_MEMORY = 1 << 26  # bytes of features that are rather made once than in each pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExpandedDesign(MemoryDesign):
-    """The linear operator θ ↦ Aθ, where row i of A is (s_i·Φ(x_i), b₀).
+    """*Private.* The linear operator θ ↦ Aθ, where row i of A is (s_i·Φ(x_i), b₀).
 
-    The features Φ(x_i) are computed a few rows at a time; one factor per row is kept.
-
-    Parameters
-    ----------
-    X : object of length n_samples
-        *Private.* What the map's `prepare` returned, indexed by rows.
-    feature_map : FeatureMap
-        *Public.* Φ.
-    factors : ndarray of shape (n_samples,)
-        *Private.* s, from `clip_factors` of the features.
-    intercept_scaling : float
-        *Public.* Size b₀ of the intercept column; 0 for no intercept.
-    targets : ndarray of shape (n_samples,) or None
-        *Private.* In the form that the loss takes; None if no loss is evaluated.
+    The features Φ(x_i) are computed a few rows at a time; one factor per row is kept. Features of
+    the first rows are kept too, as many as memory allows, so that no pass takes much longer if
+    there are a few more rows.
     """
 
-    X: Any
-    feature_map: FeatureMap
-    factors: np.ndarray
-    intercept_scaling: float = 0.0
+    X: Any  # *Private.* What the map's `prepare` returned, indexed by rows
+    feature_map: FeatureMap  # *Public.* Φ
+    factors: np.ndarray  # *Private.* s, from `clip_factors` of the features, of shape (n_samples,)
+    intercept_scaling: float = 0.0  # *Public.* Size b₀ of the intercept column; 0 for no intercept
+    # *Private.* Of shape (n_samples,), as the loss takes them; None if no loss is evaluated
     targets: Any = None
+    kept: Any = None  # *Private.* Features of the first rows; None for no rows
 
     @classmethod
     def clip(
@@ -57,35 +50,22 @@ class ExpandedDesign(MemoryDesign):
     ) -> MemoryDesign:
         """Return the design whose rows of features are clipped to `data_norm`.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_columns)
-            *Private.* A coded table.
-        feature_map : FeatureMap
-            *Public.* Φ.
-        data_norm : float
-            *Public.* Bound of the l2 norms of the rows of features.
-        intercept_scaling : float
-            *Public.* Size b₀ of the intercept column; 0 for no intercept.
-        targets : ndarray of shape (n_samples,) or None
-            *Private.* In the form that the loss takes.
-
-        Returns
-        -------
-        ClippedDesign or ExpandedDesign
-            *Private.* The former if all features take little memory.
+        It is a `ClippedDesign` if all features take little memory.
         """
         rows = feature_map.prepare(X)
-        if cls._keeps(feature_map, len(rows)):
-            features = feature_map.whole(rows, _dtype(feature_map, len(rows)))
-            return ClippedDesign.clip(features, data_norm, intercept_scaling, targets)
-        factors = cls._factors(rows, feature_map, data_norm)
-        return cls(rows, feature_map, factors, intercept_scaling, targets)
+        n, most = len(rows), cls._most_kept(feature_map, len(rows))
+        kept = feature_map.whole(rows[:most], _dtype(feature_map, n)) if most else None
+        if kept is not None and most >= n:
+            return ClippedDesign.clip(kept, data_norm, intercept_scaling, targets)
+        factors = cls._factors(rows[most:], feature_map, data_norm)
+        if kept is not None:
+            factors = np.concatenate([clip_factors(kept, data_norm), factors])
+        return cls(rows, feature_map, factors, intercept_scaling, targets, kept)
 
     @classmethod
-    def _keeps(cls, feature_map: FeatureMap, n_rows: int) -> bool:
-        """Return whether the features of all rows are made once and kept."""
-        return _is_small(feature_map, n_rows)
+    def _most_kept(cls, feature_map: FeatureMap, n_rows: int) -> int:
+        """Return of how many rows the features are made once and kept, at most."""
+        return _rows_in_memory(feature_map, n_rows)
 
     @classmethod
     def _factors(cls, rows: Any, feature_map: FeatureMap, norm: float) -> np.ndarray:
@@ -147,6 +127,13 @@ class ExpandedDesign(MemoryDesign):
             total += block.gram_diagonal(weights[rows])
         return total
 
+    def squares(self) -> np.ndarray:
+        """Return |s_i·Φ(x_i)|², without the intercept and without a margin for rounding."""
+        squares = np.empty(self.n_samples)
+        for where, features in self.feature_map.pieces(self.X):
+            squares[where] = ClippedDesign(features, self.factors[where]).squares()
+        return squares
+
     def take(self, rows: RowNumbers) -> MemoryDesign:
         taken = self._of(rows)
         return taken.in_memory() if _is_small(self.feature_map, taken.n_samples) else taken
@@ -155,14 +142,22 @@ class ExpandedDesign(MemoryDesign):
         return self._of(rows)
 
     def in_memory(self) -> ClippedDesign:
-        features = self.feature_map.whole(self.X, _dtype(self.feature_map, self.n_samples))
+        features = self.kept
+        if not self._is_kept:
+            features = self.feature_map.whole(self.X, _dtype(self.feature_map, self.n_samples))
         return ClippedDesign(features, self.factors, self.intercept_scaling, self.targets)
+
+    @property
+    def _is_kept(self) -> bool:
+        return self.kept is not None and self.kept.shape[0] == self.n_samples
 
     def _of(self, rows: RowNumbers) -> ExpandedDesign:
         """Return the design of some rows, without their features."""
         targets = None if self.targets is None else self.targets[rows]
         X, factors = _rows(self.X, rows), self.factors[rows]
-        return replace(self, X=X, factors=factors, targets=targets)
+        # The first rows of a slice; rows by number are made again.
+        kept = self.kept[rows] if self.kept is not None and isinstance(rows, slice) else None
+        return replace(self, X=X, factors=factors, targets=targets, kept=kept)
 
     def _made(self) -> Iterator[tuple[slice, MemoryDesign]]:
         """Yield the rows with their features, as many as a cache holds."""
@@ -179,7 +174,8 @@ class ExpandedDesign(MemoryDesign):
 
     def _expanded(self) -> ClippedDesign:
         """Return the same few rows with their features."""
-        features = self.feature_map.expand(self.X)
+        features = self.kept if self._is_kept else self.feature_map.expand(self.X)
+        features = features.astype(np.float64, copy=False)  # once for all that reads them
         return ClippedDesign(features, self.factors, self.intercept_scaling, self.targets)
 
 
@@ -188,25 +184,14 @@ def expanded_scores(
 ) -> np.ndarray:
     """Return Φ(x_i)·coef for rows of features that are clipped to `data_norm`.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-        *Private.* A coded table.
-    feature_map : FeatureMap
-        *Public.* Φ.
-    data_norm : float
-        *Public.* Bound of the l2 norms of the rows of features; inf for none.
-    coef : ndarray of shape (n_features_out, n_scores)
-        Coefficients.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_scores)
-        *Private.*
+    Features that fits make in single precision are made so here too: these have the coefficients.
     """
+    if not math.isinf(data_norm):
+        feature_map = feature_map.for_scores()
     rows = feature_map.prepare(X)
     scores = np.empty((len(rows), coef.shape[1]))
     for where, features in feature_map.pieces(rows):
+        features = features.astype(np.float64, copy=False)
         scores[where] = safe_sparse_dot(features, coef, dense_output=True)
         if not math.isinf(data_norm):
             scores[where] *= clip_factors(features, data_norm)[:, None]
@@ -214,12 +199,16 @@ def expanded_scores(
 
 
 def _is_small(feature_map: FeatureMap, n_rows: int) -> bool:
-    """Return whether features are kept: in up to 64 MB, or 3 GB if they take long to compute.
+    return n_rows <= _rows_in_memory(feature_map, n_rows)
+
+
+def _rows_in_memory(feature_map: FeatureMap, n_rows: int) -> int:
+    """Return how many rows' features are kept: 64 MB, or 3 GB if they take long to compute.
 
     The number of rows may be private. Features are the same numbers, kept or not, in either type.
     """
     size = np.dtype(_dtype(feature_map, n_rows)).itemsize
-    return size * n_rows * feature_map.n_entries <= _IN_MEMORY * feature_map.cost
+    return int(_IN_MEMORY * feature_map.cost // (size * max(feature_map.n_entries, 1)))
 
 
 def _dtype(feature_map: FeatureMap, n_rows: int) -> type[np.floating[Any]]:
@@ -232,3 +221,290 @@ def _rows(X: Any, rows: RowNumbers) -> Any:
     if isinstance(X, np.ndarray) and isinstance(rows, np.ndarray) and X.flags.c_contiguous:
         return X.take(rows, axis=0)
     return X[rows]
+
+
+_BLOCK_ROWS = 1 << 16  # for which it pays to multiply whole tables
+_FEWEST_ROWS = 1 << 12  # below, a pass over kept features takes less time
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TabulatedDesign(ExpandedDesign):
+    """*Private.* The operator θ ↦ Aθ for rows (s_i·Φ(x_i), b₀) whose features stand in tables.
+
+    A score is the sum of one number per column, looked up in the product of its table with its
+    coefficients. A sum of rows comes from one weighted histogram per column. No features are made.
+    """
+
+    # *Public.* Φ, whose `prepare` makes X, the places in the tables, of shape (n_samples, n_blocks)
+    feature_map: TabulatedMap
+
+    @classmethod
+    def _most_kept(cls, feature_map: FeatureMap, n_rows: int) -> int:
+        return n_rows if _is_small(feature_map, n_rows) else 0
+
+    def squares(self) -> np.ndarray:
+        return self.feature_map.squares(self.X) * self.factors**2
+
+    def scores(self, theta: np.ndarray) -> np.ndarray:
+        if self.n_samples < _FEWEST_ROWS:
+            return self.in_memory().scores(theta)
+        z = np.zeros((self.n_samples, *theta.shape[1:]), order="F")
+        for k, (_, span) in enumerate(self.feature_map.spans):
+            z += (self.feature_map.tables[k] @ theta[span]).take(self.X[:, k], axis=0)
+        z.T[...] *= self.factors
+        if self.intercept_scaling > 0.0:
+            z += self.intercept_scaling * theta[-1]
+        return z
+
+    def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
+        if self.n_samples < _FEWEST_ROWS:
+            return self.in_memory().weighted_sum(residual)
+        total = np.empty((self.n_features, *residual.shape[1:]))
+        weighted = np.atleast_2d(residual.T * self.factors)
+        for k, (_, span) in enumerate(self.feature_map.spans):
+            table, places = self.feature_map.tables[k], self.X[:, k].astype(np.intp)
+            sums = [np.bincount(places, row, table.shape[0]) for row in weighted]
+            total[span] = (np.stack(sums) @ table).T.reshape(total[span].shape)
+        if self.intercept_scaling > 0.0:
+            total[-1] = self.intercept_scaling * residual.sum(axis=0)
+        return total
+
+    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
+        if most_rows is not None:
+            yield from super().blocks(most_rows)
+            return
+        for start in range(0, max(1, self.n_samples), _BLOCK_ROWS):
+            rows = slice(start, start + _BLOCK_ROWS)
+            yield rows, self._of(rows)
+
+
+_FOREST_ROWS = 1 << 15  # for which it pays to sum over whole tables
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ForestDesign(ExpandedDesign):
+    """*Private.* The operator θ ↦ Aθ for rows of tabulated features and leaves of trees.
+
+    A score is a sum of numbers looked up by column and by leaf, and a sum of rows comes from
+    weighted histograms, as in `TabulatedDesign`. No features are made.
+    """
+
+    feature_map: MixtureMap  # *Public.* Φ, of a `TabulatedMap` and a `TreeMap`
+
+    @classmethod
+    def _most_kept(cls, feature_map: FeatureMap, n_rows: int) -> int:
+        return n_rows if n_rows < _FEWEST_ROWS else 0
+
+    @classmethod
+    def _factors(cls, rows: Any, feature_map: FeatureMap, norm: float) -> np.ndarray:
+        assert isinstance(feature_map, MixtureMap), "see `design_kind`"
+        assert isinstance(feature_map.additive, TabulatedMap), "see `design_kind`"
+        # The features of the leaves have norm 1. The few operations here are as exact as a sum of
+        # the squares of all features, for which `clip_factors` leaves a margin.
+        square = np.minimum(feature_map.additive.squares(rows.additive), 1.0)
+        share = feature_map.additive_share
+        return factors_of(np.sqrt(share * square + (1.0 - share)), feature_map.n_features_out, norm)
+
+    def scores(self, theta: np.ndarray) -> np.ndarray:
+        if self.n_samples < _FEWEST_ROWS:
+            return self.in_memory().scores(theta)
+        end = self._additive.n_features
+        z = self._additive.scores(theta[:end])
+        of_leaves = np.zeros_like(z)
+        for k, trees in enumerate(self._trees.packed):
+            of_leaves += _sums(trees.shape, [theta[end:][span] for span in trees.spans]).take(
+                self.X.other[:, k], axis=0
+            )
+        z += (of_leaves.T * self._leaf_factors).T
+        if self.intercept_scaling > 0.0:
+            z += self.intercept_scaling * theta[-1]
+        return z
+
+    def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
+        if self.n_samples < _FEWEST_ROWS:
+            return self.in_memory().weighted_sum(residual)
+        total, end = np.empty((self.n_features, *residual.shape[1:])), self._additive.n_features
+        total[:end] = self._additive.weighted_sum(residual)
+        of_leaves = total[end:]
+        weighted = np.atleast_2d(residual.T * self._leaf_factors)
+        for k, trees in enumerate(self._trees.packed):
+            numbers = self.X.other[:, k].astype(np.intp)
+            sums = [np.bincount(numbers, row, math.prod(trees.shape)) for row in weighted]
+            cells = np.stack(sums, axis=-1).reshape(*trees.shape, *residual.shape[1:])
+            for own, span in enumerate(trees.spans):
+                others = tuple(i for i in range(len(trees.shape)) if i != own)
+                of_leaves[span] = cells.sum(axis=others)
+        if self.intercept_scaling > 0.0:
+            total[-1] = self.intercept_scaling * residual.sum(axis=0)
+        return total
+
+    @property
+    def _trees(self) -> TreeMap:
+        assert isinstance(self.feature_map.other, TreeMap), "see `design_kind`"
+        return self.feature_map.other
+
+    @cached_property
+    def _additive(self) -> TabulatedDesign:
+        """The same rows with their additive features alone."""
+        near, places = self.feature_map.additive, self.X.additive
+        assert isinstance(near, TabulatedMap), "see `design_kind`"
+        lengths = np.sqrt(np.maximum(near.squares(places), 1.0))
+        share = math.sqrt(self.feature_map.additive_share)
+        return TabulatedDesign(places, near, self.factors * share / lengths)
+
+    @cached_property
+    def _leaf_factors(self) -> np.ndarray:
+        share = (1.0 - self.feature_map.additive_share) / self._trees.n_trees
+        return self.factors * math.sqrt(share)
+
+    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
+        if most_rows is None:
+            yield from self._pieces
+        else:
+            yield from super().blocks(most_rows)
+
+    @cached_property
+    def _pieces(self) -> list[tuple[slice, ExpandedDesign]]:
+        """Blocks of rows, kept with their factors because descents read them in each step.
+
+        They are about equally large, so that none of them is much smaller than others.
+        """
+        ends = np.linspace(0, self.n_samples, 1 + max(1, math.ceil(self.n_samples / _FOREST_ROWS)))
+        rows = [slice(*pair) for pair in pairwise(ends.astype(int).tolist())]
+        return [(own, self._of(own)) for own in rows]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShiftedDesign(MemoryDesign):
+    """*Private.* Rows (f_i·(ã_i − m), b₀) for clipped rows ã of another design, whose zeros stay.
+
+    The center m is never subtracted from a row: scores are f·(ã·θ − m·θ), and sums of rows are
+    Σ f·r·ã − m·Σ f·r. Their rounding errors are relative to |ã| + |m| instead of |ã − m|;
+    `Problem.parts` and `Problem.clips` allow for that.
+    """
+
+    inner: MemoryDesign  # *Private.* The rows ã, without an intercept
+    point: np.ndarray  # *Released.* m, of shape (n_features,) without the intercept
+    factors: np.ndarray  # *Private.* f, of shape (n_samples,)
+    norms: np.ndarray  # *Private.* Upper bounds of |f·(ã − m)|
+    intercept_scaling: float
+    targets: Any = None
+
+    @classmethod
+    def clip(
+        cls,
+        X: Any,
+        feature_map: CenteredMap,
+        data_norm: float,
+        intercept_scaling: float = 0.0,
+        targets: np.ndarray | None = None,
+    ) -> ShiftedDesign:
+        """Return the design of features clipped to `data_norm`, shifted, and clipped again."""
+        read, center = feature_map.inner, feature_map.center
+        assert read is not None, "see `design_kind`"
+        inner, m = design_kind(read).clip(X, read, data_norm), center.point
+        squares = inner.squares() - 2.0 * inner.scores(m) + _product(m, m)
+        # |ã| and |m| are at most R. So a square of a row with k entries is off by (2R)²·γ for
+        # k + 20 roundings, and a norm beyond R by half of that, times t² for the stretch t.
+        units, t = read.n_entries + 20, center.stretch
+        norms = t * np.sqrt(np.maximum(squares, 0.0))
+        most = np.hypot(norms, t * 2.0 * data_norm * math.sqrt(units * 2.0**-53))
+        factors = factors_of(norms, math.ceil(2.0 * t * t) * units, data_norm)
+        return cls(inner, m, factors * t, most * factors, intercept_scaling, targets)
+
+    @property
+    def n_samples(self) -> int:
+        return self.inner.n_samples
+
+    @property
+    def n_features(self) -> int:
+        return self.point.size + (self.intercept_scaling > 0.0)
+
+    def scores(self, theta: np.ndarray) -> np.ndarray:
+        own = theta[: self.point.size]
+        z = self.inner.scores(own) - _product(self.point, own)
+        z.T[...] *= self.factors
+        return z + self.intercept_scaling * theta[-1] if self.intercept_scaling > 0.0 else z
+
+    def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
+        total, weighted = (
+            np.empty((self.n_features, *residual.shape[1:])),
+            residual.T * self.factors,
+        )
+        sums = np.multiply.outer(self.point, weighted.sum(axis=-1))
+        total[: self.point.size] = self.inner.weighted_sum(weighted.T) - sums
+        if self.intercept_scaling > 0.0:
+            total[-1] = self.intercept_scaling * residual.sum(axis=0)
+        return total
+
+    def reach(self, delta: np.ndarray) -> float:
+        return longest_reach(delta, self.n_features)
+
+    def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
+        if grid is not None:
+            return super().cross_product(grid)
+        rows, d = self.inner.in_memory(), self.point.size
+        scaled = replace(rows, factors=rows.factors * self.factors).cross_product()
+        weights, total = self.factors**2, np.empty((self.n_features, self.n_features))
+        mixed = np.outer(self.inner.weighted_sum(weights), self.point)
+        mixed -= 0.5 * weights.sum() * np.outer(self.point, self.point)
+        total[:d, :d] = scaled - mixed - mixed.T
+        if self.intercept_scaling > 0.0:
+            total[d] = self.intercept_scaling * self.weighted_sum(np.ones(self.n_samples))
+            total[:d, d] = total[d, :d]
+        return total
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        return self.in_memory().gram(weights)
+
+    def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
+        return self.in_memory().gram_diagonal(weights)
+
+    def row_norms(self) -> np.ndarray:
+        return np.hypot(self.norms, self.intercept_scaling) * (1.0 + 2.0**-50)
+
+    def take(self, rows: RowNumbers) -> ShiftedDesign:
+        return self._with(self.inner.take(rows), rows)
+
+    def view(self, rows: slice) -> ShiftedDesign:
+        return self._with(self.inner.view(rows), rows)
+
+    def _with(self, inner: MemoryDesign, rows: RowNumbers) -> ShiftedDesign:
+        targets = None if self.targets is None else self.targets[rows]
+        factors, norms = self.factors[rows], self.norms[rows]
+        return replace(self, inner=inner, factors=factors, norms=norms, targets=targets)
+
+    def in_memory(self) -> ClippedDesign:
+        rows = self.inner.in_memory()._dense() - self.point
+        return ClippedDesign(rows, self.factors, self.intercept_scaling, self.targets)
+
+    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
+        for rows, block in self.inner.blocks(most_rows):
+            yield rows, self._with(block, rows)
+
+
+def _product(point: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """Return m·θ, rounded twice however long m is."""
+    products = (point * theta.T).reshape(-1, point.size)
+    return np.reshape([math.fsum(row) for row in products.tolist()], theta.shape[1:])
+
+
+def design_kind(feature_map: FeatureMap) -> Any:
+    """Return the design that reads the rows of a map fastest, a class with a method `clip`."""
+    if isinstance(feature_map, CenteredMap):
+        return ShiftedDesign if feature_map.keeps_zeros else ExpandedDesign
+    if isinstance(feature_map, TabulatedMap):
+        return TabulatedDesign
+    if not (isinstance(feature_map, MixtureMap) and isinstance(feature_map.other, TreeMap)):
+        return ExpandedDesign
+    return ForestDesign if isinstance(feature_map.additive, TabulatedMap) else ExpandedDesign
+
+
+def _sums(shape: tuple[int, ...], parts: list[np.ndarray]) -> np.ndarray:
+    """Return the sum of one entry of each part, for all combinations in the order of an array."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total[:, None] + part[None]
+        total = total.reshape(-1, *part.shape[1:])
+    assert len(total) == math.prod(shape), "one number for each combination of leaves"
+    return total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,15 +13,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
-from skdp.design.base import MemoryDesign, RowNumbers
-from skdp.design.exact_total import SumGrid
+from skdp.design.base import MemoryDesign, RowNumbers, SumGrid
 from skdp.support.types import MatrixLike
-
-__all__ = ["ClippedDesign", "clip_factors", "factors_of", "longest_reach"]
 
 _LEAST_MARGIN = 1e-12
 _UNIT = 2.0**-53
 _COPY_BYTES = 1 << 21  # of rows that are copied at a time
+_ROWS_OF_PRODUCTS = 3  # per column, at least: products of fewer rows take a fifth longer
 _BLOCK_BYTES = 1 << 22  # a dense block that is read twice should still be in a cache
 _MOST_ENTRIES = 1 << 18  # of a block of a matrix, or more: `_ENTRIES_PER_SUM` per entry of a sum
 _ENTRIES_PER_SUM = 4
@@ -39,38 +38,13 @@ def _norm_margin(n_columns: int) -> float:
 def clip_factors(X: MatrixLike, norm: float) -> np.ndarray:
     """Return s with s_i·|x_i| ≤ `norm`, rounding included; one read of X, no copy.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, d)
-        *Private.* Rows, of any real type.
-    norm : float
-        *Public.* Bound of their l2 norms, in the units of X.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        *Private.* In (0, 1]; 1, to within 1e-12 or so, for rows that are short enough.
+    s_i is 1, to within 1e-12 or so, for rows that are short enough.
     """
     return factors_of(_row_norms(_without_duplicates(X)), X.shape[1], norm)
 
 
 def factors_of(norms: np.ndarray, n_columns: int, norm: float) -> np.ndarray:
-    """Return s with s_i·norms_i ≤ `norm` for norms computed from so many squares each.
-
-    Parameters
-    ----------
-    norms : ndarray of shape (n_samples,)
-        *Private.* They are overwritten.
-    n_columns : int
-        *Public.*
-    norm : float
-        *Public.* See `clip_factors`.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        *Private.*
-    """
+    """Return s with s_i·norms_i ≤ `norm` for norms computed from so many squares each."""
     np.maximum(norms, norm, out=norms)
     return np.divide(norm * (1.0 - _norm_margin(n_columns)), norms, out=norms)
 
@@ -91,12 +65,42 @@ def _squared_norms(X: MatrixLike) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
-def _float_parts(X: MatrixLike) -> Iterator[tuple[slice, MatrixLike]]:
-    """Yield consecutive rows as float64, which holds every number of a narrower type exactly."""
-    step = _block_rows(X, X.shape[1])
-    for start in range(0, X.shape[0], step):
-        rows = slice(start, min(start + step, X.shape[0]))
-        yield rows, _float_rows(X, rows)
+def _float_parts(X: MatrixLike, step: int = 0) -> Iterator[tuple[slice, MatrixLike]]:
+    """Yield consecutive rows as float64, which holds every number of a narrower type exactly.
+
+    Rows that are converted are overwritten by the next ones.
+    """
+    n, step = X.shape[0], step or _block_rows(X, X.shape[1])
+    parts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    if sparse.issparse(X) or X.dtype == np.float64 or not X.flags.c_contiguous:
+        for rows in parts:
+            yield rows, _float_rows(X, rows)
+        return
+    with _space(min(step, n), X.shape[1]) as space:
+        for rows in parts:
+            part = space[: rows.stop - rows.start]
+            part[...] = X[rows]
+            yield rows, part
+
+
+_SPACES: list[np.ndarray] = []
+_MOST_SPACES = 4  # of threads that read at the same time
+
+
+@contextmanager
+def _space(n_rows: int, n_columns: int) -> Iterator[np.ndarray]:
+    """Lend memory for a block. New memory would be cleared for each, which takes as long as it."""
+    try:
+        space = _SPACES.pop()
+    except IndexError:
+        space = np.empty(0)
+    if space.size < n_rows * n_columns:
+        space = np.empty(n_rows * n_columns)
+    try:
+        yield space[: n_rows * n_columns].reshape(n_rows, n_columns)
+    finally:
+        if len(_SPACES) < _MOST_SPACES:
+            _SPACES.append(space)
 
 
 def _float_rows(X: MatrixLike, rows: RowNumbers) -> MatrixLike:
@@ -157,27 +161,17 @@ def longest_reach(delta: np.ndarray, most_entries: int) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClippedDesign(MemoryDesign):
-    """The linear operator θ ↦ Aθ, where row i of A is (s_i·x_i, b₀).
+    """*Private.* The linear operator θ ↦ Aθ, where row i of A is (s_i·x_i, b₀).
 
     X is never copied nor written: clipping is one factor per row, and the intercept column is
     virtual. X keeps its type. A few rows at a time are converted to float64, so that the result is
     that of the same numbers in float64.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, d)
-        *Private.* Finite values, of any real type.
-    factors : ndarray of shape (n_samples,)
-        *Private.* s, from `clip_factors`.
-    intercept_scaling : float
-        *Public.* Size b₀ of the intercept column; 0 for no intercept.
-    targets : ndarray of shape (n_samples,) or None
-        *Private.* In the form that the loss takes; None if no loss is evaluated.
     """
 
-    X: MatrixLike
-    factors: np.ndarray
-    intercept_scaling: float = 0.0
+    X: MatrixLike  # *Private.* Finite values, of any real type, of shape (n_samples, d)
+    factors: np.ndarray  # *Private.* s, from `clip_factors`, of shape (n_samples,)
+    intercept_scaling: float = 0.0  # *Public.* Size b₀ of the intercept column; 0 for no intercept
+    # *Private.* Of shape (n_samples,), as the loss takes them; None if no loss is evaluated
     targets: Any = None
 
     def __post_init__(self) -> None:
@@ -192,41 +186,13 @@ class ClippedDesign(MemoryDesign):
         intercept_scaling: float = 0.0,
         targets: np.ndarray | None = None,
     ) -> ClippedDesign:
-        """Return the design of rows clipped to `data_norm`, before the intercept is appended.
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of shape (n_samples, d)
-            *Private.* Finite values, of any real type.
-        data_norm : float
-            *Public.* Bound of the rows' l2 norms, in the units of X.
-        intercept_scaling : float
-            *Public.* Size b₀ of the intercept column; 0 for no intercept.
-        targets : ndarray of shape (n_samples,) or None
-            *Private.* In the form that the loss takes.
-
-        Returns
-        -------
-        ClippedDesign
-            *Private.* A view of X, unless a sparse X stores a cell in parts.
-        """
+        """Return the design of rows clipped to `data_norm`, before the intercept is appended."""
         X = _without_duplicates(X)
         return cls(X, clip_factors(X, data_norm), intercept_scaling, targets)
 
     @classmethod
     def joined(cls, designs: Sequence[ClippedDesign]) -> ClippedDesign:
-        """Return the rows of several designs with the same columns as one design.
-
-        Parameters
-        ----------
-        designs : sequence of ClippedDesign
-            *Private.* At least one, each with targets.
-
-        Returns
-        -------
-        ClippedDesign
-            *Private.* A copy, unless there is only one design.
-        """
+        """Return the rows of several designs with the same columns as one design."""
         if len(designs) == 1:
             return designs[0]
         parts = [one.X for one in designs]
@@ -247,21 +213,12 @@ class ClippedDesign(MemoryDesign):
         norms = _row_norms(self.X) * self.factors
         return np.hypot(norms, self.intercept_scaling) * (1.0 + _norm_margin(self.X.shape[1]))
 
+    def squares(self) -> np.ndarray:
+        """Return |s_i·x_i|², without the intercept and without a margin for rounding."""
+        return (_row_norms(self.X) * self.factors) ** 2
+
     def norms_of_sums(self, residual: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the norms of Σ a_i ⊗ residual_i over groups of consecutive rows, without a margin.
-
-        Parameters
-        ----------
-        residual : ndarray of shape (n_samples,) or (n_samples, k)
-            *Private.*
-        starts : ndarray of int
-            *Private.* The first row of each group, from 0 on.
-
-        Returns
-        -------
-        ndarray of the shape of `starts`
-            *Private.*
-        """
+        """Return the norms of Σ a_i ⊗ residual_i over groups of consecutive rows; no margin."""
         indptr = np.append(starts, self.n_samples)
         squares = np.zeros(len(starts))
         for own in residual.reshape(self.n_samples, -1).T:
@@ -272,20 +229,7 @@ class ClippedDesign(MemoryDesign):
         return np.sqrt(squares)
 
     def group_sums(self, residual: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return Σ residual_i·a_i over groups of consecutive rows.
-
-        Parameters
-        ----------
-        residual : ndarray of shape (n_samples,)
-            *Private.*
-        starts : ndarray of int
-            *Private.* The first row of each group, from 0 on.
-
-        Returns
-        -------
-        ndarray of shape (n_groups, n_features)
-            *Private.*
-        """
+        """Return Σ residual_i·a_i over groups of consecutive rows."""
         return np.add.reduceat(residual[:, None] * self._dense(), starts, axis=0)
 
     def scores(self, theta: np.ndarray) -> np.ndarray:
@@ -336,8 +280,9 @@ class ClippedDesign(MemoryDesign):
         A = self._dense()
         return (A.T * weights) @ A
 
-    def _dense(self) -> np.ndarray:
-        A = np.full((self.n_samples, self.n_features), self.intercept_scaling)
+    def _dense(self, out: np.ndarray | None = None) -> np.ndarray:
+        A = np.empty((self.n_samples, self.n_features)) if out is None else out
+        A[:, self.X.shape[1] :] = self.intercept_scaling
         X = self.X.toarray() if sparse.issparse(self.X) else self.X
         np.multiply(X, self.factors[:, None], out=A[:, : X.shape[1]])
         return A
@@ -346,15 +291,17 @@ class ClippedDesign(MemoryDesign):
         if grid is not None:
             return super().cross_product(grid)
         d, most = self.n_features, max(1, self.most_entries)
-        total, step = np.zeros((d, d)), max(d, _COPY_BYTES // (8 * most))
-        for start in range(0, self.n_samples, step):
-            rows = slice(start, start + step)
-            block = ClippedDesign(self.X[rows], self.factors[rows], self.intercept_scaling)
-            if sparse.issparse(self.X):
-                total += block._sparse_gram()
-            else:
-                A = block._dense()
-                total += A.T @ A  # of one array with itself: half the work of another product
+        total, step = np.zeros((d, d)), max(_ROWS_OF_PRODUCTS * d, _COPY_BYTES // (8 * most))
+        step = max(1, min(step, self.n_samples))
+        with _space(step, 0 if sparse.issparse(self.X) else d) as space:
+            for start in range(0, self.n_samples, step):
+                rows = slice(start, start + step)
+                block = ClippedDesign(self.X[rows], self.factors[rows], self.intercept_scaling)
+                if sparse.issparse(self.X):
+                    total += block._sparse_gram()
+                else:
+                    A = block._dense(space[: block.n_samples])
+                    total += A.T @ A  # of one array with itself: half the work of another product
         return total
 
     def _sparse_gram(self) -> np.ndarray:
@@ -409,6 +356,8 @@ class ClippedDesign(MemoryDesign):
         return list(self._cut(self._step))
 
     def _cut(self, step: int) -> Iterator[tuple[slice, ClippedDesign]]:
-        for start in range(0, max(1, self.n_samples), step):
-            rows = slice(start, start + step)
-            yield rows, self.take(rows)
+        if not self.n_samples:
+            yield slice(0, step), self
+        for rows, part in _float_parts(self.X, step):
+            targets = None if self.targets is None else self.targets[rows]
+            yield rows, ClippedDesign(part, self.factors[rows], self.intercept_scaling, targets)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import methodcaller
 from typing import Any
 
@@ -13,19 +13,18 @@ import numpy as np
 
 from skdp.data.persons import Persons
 from skdp.design.base import (
+    ROWS_SUMMED,
     Design,
     MemoryDesign,
     Pointwise,
     RowNumbers,
+    SumGrid,
     T,
     Wrapper,
     in_memory,
+    rows_at_once,
     scored,
 )
-from skdp.design.exact_total import ROWS_SUMMED, SumGrid
-from skdp.design.products import rows_at_once
-
-__all__ = ["SharedDesign", "units_of_length"]
 
 _UNIT = 2.0**-53
 _MORE_UNITS = 64  # for products with weights and factors, squares and roots; all over in few
@@ -33,27 +32,18 @@ _MORE_UNITS = 64  # for products with weights and factors, squares and roots; al
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SharedDesign(Wrapper):
-    """The rows of another design, where a record is a person with all of their weighted rows.
+    """*Private.* The rows of another design; a record is all weighted rows of a person.
 
     The targets carry the weights, and the weights of a person add up to at most `largest`. So what
     a person adds to a sum of weighted rows is `largest` times a mean of what single rows would add.
     It lies in the convex hull of those and 0, where no norm is larger and no two points are farther
     apart. See *User-level privacy* in the user guide. A person has at most `ROWS_SUMMED` rows, so
     that rounding errors are bounded.
-
-    Parameters
-    ----------
-    inner : Design
-        *Private.* The rows, in memory, with targets that carry weights.
-    persons : Persons
-        *Private.* The person of each row.
-    largest : float
-        *Public.* Bound of the sum of a person's weights.
     """
 
-    inner: Design
-    persons: Persons
-    largest: float = 1.0
+    inner: Design  # *Private.* The rows, in memory, with targets that carry weights
+    persons: Persons  # *Private.* The person of each row
+    largest: float = 1.0  # *Public.* Bound of the sum of a person's weights
 
     @property
     def n_records(self) -> int:
@@ -141,58 +131,15 @@ class SharedDesign(Wrapper):
         return bool((np.diff(self.persons.codes) >= 0).all())
 
     def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
-        """Return the rows with their scores, and `slope_sum`.
-
-        Parameters
-        ----------
-        derivative : callable
-            Of targets and scores, such as a method of a loss.
-        theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients; the last row is the intercept.
-
-        Returns
-        -------
-        design : Design
-            *Private.* The rows, no longer grouped by person.
-        total : ndarray of the shape of θ
-            *Private.*
-        """
+        """Return the rows with their scores, and `slope_sum`."""
         return scored(self.inner, derivative, theta)
 
     def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
-        """Return Σ (w/`largest`)·aaᵀ: a person adds as much as one row, or less.
-
-        Parameters
-        ----------
-        grid : SumGrid or None
-            *Public.* Where to add blocks without rounding errors. None: in floating point.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-            *Private.*
-        """
-        product, most = _SharedGram(self.largest), rows_at_once(self.n_features)
-        if grid is not None:
-            by_block = methodcaller("total", product, most)
-            return self.exact_sum(by_block, grid)
-        return np.asarray(self.total(product, most))
+        """Return Σ (w/`largest`)·aaᵀ: a person adds as much as one row, or less."""
+        return shared_cross_product(self, self.largest, grid)
 
     def slope_products(self, derivative: Pointwise, theta: np.ndarray) -> np.ndarray:
-        """Return Σ ggᵀ over persons, where g is the sum of the gradients of a person's rows.
-
-        Parameters
-        ----------
-        derivative : callable
-            Of targets and scores, such as a method of a loss.
-        theta : ndarray of shape (n_features,)
-            Coefficients; the last is the intercept's.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-            *Private.*
-        """
+        """Return Σ ggᵀ over persons, where g is the sum of the gradients of a person's rows."""
         total = np.zeros((theta.size, theta.size))
         for block, firsts in self._persons_in_turn(None):
             slopes = derivative(block.targets, block.scores(theta))
@@ -207,13 +154,7 @@ class SharedDesign(Wrapper):
         return self.inner.take(rows)
 
     def in_memory(self) -> Any:
-        """Return the rows as a matrix, no longer grouped by person.
-
-        Returns
-        -------
-        ClippedDesign
-            *Private.*
-        """
+        """Return the rows as a matrix, no longer grouped by person."""
         return in_memory(self.inner)
 
 
@@ -233,15 +174,6 @@ def units_of_length(n_rows: int, n_features: int, n_scores: int) -> int:
 
     A sum of so many products is off by as many units. Its squared length is a sum over features,
     and then over scores. A few more are for what was computed of each product.
-
-    Parameters
-    ----------
-    n_rows, n_features, n_scores : int
-        Rows that are computed together, columns with the intercept's, and scores of a row.
-
-    Returns
-    -------
-    int
     """
     return n_rows + n_features + n_scores + _MORE_UNITS
 
@@ -254,11 +186,13 @@ def _lengths(block: MemoryDesign, slopes: np.ndarray, starts: np.ndarray) -> np.
     return np.asarray(block.in_memory().norms_of_sums(slopes, starts) + units * _UNIT * together)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _SharedGram:
-    """Σ (w/largest)·aaᵀ of a block."""
+def shared_cross_product(design: Design, largest: float, grid: SumGrid | None) -> np.ndarray:
+    """Return Σ (w/`largest`)·aaᵀ of weighted rows."""
+    product, most = partial(_shared_gram, largest), rows_at_once(design.n_features)
+    if grid is not None:
+        return design.exact_sum(methodcaller("total", product, most), grid)
+    return np.asarray(design.total(product, most))
 
-    largest: float
 
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        return block.gram(block.targets["weight"] / self.largest)
+def _shared_gram(largest: float, block: MemoryDesign) -> np.ndarray:
+    return block.gram(block.targets["weight"] / largest)

@@ -1,28 +1,106 @@
-"""A design in other coordinates."""
+"""Designs in other coordinates: rows times a matrix, and rows around a center."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic
 
 import numpy as np
+from scipy import sparse
 
 from skdp.design.base import (
     Design,
     MemoryDesign,
     Pointwise,
     RowNumbers,
+    SumGrid,
     T,
     Wrapper,
     prefetch,
     scored,
 )
-from skdp.design.exact_total import SumGrid
-from skdp.design.memory import ClippedDesign
+from skdp.design.memory import ClippedDesign, clip_factors
+from skdp.features.base import FeatureMap
+from skdp.support.types import MatrixLike
 
-__all__ = ["TransformedDesign"]
+
+@dataclass(frozen=True, eq=False)
+class Center:
+    """A point m, and a radius r to which rows are clipped around it."""
+
+    point: np.ndarray  # *Released.* m, in the units of the rows, of shape (n_features,)
+    radius: float  # *Released.* r, positive
+    data_norm: float  # *Public.* R, to which rows are clipped before they are shifted
+
+    @property
+    def stretch(self) -> float:
+        """R/r, by which shifted rows are longer."""
+        return self.data_norm / self.radius
+
+    def shifted(self, rows: MatrixLike) -> np.ndarray:
+        """Return (ã − m)·R/r, with ã the rows clipped to R. They are not yet clipped to r."""
+        dense = rows.toarray() if sparse.issparse(rows) else rows
+        clipped = dense * clip_factors(rows, self.data_norm)[:, None]
+        clipped -= self.point
+        clipped *= self.stretch
+        return clipped
+
+    def affine(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients and intercepts for rows from those for shifted rows.
+
+        Scores are the same for rows that neither clip changes.
+        """
+        coef = coef * self.stretch
+        return coef, intercept - coef @ self.point
+
+
+@dataclass(frozen=True, eq=False)
+class CenteredMap(FeatureMap):
+    """The features of another map, shifted by a center.
+
+    A shifted row depends on the row itself and on public or released numbers only.
+    """
+
+    inner: FeatureMap | None  # *Public or released.* None for the columns themselves
+    center: Center  # *Released.*
+
+    @property
+    def n_features_out(self) -> int:
+        return self.center.point.size
+
+    @property
+    def cost(self) -> int:
+        # Shifting takes as long as a product with θ: up to 256 MB of shifted rows are kept.
+        return 4 if self.inner is None else self.inner.cost
+
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether the center is subtracted from sums of rows instead of rows."""
+        return self.inner is not None and self.inner.is_sparse
+
+    def prepare(self, X: MatrixLike) -> MatrixLike:
+        if self.inner is None:
+            return X.toarray() if sparse.issparse(X) else X
+        return self.inner.prepare(X)
+
+    def expand(self, rows: MatrixLike) -> np.ndarray:
+        return self.center.shifted(rows if self.inner is None else self.inner.expand(rows))
+
+    def names(self, columns: Sequence[Hashable]) -> list[str]:
+        return list(map(str, columns)) if self.inner is None else self.inner.names(columns)
+
+    def for_fits(self) -> FeatureMap:
+        return self if self.inner is None else replace(self, inner=self.inner.for_fits())
+
+    def clipped(self, X: MatrixLike) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the rows of a coded table after both clips, in the units of `inner`."""
+        center = self.center
+        for where, shifted in self.pieces(self.prepare(X)):
+            shifted *= clip_factors(shifted, center.data_norm)[:, None] / center.stretch
+            yield where, shifted + center.point
+
 
 _NORM_MARGIN = 1e-10  # relative; a guarantee rests on it: 10·d·2⁻⁵³ and more, for d ≤ 10⁴ columns
 
@@ -46,37 +124,17 @@ class _Transformed(Wrapper):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TransformedDesign(_Transformed):
-    """The rows S·a of another design's rows a, for a symmetric S that lengthens none.
+    """*Private.* The rows S·a of another design's rows a, for a symmetric S that lengthens none.
 
     Nothing is copied: S is applied to coefficients and to sums of rows.
-
-    Parameters
-    ----------
-    inner : Design
-        *Private.* The rows a.
-    matrix : ndarray of shape (n_features, n_features)
-        *Public or released.* S.
     """
 
-    inner: Design
-    matrix: np.ndarray
+    inner: Design  # *Private.* The rows a
+    matrix: np.ndarray  # *Public or released.* S, of shape (n_features, n_features)
 
     @classmethod
     def shortening(cls, inner: Design, matrix: np.ndarray) -> TransformedDesign:
-        """Return the design with S = `matrix`, scaled down if it would lengthen a row.
-
-        Parameters
-        ----------
-        inner : Design
-            *Private.* The rows a.
-        matrix : ndarray of shape (n_features, n_features)
-            *Public or released.* Symmetric.
-
-        Returns
-        -------
-        TransformedDesign
-            Its rows are at most as long as those of `inner`, rounding included.
-        """
+        """Return the design with S = `matrix`, scaled down if it would lengthen a row."""
         norm = float(np.linalg.norm(matrix, 2)) * (1.0 + _NORM_MARGIN)
         return cls(inner, matrix / max(1.0, norm))
 
@@ -107,33 +165,12 @@ class TransformedDesign(_Transformed):
         return np.asarray(self.matrix @ total)
 
     def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
-        """Return the rows with their scores if they are in memory, and `slope_sum`.
-
-        Parameters
-        ----------
-        derivative : callable
-            Of targets and scores, such as a method of a loss.
-        theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients; the last row is the intercept.
-
-        Returns
-        -------
-        design : TransformedDesign
-            *Private.*
-        total : ndarray of the shape of θ
-            *Private.*
-        """
+        """Return the rows with their scores if they are in memory, and `slope_sum`."""
         inner, total = scored(self.inner, derivative, self.matrix @ theta)
         return TransformedDesign(inner, self.matrix), np.asarray(self.matrix @ total)
 
     def prefetch(self, rows: np.ndarray) -> None:
-        """Fetch these rows with the next read, if they are not in memory.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Row numbers.
-        """
+        """Fetch these rows with the next read, if they are not in memory."""
         prefetch(self.inner, rows)
 
 

@@ -6,10 +6,8 @@ on public parameters only, so that it costs no privacy.
 """
 
 from skdp.features.additive import AdditiveFeatures
-from skdp.features.auto import AutoFeatures
-from skdp.features.fourier import RandomFourierFeatures
-from skdp.features.mixture import FeatureMixture
-from skdp.features.trees import RandomTreeFeatures
+from skdp.features.combined import AutoFeatures, FeatureMixture
+from skdp.features.random_maps import RandomFourierFeatures, RandomTreeFeatures
 
 __all__ = [
     "AdditiveFeatures",

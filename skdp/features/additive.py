@@ -10,18 +10,19 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from skdp.data.column_facts import by_column
 from skdp.data.columns import column_name
-from skdp.features.base import FeatureMap
-from skdp.features.public_features import PublicFeatures
-from skdp.features.table import TableFacts
-from skdp.features.tabulated import TabulatedMap
+from skdp.features.base import (
+    FeatureMap,
+    PublicFeatures,
+    TableFacts,
+    TabulatedMap,
+    as_sparse,
+    is_mostly_zero,
+)
 from skdp.support.types import Bounds, Categories, MatrixLike, Transformation, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real
-
-__all__ = ["AdditiveFeatures", "AdditiveMap", "amplitudes", "as_additive"]
 
 _PAIR_TERMS = 3
 # Of all pairs: with more, a fit to 50 000 rows takes minutes. Named pairs have no limit.
@@ -47,8 +48,8 @@ class AdditiveMap(FeatureMap):
     """
 
     facts: TableFacts
-    n_terms: int = 8
-    linear_share: float = 0.5
+    n_terms: int
+    linear_share: float
     from_low: np.ndarray
     pairs: tuple[tuple[int, int], ...] = ()
     shortened: bool = False
@@ -56,40 +57,27 @@ class AdditiveMap(FeatureMap):
     densities: Mapping[int, np.ndarray] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls,
-        facts: TableFacts,
-        names: Sequence[Hashable],
-        *,
-        n_terms: int = 8,
-        linear_share: float = 0.5,
-        reference: VectorLike = None,
-        interactions: VectorLike = None,
-        norm: str = "rows",
-    ) -> AdditiveMap:
+    def of(cls, facts: TableFacts, features: AdditiveFeatures) -> AdditiveMap:
         """Return the map for the parameters of `AdditiveFeatures`, checked."""
-        names = names if facts.encoding is None else facts.names
+        share, norm = features.linear_share, features.norm
         found = cls(
             facts=facts,
-            n_terms=check_count("n_terms", n_terms),
-            linear_share=check_real("linear_share", linear_share, low=0.0, high=1.0, closed="[]"),
-            from_low=_from_low(reference, facts, names),
-            pairs=_pairs(interactions, facts, names),
+            n_terms=check_count("n_terms", features.n_terms),
+            linear_share=check_real("linear_share", share, low=0.0, high=1.0, closed="[]"),
+            from_low=_from_low(features.reference, facts),
+            pairs=_pairs(features.interactions, facts),
             shortened=check_choice("norm", norm, ("rows", "blocks")) == "blocks",
         )
-        if isinstance(interactions, str):
-            found._check_size()
-        return found
-
-    def _check_size(self) -> None:
-        """Raise ValueError if all pairs are too many features, or too many that are not zero."""
-        n, entries = self.n_features_out, self.for_fits().n_entries
+        if not isinstance(features.interactions, str):
+            return found
+        n, entries = found.n_features_out, found.for_fits().n_entries
         if n > _MOST_FEATURES or entries > _MOST_ENTRIES:
             raise ValueError(
                 f"interactions='pairs' makes {n} features, of which {entries} in a row are not "
                 f"zero. At most {_MOST_FEATURES} and {_MOST_ENTRIES} are allowed. Name the pairs "
                 "of columns, or use an additive model with interactions='auto'."
             )
+        return found
 
     @property
     def n_features_out(self) -> int:
@@ -100,8 +88,7 @@ class AdditiveMap(FeatureMap):
         """The columns that each block of features reads, and its place."""
         sizes: list[tuple[tuple[int, ...], int]] = []
         sizes += [((int(j),), self._n_number) for j in self.facts.numbers]
-        sizes += [((j,), self.facts.size(j)) for j in self.facts.categories]
-        sizes += [((j,), self.facts.bag_size(j)) for j in self.facts.bags]
+        sizes += [((j,), self.facts.size(j)) for j in self.facts.indicated]
         sizes += [(pair, math.prod(map(self.n_factors, pair))) for pair in self.pairs]
         stops = np.cumsum([size for _, size in sizes]).tolist()
         return [
@@ -160,7 +147,12 @@ class AdditiveMap(FeatureMap):
 
     @property
     def n_entries(self) -> int:
-        return sum(map(self._n_entries, self.spans)) if self.is_sparse else self.n_features_out
+        return self._n_filled if self.is_sparse else self.n_features_out
+
+    @property
+    def _n_filled(self) -> int:
+        """Features of a row that may differ from 0, whether zeros are stored or not."""
+        return sum(map(self._n_entries, self.spans))
 
     def _n_entries(self, span: tuple[tuple[int, ...], slice]) -> int:
         """Return how many features of a block are not 0, of a category or product with one."""
@@ -178,24 +170,23 @@ class AdditiveMap(FeatureMap):
         if self.is_sparse:
             return self._expanded_sparse(rows)
         out = np.zeros((self.n_features_out, len(rows)))
-        u = self.facts.unit_interval(rows)
-        unknown = np.isnan(u)
-        if unknown.any():
-            u[unknown] = 0.0
-        else:
-            unknown = None
+        u, unknown = self._unit_interval(rows)
         p = len(self.facts.numbers)
         self._numbers(u, unknown, out[: p * self._n_number].reshape(p, self._n_number, len(rows)))
-        for columns, span in self.spans[p : p + len(self.facts.categories)]:
-            self.facts.one_hot(columns[0], rows[:, columns[0]], out[span])
-        for columns, span in self.spans[self.facts.n_inputs - len(self.facts.bags) :]:
-            if columns[0] in self.facts.bags:
-                self.facts.bag_rows(columns[0], rows, out[span])
+        for (j, *_), span in self.spans[p : self.facts.n_inputs]:
+            self.facts.indicate(j, rows, out[span])
         if self.pairs:
             self._products(u, unknown, out)
         if self.shortened:
             out *= self.scale
         return out.T
+
+    def _unit_interval(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return u, 0 where it is missing, and where it is; None for no value."""
+        u = self.facts.unit_interval(rows)
+        unknown = np.isnan(u)
+        u[unknown] = 0.0
+        return u, unknown if unknown.any() else None
 
     def _numbers(self, u: np.ndarray, unknown: np.ndarray | None, out: np.ndarray) -> None:
         """Write linear and Fourier features and missing indicators: (n_numbers, features, rows)."""
@@ -214,12 +205,7 @@ class AdditiveMap(FeatureMap):
 
     def _products(self, u: np.ndarray, unknown: np.ndarray | None, out: np.ndarray) -> None:
         """Write the products of the features of two columns."""
-        waves = np.empty((len(u), _PAIR_TERMS, u.shape[1]))
-        _waves(u, self.from_low, waves)
-        waves *= amplitudes(self.from_low, _PAIR_TERMS)[:, :, None]
-        if unknown is not None:
-            waves.transpose(0, 2, 1)[unknown] = 0.0
-        factors = dict(zip(self.facts.numbers.tolist(), waves, strict=True))
+        factors = self._factors_of_numbers(u, unknown)
         for columns, span in self.spans:
             if len(columns) == 1 and columns[0] in self.facts.categories:
                 factors[columns[0]] = out[span]
@@ -231,42 +217,40 @@ class AdditiveMap(FeatureMap):
                     out=out[span].reshape(len(one), *other.shape),
                 )
 
-    def _expanded_sparse(self, rows: np.ndarray) -> sparse.csr_matrix:
+    def _expanded_sparse(self, rows: np.ndarray) -> MatrixLike:
         """Return the same features without most zeros, as many in each row."""
-        alone = replace(self, pairs=(), is_sparse=False, shortened=False)
-        numbers = alone.expand(rows).T
-        waves = self._factors_of_numbers(rows)
+        u, unknown = self._unit_interval(rows)
+        numbers = np.zeros((len(u), self._n_number, len(rows)))
+        self._numbers(u, unknown, numbers)
+        single = dict(zip(self.facts.numbers.tolist(), numbers, strict=True))
+        for j in self.facts.bags:
+            single[j] = np.zeros((self.facts.size(j), len(rows)))
+            self.facts.indicate(j, rows, single[j])
+        waves = self._factors_of_numbers(u, unknown) if self.pairs else {}
+        terms = np.arange(_PAIR_TERMS)[:, None]
         places = {j: self._places(j, rows[:, j]) for j in self.facts.categories}
+        factors = places | {j: _Part(terms, own, _PAIR_TERMS) for j, own in waves.items()}
         parts = []
         for columns, span in self.spans:
             if len(columns) == 1 and columns[0] not in places:
                 size = span.stop - span.start
-                part = _Part(np.arange(size)[:, None], numbers[span], size)
+                part = _Part(np.arange(size)[:, None], single[columns[0]], size)
             else:
-                part = _product([places[j] if j in places else waves[j] for j in columns])
+                part = _product([factors[j] for j in columns])
             scale = self.scale * (self.pair_scale if len(columns) == 2 else 1.0)
             parts.append((span.start + part.places, scale * part.values))
-        n = len(rows)
-        indices, entries = (
-            np.concatenate([np.broadcast_to(part[k], part[1].shape) for part in parts]).T
-            for k in (0, 1)
-        )
-        starts = np.arange(0, entries.size + 1, entries.shape[1])
-        cells = entries.ravel(), indices.astype(np.int32).ravel(), starts
-        return sparse.csr_matrix(cells, shape=(n, self.n_features_out), copy=False)
+        return as_sparse(parts, self.n_features_out)
 
-    def _factors_of_numbers(self, rows: np.ndarray) -> dict[int, _Part]:
-        """Return the factors of numbers in products, by column."""
-        u = self.facts.unit_interval(rows)
-        unknown = np.isnan(u)
-        u[unknown] = 0.0
+    def _factors_of_numbers(
+        self, u: np.ndarray, unknown: np.ndarray | None
+    ) -> dict[int, np.ndarray]:
+        """Return the factors of numbers in products, (factors, rows), by column."""
         waves = np.empty((len(u), _PAIR_TERMS, u.shape[1]))
         _waves(u, self.from_low, waves)
         waves *= amplitudes(self.from_low, _PAIR_TERMS)[:, :, None]
-        waves.transpose(0, 2, 1)[unknown] = 0.0
-        terms = np.arange(_PAIR_TERMS)[:, None]
-        numbers = self.facts.numbers.tolist()
-        return {j: _Part(terms, own, _PAIR_TERMS) for j, own in zip(numbers, waves, strict=True)}
+        if unknown is not None:
+            waves.transpose(0, 2, 1)[unknown] = 0.0
+        return dict(zip(self.facts.numbers.tolist(), waves, strict=True))
 
     def _places(self, j: int, codes: np.ndarray) -> _Part:
         """Return the place of a category, with 0 for an unknown one."""
@@ -274,11 +258,18 @@ class AdditiveMap(FeatureMap):
         known = (places >= 0).astype(np.float64)
         return _Part(np.maximum(places, 0)[None], known[None], self.facts.size(j))
 
+    @property
+    def _is_mostly_zero(self) -> bool:
+        return is_mostly_zero(self.n_features_out, self._n_filled)
+
+    def for_scores(self) -> AdditiveMap:
+        return replace(self, is_sparse=True) if self._is_mostly_zero else self
+
     def for_fits(self) -> FeatureMap:
         if self.pairs and self.facts.categories:
             return replace(self, is_sparse=True)
         if self.pairs or self.facts.bags or not self._n_waves:
-            return self
+            return self.for_scores()
         low = self.from_low.tolist()
         alike = [low.index(kind) for kind in low]
         alike += range(len(low), len(self.spans))
@@ -293,9 +284,8 @@ class AdditiveMap(FeatureMap):
             missing = [f"missing_{columns[j]}"] if self.facts.has_missing else []
             single[j] = [*line, *waves[: self._n_waves], *missing]
             factors[j] = waves[:_PAIR_TERMS]
-        for j in self.facts.categories:
-            single[j] = factors[j] = self.facts.category_names(j, columns[j])
-        single |= {j: self.facts.bag_names(j, columns) for j in self.facts.bags}
+        for j in self.facts.indicated:
+            single[j] = factors[j] = self.facts.names_of(j, columns)
         names = [name for (j, *pair), _ in self.spans if not pair for name in single[j]]
         for i, j in self.pairs:
             names += [f"{one} {other}" for one in factors[i] for other in factors[j]]
@@ -390,15 +380,7 @@ class AdditiveFeatures(PublicFeatures):
         self.norm = norm
 
     def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> AdditiveMap:
-        return AdditiveMap.of(
-            self._facts(n_columns, names),
-            names,
-            n_terms=self.n_terms,
-            linear_share=self.linear_share,
-            reference=self.reference,
-            interactions=self.interactions,
-            norm=self.norm,
-        )
+        return AdditiveMap.of(self._facts(n_columns, names), self)
 
 
 def as_additive(feature_map: object) -> AdditiveMap:
@@ -422,7 +404,7 @@ def _product(factors: Sequence[_Part]) -> _Part:
     )
 
 
-def _from_low(reference: VectorLike, facts: TableFacts, names: Sequence[Hashable]) -> np.ndarray:
+def _from_low(reference: VectorLike, facts: TableFacts) -> np.ndarray:
     """Return which numeric columns have features that are zero at the low bound."""
     if reference is None or (isinstance(reference, str) and reference == "low"):
         return np.full(facts.numbers.size, reference is not None)
@@ -430,24 +412,20 @@ def _from_low(reference: VectorLike, facts: TableFacts, names: Sequence[Hashable
         raise ValueError(
             f"reference must be None, 'low' or a list of numeric columns, got {reference!r}."
         )
-    found = by_column("reference", dict.fromkeys(reference, "low"), facts.n_columns, names)
-    if strangers := [column_name(names, j) for j in found if j not in facts.numbers]:
+    found = by_column("reference", dict.fromkeys(reference), facts.n_columns, facts.names)
+    if strangers := [column_name(facts.names, j) for j in found if j not in facts.numbers]:
         raise ValueError(f"reference is only for numeric columns, and {strangers} are not numeric.")
     return np.isin(facts.numbers, list(found))
 
 
-def _pairs(
-    interactions: VectorLike,
-    facts: TableFacts,
-    names: Sequence[Hashable],
-) -> tuple[tuple[int, int], ...]:
+def _pairs(interactions: VectorLike, facts: TableFacts) -> tuple[tuple[int, int], ...]:
     """Return pairs of columns, the one with the lower number first."""
     if interactions is None:
         return ()
     if isinstance(interactions, str):
         check_choice("interactions", interactions, ("pairs",))
         return tuple(combinations(sorted([*facts.numbers.tolist(), *facts.categories]), 2))
-    pairs = [_pair(pair, facts.n_columns, names) for pair in interactions]
+    pairs = [_pair(pair, facts) for pair in interactions]
     if any(j not in facts.categories and j not in facts.numbers for pair in pairs for j in pair):
         raise ValueError("interactions cannot name words of a text.")
     if len({*pairs}) < len(pairs):
@@ -455,13 +433,13 @@ def _pairs(
     return tuple(pairs)
 
 
-def _pair(pair: VectorLike, n_columns: int, names: Sequence[Hashable]) -> tuple[int, int]:
+def _pair(pair: VectorLike, facts: TableFacts) -> tuple[int, int]:
     if isinstance(pair, (str, bytes)) or np.ndim(pair) != 1 or len({*pair}) != 2 or len(pair) != 2:
         raise ValueError(
             f"interactions must be None, 'pairs' or a list of pairs of different columns, got the "
             f"entry {pair!r}."
         )
-    i, j = sorted(by_column("interactions", dict.fromkeys(pair), n_columns, names))
+    i, j = sorted(by_column("interactions", dict.fromkeys(pair), facts.n_columns, facts.names))
     return i, j
 
 

@@ -5,11 +5,13 @@
 synthetic data.
 """
 
-from skdp.inspection.additive_effects import AdditiveEffectsDisplay
-from skdp.inspection.cost_of_privacy import CostOfPrivacyDisplay
-from skdp.inspection.marginals import MarginalsDisplay
-from skdp.inspection.model_card import ModelCard, model_card
-from skdp.inspection.privacy_utility import PrivacyUtilityDisplay
+from skdp.inspection.released import (
+    AdditiveEffectsDisplay,
+    MarginalsDisplay,
+    ModelCard,
+    model_card,
+)
+from skdp.inspection.utility import CostOfPrivacyDisplay, PrivacyUtilityDisplay
 
 __all__ = [
     "AdditiveEffectsDisplay",

@@ -1,4 +1,4 @@
-"""Commands for whoever looks after a ledger: verify, show, export, adopt and migrate it."""
+"""Commands for whoever looks after a ledger: verify, show, export and adopt it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from skdp.budget import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.server.address import clean_address, is_address
 
-__all__ = ["main"]
-
 _DONE, _DAMAGED, _USAGE, _UNREACHABLE, _COPY, _FORMAT = range(6)
 _EPILOG = """
 PATH is a file, or an address such as postgresql://user@host/database?ledger=name.
-No command makes a ledger. Opening one of an older format migrates it (on a server: its owner).
+No command makes a ledger.
 
 exit codes:
   0  done; for verify: every entry, sum and share agrees
@@ -27,7 +25,7 @@ exit codes:
   2  the command line is wrong, or the output exists
   3  the ledger cannot be reached: no such ledger, no permission, no connection, locked too long
   4  it is a copy that was not adopted
-  5  its format is newer than this version of skdp, or only its owner may migrate it
+  5  its format is newer than this version of skdp
 """
 # The first pattern that the message of an error contains. All other errors are damage: a wrong
 # alarm is better than none.
@@ -38,7 +36,7 @@ _CODES = (
         r"unable to open|does not answer|locked|lock timeout|too many|password|No space|is full",
         _UNREACHABLE,
     ),
-    (r"has format \d+|has an older format", _FORMAT),
+    (r"has format \d+", _FORMAT),
 )
 
 
@@ -46,14 +44,19 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
     options = _parser().parse_args(words)
     try:
-        options.path = _place(options.path)
+        if is_address(options.path):  # messages must not show its secrets
+            options.path = clean_address(options.path)
         found: dict[str, Any] = options.command(options)
-    except ValueError as error:
-        return _failed(options, error, _USAGE)
-    except BudgetClosedError as error:
-        return _failed(options, error, _code_of(error))
+    except (ValueError, BudgetClosedError) as error:
+        codes = [code for words, code in _CODES if re.search(words, str(error))]
+        code = _USAGE if isinstance(error, ValueError) else [*codes, _DAMAGED][0]
+        message = {"path": str(options.path), "error": str(error), "exit": code}
+        text = json.dumps(message) if options.json else f"skdp.ledger: {error}"
+        print(text, file=sys.stderr)
+        return code
     if found:
-        print(json.dumps(found) if options.json else _as_lines(found))
+        lines = (f"{name}: {value}" for name, value in found.items())
+        print(json.dumps(found) if options.json else "\n".join(lines))
     return _DONE
 
 
@@ -69,7 +72,6 @@ def _parser() -> argparse.ArgumentParser:
     _add(commands, "show", _show, "print the terms, what is spent and left, and the head")
     export = _add(commands, "export", _export, "write the ledger as JSON")
     adopt = _add(commands, "adopt", _adopt, "make a copied file or a restored dump the ledger")
-    _add(commands, "migrate", _migrate, "rewrite an older format; otherwise change nothing")
     verify.add_argument("--at-least", metavar="HEAD", help="a head that the ledger must extend")
     export.add_argument("--output", metavar="FILE", help="a new file, instead of the terminal")
     adopt.add_argument("--reason", required=True, help="written into the ledger and its report")
@@ -90,11 +92,6 @@ def _add(
     return parser
 
 
-def _place(path: str) -> str:
-    """Return a path, or an address without its secrets, which messages must not show."""
-    return clean_address(path) if is_address(path) else path
-
-
 def _opened(options: argparse.Namespace, **more: Any) -> PrivacyBudget:
     return PrivacyBudget.open(options.path, timeout=options.timeout, **more)
 
@@ -106,25 +103,14 @@ def _verify(options: argparse.Namespace) -> dict[str, Any]:
 
 def _show(options: argparse.Namespace) -> dict[str, Any]:
     budget = _opened(options)
-    report = budget.report()
-    return {"path": options.path, "head": budget.head} | (
-        {"report": report} if not options.json else _facts(budget)
-    )
-
-
-def _facts(budget: PrivacyBudget) -> dict[str, Any]:
-    """Return the terms, the sums and the shares of a ledger."""
-    spent, left = budget.spent, budget.remaining
-    return {
-        "terms": {
-            "epsilon": budget.epsilon,
-            "delta": budget.delta,
-            "composition": str(budget.composition),
-            "neighboring": str(budget.neighboring),
-            "unit": str(budget.unit),
-        },
-        "spent": {"epsilon": spent.epsilon, "delta": spent.delta},
-        "remaining": {"epsilon": left.epsilon, "delta": left.delta},
+    shown: dict[str, Any] = {"path": options.path, "head": budget.head}
+    if not options.json:
+        return shown | {"report": budget.report()}
+    relation = {name: str(getattr(budget, name)) for name in ("composition", "neighboring", "unit")}
+    return shown | {
+        "terms": {"epsilon": budget.epsilon, "delta": budget.delta} | relation,
+        "spent": budget.spent._asdict(),
+        "remaining": budget.remaining._asdict(),
         "entries": budget.entries(),
     }
 
@@ -145,25 +131,6 @@ def _export(options: argparse.Namespace) -> dict[str, Any]:
 def _adopt(options: argparse.Namespace) -> dict[str, Any]:
     budget = PrivacyBudget.adopt(options.path, reason=options.reason)
     return {"path": options.path, "adopted": True, "head": budget.head}
-
-
-def _migrate(options: argparse.Namespace) -> dict[str, Any]:
-    return {"path": options.path, "migrated": True, "head": _opened(options).head}
-
-
-def _code_of(error: BudgetClosedError) -> int:
-    text = str(error)
-    return next((code for words, code in _CODES if re.search(words, text)), _DAMAGED)
-
-
-def _failed(options: argparse.Namespace, error: Exception, code: int) -> int:
-    message = {"path": str(options.path), "error": str(error), "exit": code}
-    print(json.dumps(message) if options.json else f"skdp.ledger: {error}", file=sys.stderr)
-    return code
-
-
-def _as_lines(found: dict[str, Any]) -> str:
-    return "\n".join(f"{name}: {value}" for name, value in found.items())
 
 
 if __name__ == "__main__":

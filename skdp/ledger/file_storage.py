@@ -1,167 +1,242 @@
-"""A ledger in a file, for the threads and processes of one machine."""
+"""A ledger in a file, for the threads and processes of one machine: the dialect of SQLite."""
 
 from __future__ import annotations
 
-import json
+import os
+import shutil
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+import struct
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import partial
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar
 
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.chain import Head, first_head, next_hash
-from skdp.ledger.connections import Connections, clear_errors, connect, place_of_file
-from skdp.ledger.files import APPLICATION, is_ledger
-from skdp.ledger.fork_lock import gate
-from skdp.ledger.fractions import Amounts
-from skdp.ledger.locks import creating
-from skdp.ledger.release import Release, content_of, first_content_of
-from skdp.ledger.storage import TIMEOUT, Storage
-from skdp.ledger.tables import FORMAT, NEW_TABLES, TABLES, Found, Tables
+from skdp.ledger.gate import gate
+from skdp.ledger.server.address import is_address
+from skdp.ledger.store import (
+    FORMAT,
+    TABLES,
+    TIMEOUT,
+    Sessions,
+    Storage,
+    Tables,
+    of_format,
+    replaced,
+)
 
-__all__ = ["FileStorage", "FileTables"]
+try:
+    import fcntl
+except ImportError:  # Windows: locks are mandatory there, and open files cannot be deleted
+    fcntl = None  # type: ignore[assignment]
+
+APPLICATION = 0x736B6470
+"""The ASCII codes of skdp, which SQLite keeps in the header of the file."""
+
+_HEADER = ("application_id", "user_version")
+_ERRORS = (sqlite3.Error, OSError, UnicodeDecodeError)  # the last: not UTF-8
+_SMALLEST = 512  # bytes of the smallest SQLite database
+_DURABLE = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON")
+_TEMPORARY = ("synchronous=OFF",)  # it is removed with its budget, so flushing is of no use
+_RESERVED_BYTE = 0x40000001  # the byte by whose lock SQLite writes
+_LOCK_OF_SQLITE = "hhqqi4x"  # struct flock: type, whence, start, length, process
+_CHILD = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None, uri=True)
+try: connection.execute("BEGIN IMMEDIATE")
+except sqlite3.OperationalError: print("locked")
+"""
 
 T = TypeVar("T")
-
-_IN_JSON = ("event", "renyi")  # columns of format 1
+FileId = tuple[int, int]
+"""Device and inode."""
+Files = list[FileId | None]
+"""A database and its companions."""
 
 
 class FileStorage(Storage):
-    """An SQLite database, which each thread and process opens once; its address is a path."""
+    """An SQLite database, which each thread and process opens once; its address is a path.
+
+    Each use compares the files at the path with the open ones, so a deleted, replaced or truncated
+    file is noticed before anything is read.
+    """
 
     def __init__(self, address: str, timeout: float = TIMEOUT, is_temporary: bool = False) -> None:
-        super().__init__(address, timeout)
-        self.connections = Connections(address, is_temporary, timeout)
+        super().__init__(address, timeout, is_temporary)
+        self.sessions = Sessions()
+        self._first_file: FileId | None = None
 
-    def make(self, action: Callable[[Tables], None]) -> None:
-        with creating(self.address):
-            if not is_ledger(self.address):
-                gate.run(partial(self._make, action))
-        if not self.read(lambda tables: tables.format()):
-            self.write(partial(_filled, action))  # its maker died after it had marked the file
+    def exists(self) -> bool:
+        return is_ledger(self.address)
 
-    def read(self, action: Callable[[Tables], T]) -> T:
-        return self.connections.use(partial(self._read, action))
+    def make(self, action: Callable[[Any], None]) -> None:
+        def fill(tables: FileTables) -> None:
+            if not tables.is_made():
+                tables.create()
+                action(tables)
+
+        with _creating(self.address):
+            if not self.exists():
+                gate.run(partial(self._make, fill))
+        if not self.read(FileTables.is_made):
+            self.write(fill)  # its maker died after it had marked the file
+
+    def read(self, action: Callable[[Any], T]) -> T:
+        return gate.run(partial(self._transact, "BEGIN", action))
 
     def write(
         self,
-        action: Callable[[Tables], T],
-        before_commit: Callable[[], None] | None = None,
+        action: Callable[[Any], T],
+        before_commit: Sequence[Callable[[], object]] = (),
         key: str = "",
     ) -> T:
-        transaction = partial(self._write, action, before_commit)
-        return self.connections.use(transaction, to_write=True)
+        return gate.run(partial(self._transact, "BEGIN IMMEDIATE", action, before_commit))
 
-    def close(self) -> None:
-        self.connections.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"is_temporary": self.connections.is_temporary}
-
-    def _read(self, action: Callable[[Tables], T], connection: Any) -> T:
-        tables = FileTables(connection, self.address)
-        if connection.in_transaction:  # a look during one's own spend
-            return action(tables)
-        return transact(connection, lambda: action(tables), begin="BEGIN")
-
-    def _write(
+    def _transact(
         self,
-        action: Callable[[Tables], T],
-        before_commit: Callable[[], None] | None,
-        connection: Any,
+        begin: str,
+        action: Callable[[FileTables], T],
+        before_commit: Sequence[Callable[[], object]] = (),
     ) -> T:
-        tables = FileTables(connection, self.address)
-        return transact(connection, lambda: action(tables), before_commit)
+        """Write everything or nothing, and check the files before and after.
 
-    def _make(self, action: Callable[[Tables], None]) -> None:
-        """Mark a new file as a ledger, and fill it."""
-        mode = self.address, "rwc", self.connections.is_temporary, self.timeout
-        with clear_errors(self.address), closing(connect(*mode)) as connection:
-            mark(connection)
-            tables = FileTables(connection, self.address)
-            transact(connection, lambda: _filled(action, tables))
+        This is one function, not a context manager: an interrupt between the two halves of a
+        context manager would leave the transaction open.
+        """
+        connection: Any = None
+        try:
+            tables = self._opened(to_write=begin != "BEGIN")
+            connection = tables.connection
+            if connection.in_transaction and not gate.is_nested():
+                connection.execute("ROLLBACK")  # an interrupt has left a transaction open
+            if connection.in_transaction and begin == "BEGIN":
+                connection = None  # a look during one's own spend
+                result = action(tables)
+            else:
+                connection.execute(begin)
+                result = action(tables)
+                for step in before_commit:
+                    step()
+                connection.execute("COMMIT")
+            if (files := _files_at(self.address)[0]) != tables.files or None in files:
+                raise tables.changed(files)
+            return result
+        except BaseException as error:
+            with suppress(sqlite3.Error):  # a fork may have closed it
+                if connection is not None and connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            if isinstance(error, _ERRORS):
+                raise _unusable(self.address, error) from error
+            raise
+
+    def _opened(self, to_write: bool) -> FileTables:
+        """Return this thread's tables; a fork has closed those of before."""
+        files, found = _files_at(self.address)
+        if to_write and not found.st_mode & 0o222:
+            raise BudgetClosedError(f"The ledger {self.address} is read-only.")
+        self._first_file = self._first_file or files[0]
+        if files[0] != self._first_file:
+            raise replaced(self.address)
+        tables: FileTables | None = getattr(self.sessions.local, "tables", None)
+        if tables is None or tables.generation != gate.generation:
+            mode = "rw" if os.access(self.address, os.W_OK) else "ro"
+            tables = FileTables(self, mode, files[0])
+            self.sessions.add(tables)
+            files, found = _files_at(self.address)  # the companions are made by opening
+        if tables.process != os.getpid():
+            raise BudgetClosedError(
+                f"The ledger {self.address} was opened by another process before a fork."
+            )
+        if found.st_size < max(tables.size, _SMALLEST):
+            raise BudgetClosedError(
+                f"The ledger {self.address} cannot be used: the file was cut short."
+            )
+        tables.size = found.st_size
+        if files != tables.files or None in files:
+            raise tables.changed(files)
+        return tables
+
+    def _make(self, fill: Callable[[FileTables], None]) -> None:
+        """Mark a new file as a ledger, and fill it; remove it after an error before the commit."""
+        is_new = not os.path.exists(self.address)
+        try:
+            with _clear_errors(self.address), closing(FileTables(self, "rwc")) as tables:
+                mark(tables.connection)
+                tables.connection.execute("BEGIN IMMEDIATE")
+                fill(tables)
+                is_new = False
+                tables.connection.execute("COMMIT")
+        except BaseException:
+            with suppress(OSError):
+                _remove(self.address, *(["", "-wal", "-shm"] if is_new else []))
+            raise
 
 
 class FileTables(Tables):
-    """The tables of a ledger through a connection to an SQLite file."""
+    """The tables of a ledger through a connection to an SQLite file.
 
-    def __init__(self, connection: Any, address: str) -> None:
-        super().__init__(connection, address)
-        version = "(SELECT user_version FROM pragma_user_version)"
-        place = f"'{place_of_file(address)}'"
-        self._names = (("ledger.", "main."), ("$place", place), ("$format", version))
+    SQLite keeps the two companions of a database while it is open. If one differs, it was deleted,
+    and other processes would not see the locks of this connection.
+    """
 
-    def append(self, found: Found, release: Release, cost: Amounts, key: str) -> Head:
-        return self.write_sealed(
-            found.head,
-            content_of(release),
-            {"process": release.process, "tag": release.tag},
-            time=release.time,
-            account=release.account,
-            part=release.part,
-            cost=cost,
-            key=key,
-        )
-
-    def format(self) -> int:
-        """Return the number of the format, 0 if there are no tables."""
-        query = "SELECT 1 FROM sqlite_master WHERE name = 'terms'"
-        if self.execute(query).fetchone() is None:
-            return 0
-        return int(self.execute("SELECT $format").fetchone()[0])
+    def __init__(self, storage: FileStorage, mode: str, file: FileId | None = None) -> None:
+        path = storage.address
+        connection = _connect(path, mode, storage.is_temporary, storage.timeout)
+        files, found = _files_at(path)
+        self.files, self.size = [file or files[0], *files[1:]], 0  # the file before it was opened
+        # A copy has another volume or inode, wherever it is mounted.
+        volume = os.statvfs(path).f_fsid if hasattr(os, "statvfs") else 0
+        names = {"ledger.": "main.", "$made": "sqlite_master WHERE name = 'terms'"}
+        names["$place"] = f"'{volume or found.st_dev:x}/{found.st_ino:x}'"
+        names["$format"] = "(SELECT user_version FROM pragma_user_version)"
+        super().__init__(connection, path, names)
 
     def create(self) -> None:
-        """Make the tables."""
-        for statement in (*TABLES, *NEW_TABLES):
-            self.execute(_for_file(statement))
+        for statement in TABLES:
+            self.execute(statement)
         self.execute(f"PRAGMA user_version = {FORMAT}")
 
     def check_pages(self) -> None:
-        """Raise BudgetClosedError if a page of the file is damaged."""
         if (state := self.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
             raise BudgetClosedError(f"The ledger {self.address} cannot be used: {state}.")
 
-    def chain_columns(self) -> None:
-        """Rewrite the releases of format 1, which has one column per field, as a chain."""
-        self.execute("ALTER TABLE main.releases RENAME TO columns")
-        self.execute(
-            "CREATE TABLE main.releases (id BIGINT PRIMARY KEY, time TEXT NOT NULL, "
-            "content TEXT NOT NULL, hash TEXT NOT NULL)"
+    def changed(self, files: Files) -> BudgetClosedError:
+        """Return the error for other files at the path than those that are open."""
+        if files[0] != self.files[0]:
+            return BudgetClosedError(
+                f"The ledger {self.address} was replaced while it was in use. "
+                "Spends in the meantime are in the old file."
+            )
+        return BudgetClosedError(
+            f"The ledger {self.address} cannot be used: its -wal or -shm file was deleted or "
+            "replaced while it was open. Close all handles on it and make a new PrivacyBudget "
+            "to go on."
         )
-        (number, last), cursor = (
-            first_head(self.old_terms()),
-            self.execute("SELECT * FROM main.columns ORDER BY id"),
-        )
-        names = [column[0] for column in cursor.description]
-        for values in cursor:
-            with self.damage("one of its rows"):
-                row = dict(zip(names, values, strict=True))
-                del row["id"]
-                content = first_content_of(row | {k: json.loads(row[k]) for k in _IN_JSON})
-            number, last = number + 1, next_hash(last, row["time"], content, None)
-            entry = (number, row["time"], content, last)
-            self.execute("INSERT INTO main.releases VALUES (?, ?, ?, ?)", entry)
-        self.execute("DROP TABLE main.columns")
-        self.execute("PRAGMA user_version = 2")
-
-    def widen(self, measures: tuple[str, ...]) -> None:
-        super().widen(measures)
-        self.execute(f"PRAGMA user_version = {FORMAT}")
-
-    def execute(self, query: str, values: Any = ()) -> Any:
-        return super().execute(_for_file(query), values)
 
 
-def _filled(action: Callable[[Tables], None], tables: FileTables) -> None:
-    if not tables.format():
-        tables.create()
-        action(tables)
-
-
-def _for_file(statement: str) -> str:
-    """SQLite names the schema of an index, not that of its table."""
-    return statement.replace("INDEX entries_key ON ledger.", "INDEX ledger.entries_key ON ")
+def _files_at(path: str) -> tuple[Files, os.stat_result]:
+    """Return facts of a database and its companion files, and their identities or None."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        raise BudgetClosedError(
+            f"The ledger {path} does not exist: it was deleted, or it was the temporary ledger "
+            "of a budget that no longer exists."
+        ) from None
+    files: list[FileId | None] = [(found.st_dev, found.st_ino)]
+    for suffix in ("-wal", "-shm"):
+        try:
+            one = os.stat(f"{path}{suffix}")
+            files.append((one.st_dev, one.st_ino))
+        except OSError:
+            files.append(None)
+    return files, found
 
 
 def mark(connection: sqlite3.Connection) -> None:
@@ -172,34 +247,223 @@ def mark(connection: sqlite3.Connection) -> None:
     """
     if not connection.execute("PRAGMA application_id").fetchone()[0]:
         connection.execute("PRAGMA journal_mode=MEMORY")
-        transact(connection, lambda: _write_header(connection))
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute("COMMIT")
     connection.execute("PRAGMA journal_mode=WAL")
 
 
-def _write_header(connection: sqlite3.Connection) -> None:
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
-    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+def _connect(path: str, mode: str, is_temporary: bool, timeout: float) -> sqlite3.Connection:
+    """Open the database at `path`; mode ``"ro"``, ``"rw"`` or ``"rwc"``.
 
-
-def transact(
-    connection: Any,
-    action: Callable[[], T],
-    before_commit: Callable[[], None] | None = None,
-    begin: str = "BEGIN IMMEDIATE",
-) -> T:
-    """Write everything or nothing.
-
-    This is one function, not a context manager: an interrupt between the two halves of a context
-    manager would leave the transaction open.
+    Each commit is copied from the log into the database at once, or with the next commit if a
+    reader is active. So deleting the log does not delete spends. This costs one more flush; a
+    rollback journal costs three, and blocks readers. A temporary ledger is not flushed to the disk:
+    it survives the end of a process, but not of the machine.
     """
+    with _clear_errors(path):
+        connection = sqlite3.connect(
+            uri_of(path, mode),
+            uri=True,
+            timeout=timeout,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        durability = _TEMPORARY if is_temporary else _DURABLE
+        as_log = ("journal_mode=WAL",) if mode == "rw" else ()  # its maker may have died before
+        for pragma in (*durability, *as_log, "wal_autocheckpoint=1"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("PRAGMA schema_version")  # the first read opens the log
+        return connection
+
+
+def uri_of(path: str, mode: str) -> str:
+    """Return the SQLite URI of `path`."""
+    return f"{Path(path).absolute().as_uri()}?mode={mode}"
+
+
+@contextmanager
+def _clear_errors(path: str) -> Iterator[None]:
+    """Turn errors of SQLite and of the file system into `BudgetClosedError`."""
     try:
-        connection.execute(begin)
-        result = action()
-        if before_commit is not None:
-            before_commit()
-        connection.execute("COMMIT")
-        return result
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+        yield
+    except _ERRORS as error:
+        raise _unusable(path, error) from error
+
+
+def _unusable(path: str, error: BaseException) -> BudgetClosedError:
+    return BudgetClosedError(f"The ledger {path} cannot be used: {error}.")
+
+
+class TemporaryFolder:
+    """A folder for a ledger, removed with this object by the process that made it."""
+
+    def __init__(self) -> None:
+        folder = tempfile.mkdtemp(prefix="skdp-")
+        self.ledger = Path(folder) / "ledger.db"
+        weakref.finalize(self, _remove_in_creator, folder, os.getpid())
+
+
+def _remove_in_creator(folder: str, creator: int) -> None:
+    if os.getpid() == creator:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def place_of(path: str | PathLike[str]) -> str:
+    """Return an absolute path, or the address of a server as it is."""
+    if path == ":memory:":
+        raise ValueError(
+            "A ledger cannot be in memory, because other processes could not open it. Pass "
+            "path=None for a temporary ledger."
+        )
+    return path if is_address(path) else str(Path(path).expanduser().resolve())
+
+
+def is_ledger(path: str) -> bool:
+    """Return whether `path` holds a ledger; raise BudgetClosedError if it holds anything else.
+
+    Nothing is touched. SQLite opens the database as immutable: it takes no lock, replays no log and
+    makes no file. (Closing a file that was read without SQLite would release the locks of this
+    process.) Without a log nothing is missed; if there is one, the database is opened to be read.
+    """
+    with _clear_errors(path):
+        if not os.path.exists(path):
+            return False
+        if not os.path.getsize(path):
+            _refuse_leftovers(path)
+            return False
+        found = gate.run(partial(_header, path, "mode=ro&immutable=1"))
+        if found[0] == APPLICATION and os.path.exists(f"{path}-wal"):
+            found = gate.run(partial(_header, path, "mode=ro"))
+    if found[0] != APPLICATION:
+        raise BudgetClosedError(
+            f"{path} is a database of another program, not a ledger. It was left as it is; choose "
+            "another path."
+        )
+    if found[1] != FORMAT:
+        raise of_format(path, found[1])
+    return True
+
+
+def _header(path: str, how: str) -> list[int]:
+    address = f"{Path(path).absolute().as_uri()}?{how}"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        # Otherwise a growing file seems corrupt.
+        connection.execute("PRAGMA writable_schema = ON")
+        return [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEADER]
+
+
+def _refuse_leftovers(path: str) -> None:
+    """Raise if an empty file has a log beside it: a new ledger would discard the log."""
+    logs = [f"{path}{suffix}" for suffix in ("-wal", "-journal")]
+    if any(os.path.exists(log) and os.path.getsize(log) for log in logs):
+        raise BudgetClosedError(
+            f"The ledger {path} cannot be used: it is empty and has a log beside it, so it was cut "
+            "short."
+        )
+
+
+@contextmanager
+def _creating(path: str) -> Iterator[None]:
+    """Hold the folder's lock; without a database, remove the companions of a deleted one.
+
+    A handle on the deleted database would otherwise share ``-shm`` with the new one.
+    """
+    if fcntl is None:
+        yield
+        return
+    with _folder_of(path) as folder:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            _check_locks(path)
+            if not os.path.exists(path):
+                _remove(path, "-wal", "-shm")
+        except OSError as error:
+            raise BudgetClosedError(
+                f"The ledger {path} cannot be used: {error}. Its folder must be writable, on a "
+                "file system with locks for files and folders."
+            ) from error
+        yield
+
+
+def _remove(path: str, *suffixes: str) -> None:
+    for suffix in suffixes:
+        Path(f"{Path(path).resolve()}{suffix}").unlink(missing_ok=True)
+
+
+@contextmanager
+def _folder_of(path: str) -> Iterator[int]:
+    with _clear_errors(path):
+        folder = os.open(Path(path).resolve().parent, os.O_RDONLY)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _check_locks(path: str) -> None:
+    """Raise BudgetClosedError unless locks in the folder of `path`, held by the caller, work.
+
+    On some network and user-space file systems locks have no effect, so two processes
+    would overwrite each other's releases. Two tests: take the lock of the folder again, and query
+    SQLite's lock on a file of its own.
+    """
+    with _folder_of(path) as again:
+        try:
+            fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pass
+        else:
+            raise _unlockable(path, "a held lock was granted again")
+    with tempfile.TemporaryDirectory(prefix=".skdp-lock-", dir=Path(path).resolve().parent) as own:
+        if not gate.run(partial(_sqlite_excludes, str(Path(own) / "probe.db"), path)):
+            raise _unlockable(path, "a lock that SQLite holds has no effect")
+
+
+def _sqlite_excludes(probe: str, path: str) -> bool:
+    """Return whether other processes see the lock of a write transaction on `probe`."""
+    address = uri_of(probe, "rwc")
+    with _clear_errors(path), closing(sqlite3.connect(address, uri=True)) as connection:
+        connection.isolation_level = None
+        connection.execute("BEGIN IMMEDIATE")
+        seen = _is_locked(probe)
+        connection.execute("ROLLBACK")
+    return seen
+
+
+def _is_locked(probe: str) -> bool:
+    """Return whether SQLite's lock is held, as another process sees it."""
+    if not hasattr(fcntl, "F_OFD_GETLK"):
+        return _is_locked_for_a_child(probe)
+    wanted = struct.pack(_LOCK_OF_SQLITE, fcntl.F_WRLCK, os.SEEK_SET, _RESERVED_BYTE, 1, 0)
+    with open(probe, "rb+") as other:
+        found = fcntl.fcntl(other, fcntl.F_OFD_GETLK, wanted)
+    return bool(struct.unpack(_LOCK_OF_SQLITE, found)[0] != fcntl.F_UNLCK)
+
+
+def _is_locked_for_a_child(probe: str) -> bool:
+    """Query the lock from a child process, for systems without locks per descriptor."""
+    command = [sys.executable, "-c", _CHILD, uri_of(probe, "rw")]
+    return subprocess.run(command, capture_output=True, check=True).stdout.startswith(b"locked")
+
+
+def _unlockable(path: str, why: str) -> BudgetClosedError:
+    return BudgetClosedError(
+        f"The ledger {path} cannot be used: files in its folder cannot be locked ({why}), so "
+        "releases of several processes could be lost. Put it on a local disk."
+    )
+
+
+def storage_at(path: str, timeout: float = TIMEOUT, is_temporary: bool = False) -> Storage:
+    """Return the storage at a path, or at the address of a server."""
+    if not is_address(path):
+        return FileStorage(path, timeout, is_temporary)
+    try:
+        from skdp.ledger.server.storage import ServerStorage
+    except ImportError as error:
+        raise ValueError(
+            "A ledger on a server needs psycopg, the extra 'server' of skdp: pip install "
+            "skdp[server]."
+        ) from error
+    return ServerStorage(path, timeout)

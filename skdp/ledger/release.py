@@ -1,4 +1,4 @@
-"""One row of a ledger, and its form in tables and exports."""
+"""What a ledger is made of: releases, their exact costs and sums, and the chain of entries."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ import json
 import math
 import os
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any
+from decimal import Context, Decimal, Inexact
+from hashlib import sha256
+from itertools import repeat
+from operator import le
+from typing import Any, NamedTuple
 
 from skdp.privacy import Neighboring
 from skdp.support.validation import check_delta
 
-__all__ = [
-    "VERSION",
-    "Release",
-    "content_of",
-    "finite",
-    "first_content_of",
-    "number",
-    "release_from",
-    "release_of",
-]
-
 VERSION: str = sys.modules["skdp"].__version__
 """Version of this library."""
+UNREADABLE = (
+    *(TypeError, ValueError, AttributeError),
+    *(ArithmeticError, LookupError, RecursionError),
+)
+"""Errors that content may cause which another program has edited."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,17 +67,30 @@ class Release:
     renyi : tuple of float
         *Public.* Costs under ``"rdp"``: Rényi divergences at its orders.
     theorem : str
-        *Public.* The theorem that proves the event, with its source; "" in older ledgers.
+        *Public.* The theorem that proves the event, with its source; "" if none is stated.
     version : str
-        *Public.* Version of skdp that made the release; "" in older ledgers.
+        *Public.* Version of skdp that made the release.
     exact : bool
-        *Public.* Whether the theorem holds for the numbers that a computer adds. False if this is
-        not stated, as in older ledgers.
+        *Public.* Whether the theorem holds for the numbers that a computer adds.
     role : str
         *Public.* Who made the entry, as a server knows: its ``session_user``. "" in a file.
     n : int or None
         *Public.* Number of records that were read: of rows, or of persons. Always None under
         ``add_remove_one``, where it is private.
+
+    Examples
+    --------
+    >>> from skdp import PrivacyBudget
+    >>> from skdp.budget import Release
+    >>> from skdp.statistics import count
+    >>> budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    >>> found = count([True, False] * 500, epsilon=1.0, budget=budget)
+    >>> (row,) = budget.history()
+    >>> release = Release(**row)
+    >>> release.label, round(release.gdp_mu, 3), release.n
+    ('statistics.count', 0.268, 1000)
+    >>> release.event["kind"], release.theorem
+    ('GDPEvent', 'additive noise, composition')
     """
 
     label: str
@@ -106,7 +118,7 @@ class Release:
     def __post_init__(self) -> None:
         check_delta(self.delta)
         numbers = (self.epsilon, self.gdp_mu, self.slack, self.tv, self.zcdp_rho)
-        if not all(number >= 0.0 for number in (*numbers, self.pure_epsilon, *self.renyi)):
+        if not all(map(le, repeat(0.0), (*numbers, self.pure_epsilon, *self.renyi))):
             raise ValueError(f"A cost is negative or not a number: {self!r}.")
         named = (self.label, self.tag, self.account, "" if self.part is None else self.part)
         texts = (*named, self.theorem, self.version, self.role)
@@ -134,48 +146,34 @@ _FIRST_FIELDS = {"label", "epsilon", "delta", "gdp_mu", "neighboring", "event"}
 _SEALED = ("process", "tag", "role")  # of one entry; the other fields may be those of many
 _AS_THEY_ARE = ("label", "neighboring", "event", "time", "part", "account", "theorem", "version",
                 "exact", "n", *_SEALED)  # fmt: skip
-_LATER = ("theorem", "version", "exact", "n")  # rows of older ledgers do not have these
 _FIELDS = [field.name for field in fields(Release)]
+_CONTENT = [name for name in _FIELDS if name not in ("time", *_SEALED)]
+_OPTIONAL = ("exact", "n")  # absent unless stated
 
 
 def content_of(release: Release) -> str:
     """Return the content of a release as strict JSON in ASCII; equal for equal releases."""
-    data = {k: v for k, v in _data_of(release).items() if k not in ("time", *_SEALED)}
-    for name in ("exact", "n"):  # so that equal releases have equal contents, earlier ones too
-        if data[name] in (False, None):
-            del data[name]
-    return json.dumps(data, allow_nan=False)
+    data: dict[str, Any] = {}
+    for name in _CONTENT:
+        value = getattr(release, name)
+        if name == "renyi":
+            value = [*map(float, value)]
+        elif name not in _AS_THEY_ARE:
+            value = float(value)
+        if name not in _OPTIONAL or value not in (False, None):
+            data[name] = value
+    return json.dumps(finite(data), allow_nan=False)
 
 
-def first_content_of(data: dict[str, Any]) -> str:
-    """Return the content of an entry without a seal, by an export of format 1 or 2."""
-    data = {k: v for k, v in _data_of(release_of(data)).items() if v or k not in _LATER}
-    return json.dumps({k: v for k, v in data.items() if k not in ("time", "role")}, allow_nan=False)
-
-
-def release_from(content: str, more: dict[str, Any]) -> Release:
+def release_from(content: str, more: Mapping[str, Any]) -> Release:
     """Read the result of `content_of`; `more` are other fields."""
-    return release_of(json.loads(content) | more)
-
-
-def _data_of(release: Release) -> dict[str, Any]:
-    """Return the fields of a release; infinities are the string "inf"."""
-    data = release.as_row().items()
-    return {name: finite(v if name in _AS_THEY_ARE else _floats(v)) for name, v in data}
-
-
-def release_of(data: dict[str, Any]) -> Release:
-    """Make a release from fields as JSON has them; some may be missing."""
+    data = json.loads(content) | more
     if not _FIRST_FIELDS <= set(data) <= set(_FIELDS):
         raise ValueError(f"A release has wrong fields: {sorted(data)}.")
     given = {k: v if k in _AS_THEY_ARE else _numbers(v) for k, v in data.items()}
     if isinstance(n := given.get("n"), float) and n.is_integer():
         given["n"] = int(n)  # a server accepts 5e0
     return Release(**given)
-
-
-def _floats(value: float | tuple[float, ...]) -> float | tuple[float, ...]:
-    return tuple(map(float, value)) if isinstance(value, tuple) else float(value)
 
 
 def _numbers(value: object) -> Any:
@@ -198,3 +196,183 @@ def finite(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [finite(entry) for entry in value]
     return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+Amounts = tuple[Decimal, ...]
+"""Exact numbers, one per limit of a filter; ``Infinity`` is above every limit."""
+Account = tuple[str, float, float]
+"""The name of a share, its ε and its δ."""
+EXACT = Context(prec=20_000, traps=[Inexact])  # digits: a cost has at most 1400
+ZERO = Decimal(0)
+_SQUARE = "square "
+
+
+def decimal(number: float | Decimal) -> Decimal:
+    """Return the exact value of the printed number."""
+    return number if isinstance(number, Decimal) else Decimal(repr(float(number)))
+
+
+def down(exact: Decimal, toward: float = 0.0) -> float:
+    """Return the nearest float that prints no more (or, toward ``inf``, no less) than `exact`."""
+    number = float(exact)
+    wrong = decimal(number) < exact if toward > number else decimal(number) > exact
+    return math.nextafter(number, toward) if wrong else number
+
+
+def minus(limits: Amounts, totals: Amounts) -> Amounts:
+    """Return the differences, at least 0."""
+    pairs = zip(limits, totals, strict=True)
+    return tuple([EXACT.subtract(a, b) if a > b else ZERO for a, b in pairs])
+
+
+def read(text: str) -> Amounts:
+    """Read decimals between spaces."""
+    amounts = tuple(map(Decimal, text.split()))
+    if any(map(Decimal.is_nan, amounts)):
+        raise ValueError("an amount is not a number")
+    return amounts
+
+
+def costs_of(measures: Sequence[str], fields: Mapping[str, Any]) -> Amounts:
+    """Return the costs by the fields of a release; a missing field costs ``inf``.
+
+    A measure is a field that adds up: ``"slack"``, ``"square gdp_mu"``, ``"renyi.0"``. A cost is
+    the printed decimal number, or its square, so every storage computes the same. The printed
+    number may be below the float by a relative 2^-53. The limits have margins for that.
+    """
+    costs = []
+    for measure in measures:
+        name, _, index = measure.removeprefix(_SQUARE).partition(".")
+        value = fields.get(name, math.inf)
+        if index:
+            value = value[int(index)] if int(index) < len(value) else math.inf
+        cost = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
+        costs.append(EXACT.multiply(cost, cost) if measure.startswith(_SQUARE) else cost)
+    return tuple(costs)
+
+
+def costs_in(measures: Sequence[str], content: str) -> Amounts:
+    """Return the costs by the text of a release: of all its digits, as a server adds them up."""
+    return costs_of(measures, json.loads(content, parse_float=Decimal, parse_int=Decimal))
+
+
+EVERY = "every part"
+PEAK = "largest part"
+
+
+class Totals(dict[str, Amounts]):
+    """The sums of one account: of releases on every part, on one part, and on the largest part.
+
+    `worst` decides: the sum of releases on every part plus the largest sum of a part. The largest
+    is stored, not recomputed: sums only grow, so it is the largest sum ever seen.
+    """
+
+    def add(self, part: str | None, cost: Amounts) -> Totals:
+        """Add a cost; return the sums by scope that may have changed."""
+        scope = scope_of(part)
+        before = self.get(scope)
+        changed = Totals({scope: tuple(map(EXACT.add, before, cost)) if before else cost})
+        if part is not None:
+            own = changed[scope]
+            changed[PEAK] = tuple(map(max, self.get(PEAK, own), own))
+        self.update(changed)
+        return changed
+
+    def worst(self, nothing: Amounts, part: str | None = None) -> Amounts:
+        """Return the sums on every part plus those on the largest part, or on `part`.
+
+        `nothing` are the sums of an empty ledger.
+        """
+        scope = PEAK if part is None else scope_of(part)
+        return tuple(map(EXACT.add, self.get(EVERY, nothing), self.get(scope, nothing)))
+
+
+def accounts_of(account: str) -> list[str]:
+    """Return the accounts of a release: the budget, then each share inwards."""
+    names = account.split("/") if account else []
+    return ["/".join(names[:depth]) for depth in range(len(names) + 1)]
+
+
+def scope_of(part: str | None) -> str:
+    """Return the key of the sums of a part."""
+    return EVERY if part is None else f"part {part}"
+
+
+_KIND = '{"entry": '  # how the content of an entry that is not a release begins
+
+
+class Head(NamedTuple):
+    """The end of a chain: the number of entries, and the hash of the last."""
+
+    number: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.number}-{self.hash}"
+
+
+class Entry(NamedTuple):
+    """One row of a ledger, as it is written. The seal says who wrote it, and the sums after it."""
+
+    number: int
+    time: str
+    content: str
+    seal: str
+    hash: str = ""
+
+    @property
+    def is_release(self) -> bool:
+        """Whether the entry is a release: others are adoptions, quarantines and closings."""
+        return not self.content.startswith(_KIND)
+
+    @property
+    def release(self) -> Release:
+        """The release; raises an error if it cannot be read."""
+        facts = {k: v for k, v in json.loads(self.seal).items() if k not in ("totals", "key")}
+        return release_from(self.content, facts | {"time": self.time})
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the entry as a plain dictionary."""
+        facts = json.loads(self.seal)
+        row = {"number": self.number, "hash": self.hash, "key": facts.get("key"), "kind": "release"}
+        if self.is_release:
+            return row | self.release.as_row()
+        data = json.loads(self.content)
+        kind = {"time": self.time, "role": facts.get("role", ""), "kind": data.pop("entry")}
+        return row | kind | data
+
+
+def sums_in(seal: str) -> dict[str, Totals]:
+    """Return the sums after an entry, by account and scope."""
+    return {
+        account: Totals({scope: read(text) for scope, text in scopes.items()})
+        for account, scopes in json.loads(seal).get("totals", {}).items()
+    }
+
+
+def skipped_in(entries: Iterable[Entry]) -> set[int]:
+    """Return the numbers of entries that others of these entries quarantine."""
+    others = [json.loads(entry.content) for entry in entries if not entry.is_release]
+    return {int(one["number"]) for one in others if one["entry"] == "quarantine"}
+
+
+def first_head(terms: Mapping[str, object]) -> Head:
+    """Return the head of an empty ledger with these terms."""
+    return Head(0, digest_of(json.dumps(terms, sort_keys=True)))
+
+
+def digest_of(*texts: str) -> str:
+    """Return the hash of texts, a line each.
+
+    That of an entry is the hash of the last entry, its time, content and seal; a server computes
+    the same in SQL. That of a content is the key of the group of entries with this content.
+    """
+    return sha256("\n".join(texts).encode()).hexdigest()
+
+
+def head_of(terms: Mapping[str, object], entries: Iterable[Entry]) -> Head:
+    """Return the head of a ledger with these terms and entries."""
+    number, last = first_head(terms)
+    for entry in entries:
+        number, last = number + 1, digest_of(last, entry.time, entry.content, entry.seal)
+    return Head(number, last)

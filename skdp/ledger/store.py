@@ -1,47 +1,130 @@
-"""The ledger of one budget: its terms, its releases and their sums, in any storage."""
+"""The ledger of one budget, and the contract of what stores it: transactions on five tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+import json
+import os
+import threading
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.administration import adopt, quarantine, quarantined, skipped_in
-from skdp.ledger.chain import Entry, Head, first_head
-from skdp.ledger.connections import replaced
-from skdp.ledger.costs import FREE, Account, Rules, costs_of
-from skdp.ledger.file_storage import FileStorage
-from skdp.ledger.files import is_ledger
-from skdp.ledger.fractions import Amounts
-from skdp.ledger.migration import migrate
-from skdp.ledger.no_spends import check_may_write
-from skdp.ledger.release import Release
-from skdp.ledger.server.address import is_address
-from skdp.ledger.storage import TIMEOUT, Storage
-from skdp.ledger.tables import Found, Group, Tables
-from skdp.ledger.totals import Totals, accounts_of
-from skdp.ledger.verification import Verification, recall, remember, scopes_in
+from skdp.ledger.gate import check_may_write, gate
+from skdp.ledger.release import (
+    EVERY,
+    PEAK,
+    UNREADABLE,
+    Account,
+    Amounts,
+    Entry,
+    Head,
+    Release,
+    Totals,
+    accounts_of,
+    content_of,
+    costs_of,
+    digest_of,
+    first_head,
+    read,
+    scope_of,
+    skipped_in,
+    sums_in,
+)
+from skdp.ledger.verification import Verification, quarantined
 
-__all__ = ["Ledger", "SpendRequest"]
-
-_DEFAULTS: dict[str, object] = {
-    "slack": 0.0,
-    "tv": 0.0,
-    "unit": "record",
-    "strict": False,
-    "exact": False,
-    "orders": "[]",
-}
+FORMAT = 1
+TIMEOUT = 60.0
+"""Seconds that a spend may take, unless the user says otherwise."""
+FULL_EVERY = 100
+"""Every this many openings a process checks all entries again."""
+TABLES = (
+    """CREATE TABLE ledger.terms (epsilon DOUBLE PRECISION, delta DOUBLE PRECISION,
+    composition TEXT, neighboring TEXT, unit TEXT, slack DOUBLE PRECISION, tv DOUBLE PRECISION,
+    strict INTEGER, exact INTEGER, orders TEXT, identity TEXT, checksum TEXT, measures TEXT,
+    place TEXT, home TEXT, closed TEXT)""",
+    """CREATE TABLE ledger.entries (id BIGINT PRIMARY KEY, time TEXT NOT NULL,
+    content TEXT NOT NULL, hash TEXT NOT NULL, key TEXT UNIQUE, seal TEXT)""",
+    """CREATE TABLE ledger.accounts (name TEXT PRIMARY KEY, epsilon DOUBLE PRECISION,
+    delta DOUBLE PRECISION, limits TEXT, role TEXT)""",
+    """CREATE TABLE ledger.totals (account TEXT, scope TEXT, amounts TEXT NOT NULL,
+    PRIMARY KEY (account, scope))""",
+    """CREATE TABLE ledger.groups (digest TEXT PRIMARY KEY, account TEXT, first BIGINT NOT NULL,
+    last BIGINT NOT NULL, number BIGINT NOT NULL)""",
+)
+_FLAGS = ("strict", "exact")
+_TERM_NAMES = (
+    *("epsilon", "delta", "composition", "neighboring", "unit", "slack", "tv"),
+    *(*_FLAGS, "orders"),
+)
+_OTHERS = ("identity", "measures", "place", "home", "closed")
+_COLUMNS = ", ".join((*_TERM_NAMES, *_OTHERS))
+_LOOK = f"""
+SELECT {_COLUMNS}, checksum, $place, $format, id, hash, seal,
+    (SELECT hash FROM ledger.entries WHERE id = ?)
+FROM ledger.terms LEFT JOIN ledger.entries ON id = (SELECT max(id) FROM ledger.entries)
+"""
+_PAGE = 1000  # entries that are read at once
+_ENTRIES = f"""
+SELECT id, time, content, seal, hash FROM ledger.entries WHERE id > ? ORDER BY id LIMIT {_PAGE}
+"""
+_WRITE_ENTRY = """
+INSERT INTO ledger.entries (id, time, content, seal, hash, key) VALUES (?, ?, ?, ?, ?, ?)
+"""
+_WRITE_TOTALS = """
+INSERT INTO ledger.totals (account, scope, amounts) VALUES (?, ?, ?)
+    ON CONFLICT (account, scope) DO UPDATE SET amounts = excluded.amounts
+"""
+_GROUP = """
+INSERT INTO ledger.groups AS old (digest, account, first, last, number) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (digest) DO UPDATE
+    SET last = excluded.last, number = old.number + excluded.number
+"""
+_GROUPS = """
+SELECT one.id, one.time, one.content, one.seal, one.hash, other.time, groups.number
+FROM ledger.groups AS groups JOIN ledger.entries AS one ON one.id = first
+    JOIN ledger.entries AS other ON other.id = last
+WHERE (account IS NOT NULL) = ? ORDER BY first
+"""
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class SpendRequest:
+class Found(NamedTuple):
+    """The terms and the state of a ledger, its head, and its head at an earlier number.
+
+    `place` is where the ledger was made or adopted, `here` where it is; `home` is its last known
+    address. The two places differ in a copy. `seal` is that of the last entry.
+    """
+
+    terms: dict[str, Any]
+    identity: str
+    measures: tuple[str, ...]
+    place: str
+    home: str
+    closed: str | None
+    here: str
+    head: Head
+    seal: str | None
+    earlier: Head
+
+
+class Group(NamedTuple):
+    """Entries with the same content: the first, the time of the last, and their number."""
+
+    first: Entry
+    last_time: str
+    number: int
+
+
+class SpendRequest(NamedTuple):
     """A release to check, the sums of its accounts `before` it, and the number of earlier ones."""
 
     release: Release
@@ -49,51 +132,290 @@ class SpendRequest:
     number: int
 
 
-def _storage_at(path: str, timeout: float, is_temporary: bool) -> Storage:
-    if not is_address(path):
-        return FileStorage(path, timeout, is_temporary)
-    try:
-        from skdp.ledger.server.storage import ServerStorage
-    except ImportError as error:
-        raise ValueError(
-            "A ledger on a server needs psycopg, the extra 'server' of skdp: pip install "
-            "skdp[server]."
-        ) from error
-    return ServerStorage(path, timeout)
+class Tables(ABC):
+    """The tables of one ledger through the open connection of one thread.
+
+    Queries have placeholders ``?`` and tables of a schema called ledger. A dialect has `names`, the
+    replacements of these and of expressions: ``$place``, ``$format``, and ``$made``, a table that
+    has a row if there is a ledger.
+    """
+
+    role = ""
+    """Who writes, as the storage knows; "" if it does not."""
+
+    def __init__(self, connection: Any, address: str, names: dict[str, str]) -> None:
+        self.connection, self.address, self._names = connection, address, [*names.items()]
+        self.process, self.generation = os.getpid(), gate.generation
+        self._finalizer = weakref.finalize(self, gate.drop, connection, self.process)
+        self._finalizer.atexit = False
+        gate.own(connection)
+
+    def close(self) -> None:
+        """Close the connection, as a fork does; an open transaction is rolled back."""
+        self.generation = -1
+        self._finalizer()
+
+    @abstractmethod
+    def create(self) -> None:
+        """Make the empty tables."""
+
+    def check_pages(self) -> None:  # noqa: B027  # a server checks its own pages
+        """Raise BudgetClosedError if the storage itself is damaged."""
+
+    def check_owner(self) -> None:  # noqa: B027  # who may write to a file owns the ledger
+        """Raise BudgetClosedError unless this user may change the ledger."""
+
+    def execute(self, query: str, values: Iterable[object] = ()) -> Any:
+        """Run a query; return its cursor."""
+        for name, text in self._names:
+            query = query.replace(name, text)
+        return self.connection.execute(query, tuple(values))
+
+    def is_made(self) -> bool:
+        """Return whether the ledger exists."""
+        return self.execute("SELECT 1 FROM $made").fetchone() is not None
+
+    def fill(self, terms: Mapping[str, Any], measures: tuple[str, ...]) -> None:
+        """Write the terms into empty tables."""
+        values = [int(bool(terms[name])) if name in _FLAGS else terms[name] for name in _TERM_NAMES]
+        marks = ", ".join("?" * len(values))
+        query = f"INSERT INTO ledger.terms ({', '.join(_TERM_NAMES)}) VALUES ({marks})"
+        self.execute(query, values)
+        self.settle(identity=uuid4().hex, measures=json.dumps(measures))
+
+    def settle(self, **changed: str | None) -> None:
+        """Change the identity and the state of the ledger; its place is here from now on."""
+        *values, place = self.execute(f"SELECT {_COLUMNS}, $place FROM ledger.terms").fetchone()
+        known = dict(zip(_OTHERS, values[len(_TERM_NAMES) :], strict=True))
+        row = [*(known | {"place": place, "home": self.address} | changed).values()]
+        row.append(digest_of(repr([*values[: len(_TERM_NAMES)], *row])))
+        names = ", ".join(f"{name} = ?" for name in (*_OTHERS, "checksum"))
+        self.execute(f"UPDATE ledger.terms SET {names}", row)
+
+    def look(self, number: int = 0) -> Found:
+        """Return the terms, the state, the head, and the head at an earlier number."""
+        with self.damage("its terms"):
+            row = self.execute(_LOOK, (number,)).fetchone()
+            *values, checksum, here, version, last, last_hash, seal, earlier = row
+            if version != FORMAT:
+                raise of_format(self.address, version)
+            if checksum != digest_of(repr(values)):
+                raise ValueError("another checksum")
+            terms = dict(zip(_TERM_NAMES, values, strict=False))
+            terms |= {name: bool(terms[name]) for name in _FLAGS}
+            identity, measures, place, home, closed = values[len(_TERM_NAMES) :]
+            start = first_head(terms) if last is None or not number else Head(0, "")
+            head = start if last is None else Head(last, last_hash)
+            then = Head(number, earlier) if number else start
+            named = tuple(json.loads(measures))
+            return Found(terms, identity, named, place, home, closed, here, head, seal, then)
+
+    def shares(self) -> dict[str, tuple[float, float, Amounts]]:
+        """Return the ε, the δ and the limits of the budget, under "", and of each share."""
+        with self.damage("its shares"):
+            rows = self.execute("SELECT name, epsilon, delta, limits FROM ledger.accounts")
+            found = {name + "": (e + 0.0, d + 0.0, read(limits)) for name, e, d, limits in rows}
+            if not all(e > 0.0 and 0.0 <= d < 1.0 for e, d, _ in found.values()):
+                raise ValueError("not a limit")
+            return dict(sorted(found.items()))
+
+    def add_share(self, identity: str, account: Account, limits: Amounts) -> None:
+        """Write the limits of a share, or of the budget."""
+        query = (
+            "INSERT INTO ledger.accounts (name, epsilon, delta, limits, role) "
+            "VALUES (?, ?, ?, ?, ?)"
+        )
+        self.execute(query, (*account, " ".join(map(str, limits)), self.role))
+
+    def entries(self, after: Head) -> Iterator[Entry]:
+        """Yield the entries after a head, and check their hash chain."""
+        (number, last), at = after, after.number if after.number else -1
+        while page := self.execute(_ENTRIES, (at,)).fetchall():
+            for entry in map(Entry._make, page):
+                with self.damage(f"release {number + 1}"):
+                    expected = digest_of(last, entry.time, entry.content, entry.seal)
+                    if (entry.number, entry.hash) != (number + 1, expected):
+                        raise BudgetClosedError(
+                            f"The ledger {self.address} cannot be used: the hash of release "
+                            f"{number + 1} does not match, so the ledger was edited or a release "
+                            "was removed."
+                        )
+                yield entry
+                number, last = entry.number, entry.hash
+            at = number
+
+    def append(
+        self,
+        found: Found,
+        content: str,
+        facts: dict[str, Any],
+        sums: Mapping[str, Totals],
+        *,
+        time: str | None = None,
+        account: str | None = None,
+        seal: str | None = None,
+    ) -> Head:
+        """Append an entry and write the new `sums`; return the new head.
+
+        Only releases have an `account`, and a key among the `facts` that are sealed with the sums;
+        an imported entry has its `seal`.
+        """
+        written = {
+            name: {scope: " ".join(map(str, amounts)) for scope, amounts in changed.items()}
+            for name, changed in sums.items()
+        }
+        for name, texts in written.items():
+            for scope, text in texts.items():
+                self.execute(_WRITE_TOTALS, (name, scope, text))
+        if seal is None:
+            seal = json.dumps(facts | {"role": self.role, "totals": written})
+        time = datetime.now(UTC).isoformat() if time is None else time
+        head = Head(found.head.number + 1, digest_of(found.head.hash, time, content, seal))
+        row = (head.number, time, content, seal, head.hash, facts.get("key"))
+        self.execute(_WRITE_ENTRY, row)
+        self.execute(_GROUP, (digest_of(content), account, head.number, head.number, 1))
+        return head
+
+    def replace_sums(self, known: Verification) -> None:
+        """Replace all sums and groups."""
+        for table in ("totals", "groups"):
+            self.execute(f"DELETE FROM ledger.{table}")
+        for name, sums in known.totals.items():
+            for scope, amounts in sums.items():
+                self.execute(_WRITE_TOTALS, (name, scope, " ".join(map(str, amounts))))
+        for digest, group in known.groups.items():
+            self.execute(_GROUP, (digest, *group))
+
+    def totals(self, account: str, part: str | None, size: int) -> Totals:
+        """Return the sums of an account, of `size` numbers each, that a release on `part` needs."""
+        query = "SELECT scope, amounts FROM ledger.totals WHERE account = ? AND scope IN (?, ?, ?)"
+        rows = self.execute(query, (account, EVERY, PEAK, scope_of(part)))
+        with self.damage("its totals"):
+            found = Totals({scope: read(amounts) for scope, amounts in rows})
+            if {*map(len, found.values())} - {size}:
+                raise ValueError("sums of another number")
+            return found
+
+    def all_totals(self) -> dict[str, Totals]:
+        """Return the stored sums of every account."""
+        totals: dict[str, Totals] = {}
+        with self.damage("its totals"):
+            query = "SELECT account, scope, amounts FROM ledger.totals"
+            for account, scope, text in self.execute(query):
+                totals.setdefault(account, Totals())[scope] = read(text)
+        return totals
+
+    def groups(self, *, of_releases: bool) -> list[Group]:
+        """Return the groups of equal releases, or of other entries, by their first."""
+        with self.damage("its groups"):
+            rows = self.execute(_GROUPS, (of_releases,)).fetchall()
+            return [Group(Entry(*row[:5]), *row[5:]) for row in rows]
+
+    def group_rows(self) -> dict[str, tuple[str | None, int, int, int]]:
+        """Return (account, first, last, number) of each group by its digest."""
+        rows = self.execute("SELECT digest, account, first, last, number FROM ledger.groups")
+        return {digest: tuple(row) for digest, *row in rows}  # type: ignore[misc]
+
+    @contextmanager
+    def damage(self, what: str) -> Iterator[None]:
+        """Turn errors from reading a damaged ledger into `BudgetClosedError`."""
+        try:
+            yield
+        except BudgetClosedError:
+            raise
+        except UNREADABLE as error:
+            raise BudgetClosedError(
+                f"The ledger {self.address} cannot be used: {what} cannot be read."
+            ) from error
+
+
+class Sessions:
+    """The open tables of this process at one address, at most one per thread."""
+
+    def __init__(self) -> None:
+        self.local = threading.local()
+        self.open: weakref.WeakSet[Tables] = weakref.WeakSet()
+
+    def add(self, tables: Tables) -> None:
+        """Keep the tables that this thread has opened."""
+        self.local.tables = tables
+        self.open.add(tables)
+
+    def close(self) -> None:
+        """Close those of all threads; the next use opens new ones."""
+
+        def close_all() -> None:
+            for tables in list(self.open):
+                tables.close()
+
+        gate.alone(close_all)
+
+
+class Storage(ABC):
+    """The place of a ledger, for every thread and process that has its address.
+
+    Copies and pickles hold the address, without a password, and the seconds that a use may take. A
+    storage that `is_temporary` ends with its budget, so it need not survive the machine.
+    """
+
+    sessions: Sessions
+
+    def __init__(self, address: str, timeout: float = TIMEOUT, is_temporary: bool = False) -> None:
+        self.address, self.timeout, self.is_temporary = address, timeout, is_temporary
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Return whether the ledger exists; raise BudgetClosedError for other data there."""
+
+    @abstractmethod
+    def make(self, action: Callable[[Any], None]) -> None:
+        """Make the tables and call `action` on them, unless there is a ledger.
+
+        `action` sees no writes of others meanwhile. After an error nothing of a new ledger remains.
+        """
+
+    @abstractmethod
+    def read(self, action: Callable[[Any], T]) -> T:
+        """Return `action` of the tables, which do not change meanwhile."""
+
+    @abstractmethod
+    def write(
+        self,
+        action: Callable[[Any], T],
+        before_commit: Sequence[Callable[[], object]] = (),
+        key: str = "",
+    ) -> T:
+        """Return `action` of the tables, in one exclusive transaction, durable on return.
+
+        `before_commit` are called just before the commit; after a later error the outcome is
+        unknown. `action` may be called again if certainly nothing of its first call was recorded.
+        `key` identifies the release that it appends.
+        """
+
+    def known_terms(self) -> dict[str, Any]:
+        """Return the terms of an existing ledger, whatever they are."""
+        if not self.exists():
+            raise BudgetClosedError(f"The ledger {self.address} does not exist.")
+        terms: dict[str, Any] = self.read(lambda tables: tables.look().terms)
+        return terms
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("address", "timeout", "is_temporary")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
 
 
 class Ledger:
     """The releases of one budget, each appended in one transaction or not at all.
 
-    Parameters
-    ----------
-    path : str
-        The path of an SQLite database, or the address of a PostgreSQL server. Each thread and
-        process opens it once; a `Ledger` may be copied, pickled and used from any of them.
-    terms : dict
-        The terms of the ledger, which every call checks. The Rényi orders of an existing ledger
-        replace the given ones.
-    rules : Rules
-        What adds up, and the limits of accounts.
-    is_temporary : bool
-        Whether the file ends with the budget that made it, so that flushing it to the disk is of no
-        use. Never for a path that a user named.
-    timeout : float
-        Seconds that one call may wait for others or for the server.
+    A `Ledger` may be copied, pickled and used from any thread and process. Every call checks the
+    `terms`; the Rényi orders of an existing ledger replace the given ones. `rules` is a filter of
+    `skdp.budget`.
     """
 
-    def __init__(
-        self,
-        path: str,
-        terms: dict[str, object],
-        rules: Rules = FREE,
-        *,
-        is_temporary: bool = False,
-        timeout: float = TIMEOUT,
-    ) -> None:
-        self.storage = _storage_at(path, timeout, is_temporary)
-        self.terms: dict[str, object] = _DEFAULTS | terms
-        self.rules = rules
+    def __init__(self, storage: Storage, terms: dict[str, Any], rules: Any) -> None:
+        self.storage, self.terms, self.rules = storage, terms, rules
         self.identity: str | None = None
         self._seen: Head | None = None
 
@@ -102,15 +424,6 @@ class Ledger:
         """The path or the address, without a password."""
         return self.storage.address
 
-    @property
-    def nothing(self) -> Amounts:
-        """The running totals of an empty ledger."""
-        return (Fraction(0),) * len(self.rules.measures)
-
-    def cost(self, release: Release) -> Amounts:
-        """Return the numbers that a release adds to the running totals."""
-        return costs_of(self.rules.measures, vars(release))
-
     def create(self) -> None:
         """Make the ledger, or open an existing one.
 
@@ -118,66 +431,41 @@ class Ledger:
         later those of the releases since.
         """
         check_may_write(None)
-        self.storage.make(self._make)
-        self.open()
-
-    def open(self) -> None:
-        """Open an existing ledger, and migrate it if its format is older."""
-        self.prepare()
+        self.storage.make(self._fill)
+        terms = self.storage.known_terms()
+        self.terms = self.terms | {"orders": terms["orders"]}
+        self.rules = replace(self.rules, orders=tuple(json.loads(terms["orders"])))
+        self._check_same(terms)
         self.storage.read(self._check_whole)
 
-    def known_terms(self) -> dict[str, object]:
-        """Return the terms of an existing ledger, whatever they are."""
-        if not is_address(self.path) and not is_ledger(self.path):
-            raise BudgetClosedError(f"The ledger {self.path} does not exist.")
-        return self.storage.read(lambda tables: tables.known_terms())
-
-    def adopt(self, reason: str) -> None:
-        """Let a copy go on as a ledger of its own."""
-        self.prepare()
-        adopt(self.storage, reason, lambda path: _storage_at(path, self.storage.timeout, False))
-
-    def quarantine(self, number: int, reason: str, cost: Amounts | None) -> None:
-        """Count an entry that cannot be read as `cost`, or as all that was left."""
-        self.prepare(frozenset([number]))
-        quarantine(self.storage, number, reason, cost)
-
-    def prepare(self, skipped: frozenset[int] = frozenset()) -> None:
-        """Check the terms, and migrate the ledger; entries in `skipped` need not be readable."""
+    def create_from(self, entries: Sequence[Entry], shares: Iterable[Account]) -> None:
+        """Make the ledger with these entries and shares; it must not exist."""
         check_may_write(None)
-        self._know_orders()
-        migrate(self.storage, self.terms, self.rules, skipped)
-
-    def create_from(
-        self,
-        entries: Sequence[Entry],
-        accounts: Iterable[Account],
-        home: str,
-    ) -> None:
-        """Make the ledger with these entries and shares, for a `home`; it must not exist."""
         made: list[bool] = []
-        self.storage.make(partial(self._fill, entries, list(accounts), home, made))
+
+        def fill(tables: Tables) -> None:
+            self._fill(tables, entries, shares)
+            made.append(True)
+
+        self.storage.make(fill)
         if not made:
             raise ValueError(f"{self.path} exists already.")
-        self.open()
-        self.close()  # a draft is renamed
 
     def append(
         self,
         release: Release,
-        check: Callable[[SpendRequest], None],
-        before_commit: Callable[[], None] | None = None,
+        check: Callable[[SpendRequest], object],
+        before_commit: Sequence[Callable[[], object]] = (),
     ) -> None:
         """Append a release unless `check(request)` raises.
 
         The check and the entry are one transaction, durable on return. After an error that comes
-        after the call of `before_commit` the outcome is unknown.
+        after the calls of `before_commit` the outcome is unknown.
         """
         check_may_write(self.identity)
         key = uuid4().hex
-        self._seen = self.storage.write(
-            partial(self._append, release, check, key), before_commit, key
-        )
+        action = partial(self._append, release, check, key)
+        self._seen = self.storage.write(action, before_commit, key)
 
     def releases(self, collect: Callable[[Iterator[Release]], Any] = list) -> Any:
         """Return `collect` of all releases, oldest first."""
@@ -193,11 +481,12 @@ class Ledger:
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
         """Return the running totals of an account that a release on `part` needs."""
-        return self._read(lambda tables: self._totals(tables, account, part))
+        return self._read(lambda tables: tables.totals(account, part, len(self.rules.measures)))
 
     def scopes(self, account: str = "") -> set[str]:
         """Return the keys of all sums of an account; none if nothing was spent from it."""
-        return self._read(lambda tables: tables.scopes(account))
+        query = "SELECT scope FROM ledger.totals WHERE account = ?"
+        return self._read(lambda tables: {row[0] for row in tables.execute(query, (account,))})
 
     def head(self) -> Head:
         """Return the number of entries, and the hash of all of them and the terms."""
@@ -214,24 +503,32 @@ class Ledger:
         """Check all entries; return the head."""
         return self.storage.read(partial(self._check_whole, is_full=True))
 
-    def accounts(self) -> list[Account]:
+    def shares(self) -> list[Account]:
         """Return (name, ε, δ) of every share."""
-        return self._read(lambda tables: tables.accounts())
+        return self._read(_shares_in)
 
-    def open_account(self, account: Account, limits: Amounts) -> None:
+    def open_share(self, account: Account, limits: Amounts) -> None:
         """Write the limit of a share; an existing share of this name must have the same limit."""
         check_may_write(self.identity)
         name, epsilon, delta = account
-        found = self.storage.write(partial(self._open_account, account, limits))
-        if found != account:
+
+        def act(tables: Tables) -> tuple[float, ...]:
+            found = self._check_terms(tables, to_write=True)
+            if (known := tables.shares().get(name)) is not None:
+                return known[:2]
+            tables.add_share(found.identity, account, limits)
+            return account[1:]
+
+        found = self.storage.write(act)
+        if found != account[1:]:
             raise ValueError(
-                f"The share {name!r} has epsilon={found[1]}, delta={found[2]}, not "
+                f"The share {name!r} has epsilon={found[0]}, delta={found[1]}, not "
                 f"epsilon={epsilon}, delta={delta}."
             )
 
     def close(self) -> None:
         """Close the connections of this process."""
-        self.storage.close()
+        self.storage.sessions.close()
 
     def _read(self, action: Callable[[Tables], T]) -> T:
         def checked(tables: Tables) -> T:
@@ -240,46 +537,45 @@ class Ledger:
 
         return self.storage.read(checked)
 
-    def _make(self, tables: Tables) -> None:
-        tables.make(self.terms, self.rules.measures)
-        self._add_limits(tables, [])
-
-    def _add_limits(self, tables: Tables, shares: list[Account]) -> None:
-        limits = self.rules.limits_of(shares)
-        budget = ("", self.terms["epsilon"], self.terms["delta"])
-        for account in (budget, *sorted(shares)):  # a share after its parent
-            tables.add_account(tables.look(), account, limits[account[0]])  # type: ignore[arg-type]
-
-    def _open_account(self, account: Account, limits: Amounts, tables: Tables) -> Account:
-        found = self._check_terms(tables, to_write=True)
-        if tables.account(account[0]) is None:
-            tables.add_account(found, account, limits)
-        return tables.account(account[0])
+    def _fill(
+        self,
+        tables: Tables,
+        entries: Sequence[Entry] = (),
+        shares: Iterable[Account] = (),
+    ) -> None:
+        """Fill new tables with terms, shares and entries."""
+        tables.fill(self.terms, self.rules.measures)
+        found = tables.look()
+        ordered = sorted(shares)  # a share after its parent
+        limits = self.rules.limits_of(ordered)
+        for account in (("", self.terms["epsilon"], self.terms["delta"]), *ordered):
+            tables.add_share(found.identity, account, limits[account[0]])
+        for one in entries:
+            head = tables.append(found, one.content, {}, {}, time=one.time, seal=one.seal)
+            found = found._replace(head=head)
+        if entries:
+            known = Verification(self.terms, self.rules.measures, skipped_in(entries))
+            known.follow(tables)
+            tables.replace_sums(known)
 
     def _append(
-        self, release: Release, check: Callable[[SpendRequest], None], key: str, tables: Tables
+        self, release: Release, check: Callable[[SpendRequest], object], key: str, tables: Tables
     ) -> Head:
         found = self._check_terms(tables, to_write=True)
-        accounts = accounts_of(release.account)
-        totals = {name: self._totals(tables, name, release.part) for name in accounts}
-        self._compare(tables, found, totals)
-        check(SpendRequest(release, totals, found.head.number))
-        return tables.append(found, release, self.cost(release), key)
-
-    def _compare(self, tables: Tables, found: Found, totals: dict[str, Totals]) -> None:
-        """Raise BudgetClosedError if the sums are not those that the last hash covers."""
-        with tables.damage("its totals"):
-            for account, scopes in scopes_in(found.seal).items():
-                stored = totals.get(account, Totals()).scopes
-                if any(stored.get(scope, sums) != sums for scope, sums in scopes.items()):
+        part, measures = release.part, self.rules.measures
+        names = accounts_of(release.account)
+        totals = {name: tables.totals(name, part, len(measures)) for name in names}
+        with tables.damage("its totals"):  # the last hash covers sums
+            for account, sums in sums_in(found.seal or "{}").items():
+                stored = totals.get(account, sums)
+                if any(stored.get(scope, one) != one for scope, one in sums.items()):
                     raise ValueError("another sum")
-
-    def _totals(self, tables: Tables, account: str, part: str | None) -> Totals:
-        totals = tables.totals(account, part)
-        with tables.damage("its totals"):
-            if any(len(sums) != len(self.rules.measures) for sums in totals.scopes.values()):
-                raise ValueError("sums of another number")
-        return totals
+        check(SpendRequest(release, totals, found.head.number))
+        cost = costs_of(measures, vars(release))
+        after = {name: before.add(part, cost) for name, before in totals.items()}
+        facts = {"key": key, "process": release.process, "tag": release.tag}
+        where = {"time": release.time, "account": release.account}
+        return tables.append(found, content_of(release), facts, after, **where)
 
     def _releases(self, tables: Tables) -> Iterator[Release]:
         skipped = quarantined(tables)
@@ -289,57 +585,36 @@ class Ledger:
                     release = entry.release
                 yield release
 
-    def _fill(
-        self,
-        entries: Sequence[Entry],
-        accounts: list[Account],
-        home: str,
-        made: list[bool],
-        tables: Tables,
-    ) -> None:
-        tables.make(self.terms, self.rules.measures)
-        tables.settle(home=home)
-        self._add_limits(tables, accounts)
-        head = first_head(self.terms)
-        for entry in entries:
-            head = tables.write(head, entry, None)
-        known = Verification(self.terms, self.rules.measures, skipped_in(entries))
-        known.follow(tables)
-        tables.fill(known.totals, known.groups)
-        made.append(True)
-
-    def _know_orders(self) -> None:
-        """Take the Rényi orders of the ledger."""
-        terms = self.storage.read(lambda tables: tables.known_terms())
-        self.terms = self.terms | {"orders": terms["orders"]}
-        self.rules = self.rules.for_orders(str(terms["orders"]))
-        self._check_same(terms)
-
     def _check_whole(self, tables: Tables, is_full: bool = False) -> Head:
-        found = self._check_terms(tables)
+        found, skipped = self._check_terms(tables), quarantined(tables)
         key = found.identity, found.here
-        known = None if is_full else recall(key)
-        if known is not None and tables.look(known.head.number).earlier != known.head:
-            known = None  # an older copy is at its place
-        is_full = known is None
-        if is_full:
+        known, n_openings = _verified_before.get(key, (None, 0))
+        if known and (
+            tables.look(known.head.number).earlier != known.head or known.skipped != skipped
+        ):
+            known = None  # an older copy is at its place, or other entries are in quarantine
+        if is_full or known is None or n_openings + 1 >= FULL_EVERY:
             tables.check_pages()
-        known = known or Verification(self.terms, found.measures, quarantined(tables))
-        self._check_limits(tables)
+            known, n_openings, is_full = None, -1, True
+        known = deepcopy(known) or Verification(self.terms, found.measures, skipped)
+        with tables.damage("its shares"):
+            limits = {name: limits for name, (_, _, limits) in tables.shares().items()}
+            if limits != self.rules.limits_of(_shares_in(tables)):
+                raise ValueError("other limits")
         known.follow(tables)
         known.compare(tables, groups=is_full)
-        remember(key, known, is_full=is_full)
+        known.groups = {}  # there may be many, and only a full check compares them
+        _verified_before[key] = known, n_openings + 1
         return known.head
 
-    def _check_limits(self, tables: Tables) -> None:
-        """Raise BudgetClosedError unless the stored limits are those of the terms and shares."""
-        with tables.damage("its shares"):
-            if tables.limits() != self.rules.limits_of(tables.accounts()):
-                raise ValueError("other limits")
-
-    def _check_same(self, found: dict[str, object]) -> None:
+    def _check_same(self, found: dict[str, Any]) -> None:
         if found != self.terms:
-            made, asked = _differing(found, self.terms)
+            names = sorted({*found, *self.terms})
+            differing = [name for name in names if found.get(name) != self.terms.get(name)]
+            made, asked = (
+                ", ".join(f"{name}={one.get(name)!r}" for name in differing)
+                for one in (found, self.terms)
+            )
             raise ValueError(f"The ledger {self.path} was made for {made}, not for {asked}.")
 
     def _check_terms(self, tables: Tables, *, to_write: bool = False) -> Found:
@@ -349,7 +624,8 @@ class Ledger:
         """
         seen = self._seen
         found = tables.look(seen.number if seen else 0)
-        self._check_same(found.terms)
+        if found.terms != self.terms:
+            self._check_same(found.terms)
         if self.identity not in (None, found.identity) or seen not in (None, found.earlier):
             raise replaced(self.path)
         if found.here != found.place:
@@ -365,9 +641,24 @@ class Ledger:
         return found
 
 
-def _differing(*terms: dict[str, object]) -> Iterator[str]:
-    """Yield the differing terms of each of two ledgers."""
-    names = sorted({*terms[0], *terms[1]})
-    differing = [name for name in names if terms[0].get(name) != terms[1].get(name)]
-    for one in terms:
-        yield ", ".join(f"{name}={one.get(name)!r}" for name in differing)
+def _shares_in(tables: Tables) -> list[Account]:
+    return [(name, e, d) for name, (e, d, _) in tables.shares().items() if name]
+
+
+def of_format(address: str, number: object) -> BudgetClosedError:
+    """Return the error for a ledger of another format."""
+    return BudgetClosedError(
+        f"The ledger {address} has format {number}; this version of skdp reads format {FORMAT}."
+    )
+
+
+def replaced(path: str) -> BudgetClosedError:
+    """Return the error for another ledger at the path."""
+    return BudgetClosedError(
+        f"The ledger {path} was edited, or replaced by another one or by an older copy. If it is "
+        "whole, a new PrivacyBudget continues it."
+    )
+
+
+_verified_before: dict[tuple[str, str], tuple[Verification, int]] = {}
+"""What this process has verified of each ledger, and how often it has opened it since."""

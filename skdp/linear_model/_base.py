@@ -4,72 +4,100 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
+from threadpoolctl import (
+    ThreadpoolController,  # scikit-learn depends on it, always installed
+)
 
 from skdp import solvers
-from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
+from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters, together
 from skdp.accounting import gdp_mu
+from skdp.accounting.calibration import LEAST_SIGNAL
 from skdp.data.persons import check_max_rows
 from skdp.data.records import Records
 from skdp.data.schema import max_rows_of
-from skdp.design.exact_total import ROWS_SUMMED
-from skdp.exceptions import IncompatibleSolverError
-from skdp.features.auto import AutoMap
+from skdp.design.base import ROWS_SUMMED
+from skdp.exceptions import FewRowsWarning
 from skdp.features.base import FeatureMap
+from skdp.features.combined import AutoMap
 from skdp.features.row_wise import RowWiseMap
-from skdp.linear_model import _inference
-from skdp.linear_model._inference.inferred import InferredSolution
+from skdp.linear_model._first_releases import (
+    MOST_STRETCH,
+    CenterRelease,
+    plan_center,
+    plan_ranks,
+    warn_of_ends,
+)
+from skdp.linear_model._intervals import (
+    InferredSolution,
+    check_standard_errors,
+    coef_interval,
+    publish_inference,
+    summary,
+    wald_test,
+)
+from skdp.linear_model._last_releases import ClassShift, LinkChoice, MeanShift
+from skdp.linear_model._plans import (
+    CountedPlan,
+    FinishedPlan,
+    FitPlan,
+    GaussianRelease,
+    Learned,
+    LinearPlan,
+    PlanFit,
+    StagedPlan,
+    can_be_sampled,
+    enough_of,
+    plan_auto,
+    plan_sampled,
+    rest_of,
+    warn_paid,
+    with_choice,
+)
 from skdp.linear_model._records import (
     AnyMap,
     LinearFacts,
     LinearRecords,
     TaskT,
     clipped_scores,
+    dense,
     design_of,
+    entries_kept,
     learned_center,
     learned_map,
     matrix_of,
-    most_rows,
     records_of,
     row_weights,
-    rows_are_exact,
     rows_of,
     scores_of,
     weighted,
 )
-from skdp.linear_model._sample import (
-    FitPlan,
-    Learned,
-    LinearPlan,
-    can_be_sampled,
-    check_subsample,
-    expected,
-    plan_sampled,
-    sampling_rate,
+from skdp.linear_model._solver_parameters import (
+    PARTS,
+    check_reads_blocks,
+    check_start,
+    check_takes_persons,
+    replaced,
 )
-from skdp.linear_model._stages.auto_features import CountedPlan, plan_auto, with_choice
-from skdp.linear_model._stages.center import MOST_STRETCH, CenterRelease, plan_center
-from skdp.linear_model._stages.mean_shift import MeanShift
-from skdp.linear_model._stages.ranks import plan_ranked
-from skdp.linear_model._stages.staged import FinishedPlan, StagedPlan, rest_of
 from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
-from skdp.samplers import SAMPLERS, Progress
-from skdp.solvers import SOLVERS, Problem, Solution, Solver
-from skdp.solvers._minimum import MinimumPlan
-from skdp.solvers.base import ResumableSolver
-from skdp.support.callbacks import StepsTask
+from skdp.samplers.base import Progress
+from skdp.solvers import SOLVERS, Plan, Problem, Solution, Solver
+from skdp.solvers._machine_sums import shifted
+from skdp.solvers._minimizer import MinimumPlan
+from skdp.support.other_libraries import StepsTask
+from skdp.support.random import likely_size
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real, check_size
 
@@ -77,19 +105,71 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 _MOST_ROWS = 1e15
+_FEW = (
+    "A noisy count finds about {} records, and a model needs about {:.2g} at this epsilon: noise "
+    "may outweigh what it learns. A weighted record counts as its weight divided by max_weight."
+)
 
 
 class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned]):
     """A linear model with a public *task*: the array of classes, or the range of the targets."""
 
     is_model = True
+    _first_releases: ClassVar[tuple[Callable[..., GaussianRelease | None], ...]]
+    _first_releases = (plan_ranks, plan_center)
+    """Functions that plan releases before a fit, in their order."""
+
     standard_errors: bool | Literal["robust"] = False
     with_errors: ClassVar[tuple[str, ...]] = ()
     """Solvers with standard errors, the default one first."""
+    coef_interval, summary, wald_test = coef_interval, summary, wald_test
 
     features: BaseEstimator | None
     center: bool | Literal["auto"]
     subsample: float | Literal["auto"] | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, with ``deep`` also those of `solver` and `sampler` objects.
+
+        Parameters
+        ----------
+        deep : bool
+            *Public.* Whether to include parameters of parameters, such as ``solver__n_steps``.
+
+        Returns
+        -------
+        dict
+        """
+        found: dict[str, Any] = super().get_params(deep)
+        parts = [part for part in PARTS if deep and is_dataclass(found.get(part))]
+        return found | {
+            f"{part}__{own.name}": getattr(found[part], own.name)
+            for part in parts
+            for own in fields(found[part])
+        }
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, such as ``solver="dp_sgd"`` and ``solver__n_steps=50``.
+
+        Parameters
+        ----------
+        **params : dict
+            *Public.* Those of `solver` and `sampler` also with a name instead of an object.
+
+        Returns
+        -------
+        self
+        """
+        known = self.get_params(deep=False)
+        of_parts: dict[str, dict[str, Any]] = defaultdict(dict)
+        for name in [*params]:
+            part, _, rest = name.partition("__")
+            if rest and part in PARTS and part in known:
+                of_parts[part][rest] = params.pop(name)
+        super().set_params(**params)
+        for part, new in of_parts.items():
+            setattr(self, part, replaced(part, getattr(self, part), new))
+        return self
 
     def fit(
         self,
@@ -145,48 +225,62 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         if self.max_rows is not None:
             check_max_rows(self.max_rows, groups)
         if groups is not None:
-            _check_takes_persons(solver)
+            check_takes_persons(solver)
         records = records_of(self, X, y, sample_weight, groups, resume=resume)
         if records.blocks is not None:
             is_sampled = self.subsample is not None
-            _check_reads_blocks(solver, epsilon=self.epsilon, is_sampled=is_sampled)
+            check_reads_blocks(solver, epsilon=self.epsilon, is_sampled=is_sampled)
         records, task = self._with_targets(records, known_task)
-        feature_map = records.facts
-        n_columns = self.n_features_in_
+        feature_map, n_columns = records.facts, self.n_features_in_
         if isinstance(feature_map, FeatureMap | RowWiseMap):
             n_columns = feature_map.n_features_out
-        n_known = records.n_records if records.count_is_public else self.n_samples_hint
+        is_known = records.count_is_public and records.weights is None
+        n_known = records.n_records if is_known else self.n_samples_hint
         facts = LinearFacts(task, solver, feature_map, n_columns, n_known)
+        if resume:
+            facts = replace(facts, start=_start_of(self, task), n_iter=self.n_iter_)
         known = records.with_facts(facts).recut(ROWS_SUMMED)
         return with_choice(known, parameters) if isinstance(feature_map, AutoMap) else known
+
+    def _published_guarantee(
+        self, now: PrivacyGuarantee, records: LinearRecords[TaskT]
+    ) -> PrivacyGuarantee:
+        """Return the guarantee of all calls of `partial_fit`."""
+        if records.facts.start is None:
+            return now
+        return together(self.privacy_, now)
+
+    @abstractmethod
+    def _learned_coefficients(self, task: TaskT) -> tuple[np.ndarray, np.ndarray]:
+        """Invert `_publish_coefficients`."""
 
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> FitPlan:
         if not parameters.is_private:
             nothing, plan = NonPrivatePlan(), self._plan_without_privacy(parameters, records)
             return FitPlan(1.0, plan, nothing.event, nothing.theorem, nothing.exact)
-        rate = _rate_of(self.subsample, parameters, records)
-        if rate == 1.0:
-            if records.blocks is not None:
-                solver = records.facts.solver
-                _check_reads_blocks(solver, epsilon=self.epsilon, is_sampled=False)
-            fit = self._plan_finished(parameters, records)
-            return FitPlan(1.0, fit, fit.event, fit.theorem, fit.exact)
-        plan_fit = partial(self._plan_finished, records=expected(records, rate))
-        return plan_sampled(rate, parameters, records.facts.solver, plan_fit)
+        solver, plan_fit = records.facts.solver, partial(_plan_corrected, self, self._plan_fit)
+        rate = _rate_of(self, parameters, records)
+        if rate < 1.0:
+            return plan_sampled(rate, parameters, records, plan_fit)
+        if records.blocks is not None:
+            check_reads_blocks(solver, epsilon=self.epsilon, is_sampled=False)
+        fit = plan_fit(parameters, records)
+        return FitPlan(1.0, fit, fit.event, fit.theorem, fit.exact)
 
     def _plan_without_privacy(
         self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
     ) -> NonPrivatePlan | LinearPlan:
+        """Return the plan of scikit-learn's fit, or of the limit of private fits."""
         if self._is_reference:
             return NonPrivatePlan()
         weights = None if records.blocks is not None else records.weights
         if weights is not None and not weights.any():
             raise ValueError("Sample weights must contain at least one non-zero number.")
-        problem = self._problem(records, parameters)
         if self.standard_errors:
-            return _inference.plan_without_noise(records.facts.solver, problem)
-        minimum = MinimumPlan(problem.adapted(records.n_records, math.inf))
-        return plan_ranked(parameters, records, lambda *_: minimum, records.facts.searched)
+            problem = self._problem(records, parameters)
+            return records.facts.solver.plan(problem, math.inf, parameters.delta)
+        plan_fit = partial(PrivateLinearModel._plan_fit, self)  # overrides have one for this fit
+        return _plan_corrected(self, plan_fit, parameters, records)
 
     @property
     def _is_reference(self) -> bool:
@@ -194,109 +288,67 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         is_plain = self._features() is None and not self.standard_errors
         return math.isinf(self.epsilon) and is_plain
 
-    def _plan_finished(
+    def _last_releases(
         self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
-    ) -> LinearPlan:
-        """Return the plan of a private fit, and of a release that corrects it, if that can help."""
-        last = self._last_release(parameters, records)
-        if last is None:
-            return self._plan_fit(parameters, records)
-        return FinishedPlan(last, self._plan_fit(rest_of(parameters, last.mu), records))
-
-    def _last_release(
-        self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
-    ) -> MeanShift | None:
-        """Return a release at the fit that corrects it, None for none."""
+    ) -> Sequence[MeanShift | LinkChoice | ClassShift]:
+        """Return releases at the fit that correct it, in their order."""
+        return ()
 
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> LinearPlan:
-        """Return the plan of a private fit to all of the records."""
+        """Return the plan of a fit to all of the records, after releases that prepare it."""
         if isinstance(records.facts.feature_map, AutoMap):
             return plan_auto(parameters, records, self._plan_fit)
-        return plan_ranked(parameters, records, self._plan_centered, records.facts.searched)
-
-    def _plan_centered(
-        self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
-    ) -> LinearPlan:
-        center = self._plan_center(parameters, records)
-        if center is None:
-            return self._plan_rows(parameters, records)
-        rest = rest_of(parameters, center.mu)
-        return StagedPlan(center, self._plan_rows(rest, records, MOST_STRETCH))
-
-    def _plan_center(
-        self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
-    ) -> CenterRelease | None:
-        """Return the release of a center by which rows are shifted, None for rows as they are."""
-        if not self.center or self.standard_errors:
-            return None
-        if is_auto(self.center) and parameters.delta > 0.0:
-            mu = gdp_mu(parameters.epsilon, parameters.delta) / parameters.neighboring.n_changed
-            if not records.facts.may_gain_by_center(mu):
-                return None
-        return plan_center(self.center, parameters, records, self._problem(records, parameters))
+        firsts: list[GaussianRelease] = []
+        for plan_first in self._first_releases:
+            if (first := plan_first(self, parameters, records)) is not None:
+                firsts.append(first)
+                if parameters.is_private:
+                    parameters = rest_of(parameters, first.mu)
+        is_centered = any(isinstance(first, CenterRelease) for first in firsts)
+        plan = self._plan_rows(parameters, records, MOST_STRETCH if is_centered else 0.0)
+        for first in reversed(firsts):
+            plan = StagedPlan(first, plan)
+        return plan
 
     def _plan_rows(
-        self, parameters: ReleaseParameters, records: LinearRecords[TaskT], stretch: float = 0.0
+        self, parameters: ReleaseParameters, records: LinearRecords[TaskT], stretch: float
     ) -> LinearPlan:
-        """Return the plan of a private fit to rows, shifted and stretched if `stretch` > 0."""
+        """Return the plan of a fit to rows, which a release of their center may stretch."""
         solver, start = records.facts.solver, records.facts.start
-        if start is not None and not isinstance(solver, ResumableSolver):
-            raise IncompatibleSolverError(
-                "partial_fit needs a solver that can start from earlier coefficients, not "
-                f"{type(solver).__name__}. Use one of "
-                f"{[name for name, kind in SOLVERS.items() if issubclass(kind, ResumableSolver)]}."
-            )
         problem = self._problem(records, parameters)
-        # the errors of clipped rows, which are then shifted, stretched and clipped again
-        problem = replace(problem, clips=problem.clips + stretch * problem.clips)
-        _check_start(start, problem)
+        if not parameters.is_private:
+            problem = problem.adapted(records.n_records, math.inf)
+            return MinimumPlan(
+                problem=solver.limit(problem) if isinstance(solver, solvers.AutoSolver) else problem
+            )
+        problem = shifted(problem, stretch, entries_kept(records.facts.feature_map))
+        if start is not None:
+            check_start(start, solver, problem)
         plan = solver.plan(problem, parameters.epsilon, parameters.delta)
-        _check_rows(most_rows(records), solver, problem)
-        return plan
+        _check_rows(records, solver, problem)
+        if start is None:
+            return plan
+        return solver.resume(plan, start)  # type: ignore[attr-defined,no-any-return]  # checked
 
     def _read(
         self, plan: FitPlan, records: LinearRecords[TaskT], rng: np.random.Generator
     ) -> Learned:
         if plan.rate < 1.0:
             records = records.sampled(plan.rate, rng)
-        most = math.inf if self._rows_each is None else self._rows_each
-        if not math.isinf(self.epsilon):  # so that rounding errors are bounded
-            most = min(most, ROWS_SUMMED)
-        return self._read_fit(plan.fit, records.kept(most, rng), rng)
-
-    def _read_fit(
-        self,
-        plan: NonPrivatePlan | LinearPlan,
-        records: LinearRecords[TaskT],
-        rng: np.random.Generator,
-    ) -> Learned:
-        if isinstance(plan, NonPrivatePlan):
-            return Learned(self._fit_reference(records), records.facts, plan)
+        if records.persons is not None:
+            most = _rows_each(self) or math.inf
+            if not math.isinf(self.epsilon):  # so that rounding errors are bounded
+                most = min(most, ROWS_SUMMED)
+            records = records.kept(most, rng)
+        fit = plan.fit
+        if isinstance(fit, NonPrivatePlan):
+            weights = row_weights(records)
+            given = {} if weights is None else {"sample_weight": weights}
+            rows = matrix_of(records.facts.feature_map, records.X)
+            fitted = self._reference(records.n_rows).fit(rows, records.y, **given)
+            return Learned(fitted, records.facts, fit)
         with _thread_pools().limit(limits=1, user_api="blas"):  # so that sums do not depend on it
-            if isinstance(plan, FinishedPlan):
-                learned = self._read_fit(plan.fit, records, rng)
-                return plan.first.finished(learned, records, rng)  # type: ignore[no-any-return]
-            while isinstance(plan, CountedPlan | StagedPlan):
-                plan, records = plan.next(records, rng)
-            return Learned(self._solve(plan, records, rng), records.facts, plan)
-
-    def _fit_reference(self, records: LinearRecords[TaskT]) -> BaseEstimator:
-        weights = row_weights(records)
-        given = {} if weights is None else {"sample_weight": weights}
-        rows = matrix_of(records.facts.feature_map, records.X)
-        return self._reference(records.n_rows).fit(rows, records.y, **given)
-
-    def _solve(
-        self, plan: LinearPlan, records: LinearRecords[TaskT], rng: np.random.Generator
-    ) -> Solution:
-        solver, start = records.facts.solver, records.facts.start
-        design = design_of(records, plan.problem)
-        if isinstance(plan, MinimumPlan):
-            return plan.read(design)
-        if start is None:
-            return solver.solve(plan, design, rng, _progress_of(self))
-        assert isinstance(solver, ResumableSolver), "planned for such a solver only"
-        return solver.resume(plan, design, rng, _progress_of(self), start)
+            return learn(fit, records, rng, progress_of(self))
 
     def _publish(
         self,
@@ -305,12 +357,14 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         released: Learned,
         guarantee: PrivacyGuarantee,
     ) -> Self:
-        fitted, facts, fit = released
+        fitted, facts, fit, _ = released
         self.privacy_ = guarantee
         if facts.feature_map is not None:
             self.feature_map_ = facts.feature_map
         if facts.features is not None:
             self.features_ = facts.features
+        if facts.searched and isinstance(facts.feature_map, FeatureMap):
+            warn_of_ends(facts.feature_map.facts)
         self.center_ = None if facts.center is None else facts.center.point
         self.center_radius_ = None if facts.center is None else facts.center.radius
         if isinstance(fit, NonPrivatePlan):
@@ -319,26 +373,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             self.n_iter_ = 1 if n_iter is None else int(np.max(n_iter))
             self.data_norm_ = math.inf
         else:
-            self._publish_solution(fitted, facts, fit.problem)
+            _publish_solution(self, fitted, facts, fit)
         return self
-
-    def _publish_solution(
-        self, solution: Solution, facts: LinearFacts[TaskT], problem: Problem
-    ) -> None:
-        coef, intercept = _split(solution.theta, problem.intercept_scaling)
-        if facts.center is not None:
-            coef, intercept = facts.center.affine(coef, intercept)
-        self._publish_coefficients(coef, intercept, facts.task)
-        self.n_iter_ = solution.n_iter + facts.n_iter
-        self.data_norm_ = problem.data_norm
-        self.loss_ = problem.loss if solution.loss is None else solution.loss
-        self.solver_ = solution.solver or _name_of(facts.solver)
-        if isinstance(solution, InferredSolution):
-            _inference.publish_inference(
-                self, solution, self._unit(facts.task), problem.intercept_scaling
-            )
-        if solution.noise is not None:
-            self.coef_noise_ = solution.noise * self._unit(facts.task) * facts.stretch
 
     def _check_parameters(self) -> None:
         check_size("data_norm", self.data_norm)
@@ -352,19 +388,18 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         if not (is_auto(self.center) or isinstance(self.center, bool | np.bool_)):
             raise ValueError(f"center must be 'auto', True or False, got {self.center!r}.")
         if self.standard_errors is not False:
-            _inference.check_standard_errors(self)
+            check_standard_errors(self)
         if hasattr(self, "tol"):  # as in the scikit-learn class of the same model
             check_real("tol", self.tol, low=0.0)
-        if self.subsample is not None:
-            check_subsample(self.subsample)
+        if isinstance(self.subsample, str) and not is_auto(self.subsample):
+            raise ValueError(
+                f"subsample must be None, 'auto' or a rate in (0, 1], got {self.subsample!r}."
+            )
+        if not (self.subsample is None or is_auto(self.subsample)):
+            check_real("subsample", self.subsample, low=0.0, high=1.0, closed="]")
         if self.n_samples_hint is not None:
             hint = check_count("n_samples_hint", self.n_samples_hint)
             check_real("n_samples_hint", hint, low=0.0, high=_MOST_ROWS)
-
-    @property
-    def _rows_each(self) -> int | None:
-        """Maximum number of rows of a person: `max_rows`, or as schemas state."""
-        return max_rows_of(self._schemas()) if self.max_rows is None else self.max_rows
 
     def _is_gaussian(self) -> bool:
         return self._resolve_solver().is_gaussian and self.subsample in (None, 1.0)
@@ -372,7 +407,11 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     def _resolve_solver(self) -> Solver:
         solver = self.solver
         if self.standard_errors:
-            solver = _inference.solver_with_errors(self)
+            from skdp.linear_model._standard_errors import (
+                solver_with_errors,  # others need none
+            )
+
+            solver = solver_with_errors(self)
         if not isinstance(solver, Solver):
             solver = SOLVERS[check_choice("solver", solver, SOLVERS)]()
         if isinstance(solver, solvers.AutoSolver) and self.budget is not None and self.budget.exact:
@@ -380,6 +419,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         return solver if is_auto(self.sampler) else solver.with_sampler(self.sampler)
 
     def _problem(self, records: LinearRecords[TaskT], parameters: ReleaseParameters) -> Problem:
+        n_rows = records.n_records if parameters.neighboring.count_is_public else 0
         problem = Problem(
             loss=weighted(self._loss_of(records.facts.task), records),
             data_norm=float(self.data_norm),
@@ -388,11 +428,13 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             neighboring=parameters.neighboring,
             C=self.C,
             n_features=records.facts.n_columns + bool(self.fit_intercept),
-            rows_each=1 if records.persons is None else self._rows_each,
+            rows_each=1 if records.persons is None else _rows_each(self),
             has_features=records.facts.feature_map is not None,
             determines_all=records.facts.determines_all,
-            rows_are_exact=rows_are_exact(records.facts.feature_map),
+            # a transformer of another library may compute a row's features in other ways
+            rows_are_exact=not isinstance(records.facts.feature_map, RowWiseMap),
             clips=1.0 + (records.facts.feature_map is not None),  # a mixture clips a part
+            weighted_rows=None if records.weights is None else n_rows,
         )
         is_gaussian = parameters.is_private and parameters.delta > 0.0
         if problem.n_samples is None or not is_gaussian:
@@ -428,112 +470,6 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     def _publish_reference(self, reference: BaseEstimator, task: TaskT) -> None:
         """Set the released attributes from those of the fitted reference."""
 
-    def coef_interval(
-        self, level: float = 0.95, *, sampling: bool | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Compute confidence intervals of the coefficients.
-
-        With `standard_errors`, they cover the coefficients of the population, from which records
-        are a sample. Without the sampling error they cover the coefficients of a fit to the same
-        rows without noise, and without a ridge.
-
-        Parameters
-        ----------
-        level : float in (0, 1)
-            *Public.* Coverage of each interval.
-        sampling : bool or None
-            *Public.* Whether to include the variation between samples of records. ``None``: with
-            `standard_errors`; otherwise intervals cover the regularized fit to the same rows.
-
-        Returns
-        -------
-        low, high : ndarray of the shape of `coef_`
-            Computed from released and public numbers; nan where the release does not identify a
-            coefficient.
-
-        Raises
-        ------
-        ValueError
-            If the fit has no standard errors, and its solver does not add Gaussian noise of known
-            size to an optimum, as ``solver="output_perturbation"`` does.
-        """
-        check_is_fitted(self, "coef_")
-        if hasattr(self, "_inference_"):
-            ends = self._inference_.interval(level, sampling=sampling is not False)
-            shape, n = np.shape(self.coef_), self._inference_.n_columns
-            return ends[0][:n].reshape(shape), ends[1][:n].reshape(shape)
-        if sampling or not hasattr(self, "coef_noise_"):
-            raise ValueError(
-                "Intervals of this fit are not available. Set standard_errors=True in "
-                "DPLogisticRegression, DPLinearRegression or DPHuberRegressor, or use "
-                "solver='output_perturbation' for intervals without the sampling error."
-            )
-        half = ndtri(0.5 + 0.5 * check_real("level", level, low=0.0, high=1.0)) * self.coef_noise_
-        return dense(self.coef_) - half, dense(self.coef_) + half
-
-    def summary(
-        self, *, level: float = 0.95, scaler: BaseEstimator | None = None
-    ) -> _inference.CoefficientSummary:
-        """Return a table of the coefficients, as statsmodels does, for `standard_errors`.
-
-        Its columns are the coefficient, its standard error with both parts, sampling and noise, the
-        z statistic, its p-value for a coefficient of 0, and the interval.
-
-        Parameters
-        ----------
-        level : float in (0, 1)
-            *Public.* Coverage of each interval.
-        scaler : transformer or None
-            *Public.* The `BoundsScaler` in front of the model, or a pipeline or `ColumnTransformer`
-            with such scalers. Coefficients are then in the units of its input. Scalers within
-            `features` are found without it.
-
-        Returns
-        -------
-        _inference.CoefficientSummary
-            With ``as_text()``, ``as_html()`` and ``to_frame()``. It costs no privacy.
-
-        Raises
-        ------
-        ValueError
-            If the fit has no standard errors, or `scaler` has other columns.
-        """
-        check_is_fitted(self, "coef_")
-        return _inference.summary_of(self, level, scaler)
-
-    def wald_test(
-        self,
-        hypothesis: MatrixLike | None = None,
-        *,
-        value: float | VectorLike = 0.0,
-        scaler: BaseEstimator | None = None,
-    ) -> _inference.WaldTest:
-        """Test that several coefficients, or linear combinations of them, have given values.
-
-        Parameters
-        ----------
-        hypothesis : list of str or int, ndarray of shape (n_tests, n_coefficients) or None
-            *Public.* Names or positions of coefficients, ``"Intercept"`` being the last, or a row
-            of factors for each combination. ``None``: all but the intercept.
-        value : float or array-like of shape (n_tests,)
-            *Public.* Values under the hypothesis.
-        scaler : transformer or None
-            *Public.* See `summary`.
-
-        Returns
-        -------
-        _inference.WaldTest
-            Named tuple of ``statistic``, ``df`` and ``pvalue``; nan if a coefficient is not
-            identified. It costs no privacy.
-
-        Raises
-        ------
-        ValueError
-            If the fit has no standard errors, or a coefficient is unknown.
-        """
-        check_is_fitted(self, "coef_")
-        return _inference.wald_test_of(self, hypothesis, value, scaler)
-
     def to_sklearn(self) -> Pipeline:
         """Return the fitted model as a pipeline of scikit-learn's own objects.
 
@@ -554,7 +490,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             `AdditiveFeatures` of single columns. It has no probabilities of three or more classes
             that follow the evidence of a signal.
         """
-        from skdp.linear_model._plain.steps import plain_scores
+        from skdp.linear_model._plain import plain_scores
 
         check_is_fitted(self, "coef_")
         return make_pipeline(*plain_scores(self, np.atleast_2d(dense(self.coef_))), *self._plain())
@@ -588,6 +524,47 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         return tags
 
 
+def can_resume(model: PrivateLinearModel[Any]) -> bool:
+    """Return whether a fit is one run that can start anywhere, and so has a `partial_fit`.
+
+    Solvers with Gaussian releases have others before or after their run, such as a center, which
+    hold for one fit. So have the classes that are short for a feature map.
+    """
+    solver = model.solver
+    kind = SOLVERS.get(solver) if isinstance(solver, str) else type(solver)
+    if kind is None or kind.is_gaussian or not hasattr(kind, "resume"):
+        return False
+    is_plain = type(model)._features is PrivateLinearModel._features
+    return is_plain and not (math.isinf(model.epsilon) or model.standard_errors)
+
+
+def _publish_solution(
+    model: PrivateLinearModel[TaskT],
+    solution: Solution,
+    facts: LinearFacts[TaskT],
+    plan: LinearPlan,
+) -> None:
+    """Set the released attributes of a fit by skdp's own solvers."""
+    problem, unit = plan.problem, model._unit(facts.task)
+    coef, intercept = _split(solution.theta, problem.intercept_scaling)
+    if facts.center is not None:
+        coef, intercept = facts.center.affine(coef, intercept)
+    model._publish_coefficients(coef, intercept, facts.task)
+    model.n_iter_ = solution.n_iter + facts.n_iter
+    model.data_norm_ = problem.data_norm
+    model.loss_ = problem.loss if solution.loss is None else solution.loss
+    kind = type(facts.solver)
+    model.solver_ = solution.solver or SOLVERS.name_of(kind) or kind.__name__
+    if isinstance(solution, InferredSolution):
+        publish_inference(model, solution, unit, problem.intercept_scaling)
+    if solution.noise is not None:
+        model.coef_noise_ = solution.noise * unit * facts.stretch
+    if facts.n_known is None and solution.flow is not None:
+        mu = plan.event.gdp_mu(problem.neighboring)
+        if solution.flow.n_samples * mu < LEAST_SIGNAL:
+            warn_paid(_FEW.format(solution.flow.n_samples, LEAST_SIGNAL / mu), FewRowsWarning)
+
+
 def _split(theta: np.ndarray, intercept_scaling: float) -> tuple[np.ndarray, np.ndarray]:
     """Return coefficients of shape (n_scores, n_features), and intercepts."""
     theta = np.atleast_2d(theta.T)
@@ -595,61 +572,83 @@ def _split(theta: np.ndarray, intercept_scaling: float) -> tuple[np.ndarray, np.
     return theta[:, :n_features], intercept_scaling * theta[:, n_features:].sum(axis=1)
 
 
-def _progress_of(model: BaseEstimator) -> Progress:
+def _plan_corrected(
+    model: PrivateLinearModel[TaskT],
+    plan_fit: PlanFit,
+    parameters: ReleaseParameters,
+    records: LinearRecords[TaskT],
+) -> LinearPlan:
+    """Return the plan of a fit, and of releases that correct it, if that can help."""
+    lasts, rest = model._last_releases(parameters, records), parameters
+    if lasts and parameters.is_private:
+        rest = rest_of(parameters, math.sqrt(sum(last.mu * last.mu for last in lasts)))
+    plan = plan_fit(rest, records)
+    for last in lasts:
+        plan = FinishedPlan(last, plan)
+    return plan
+
+
+def learn(
+    plan: LinearPlan, records: LinearRecords[Any], rng: np.random.Generator, progress: Progress
+) -> Learned:
+    """Let a plan read the records: make its releases in their order, and fit."""
+    if isinstance(plan, FinishedPlan):
+        return plan.first.finished(learn(plan.fit, records, rng, progress), records, rng)  # type: ignore[no-any-return]
+    if isinstance(plan, CountedPlan | StagedPlan):
+        return learn(*plan.next(records, rng), rng, progress)
+    assert isinstance(plan, Plan), "all others have stages"
+    design = design_of(records, plan.problem)
+    return Learned(plan.read(design, rng, progress), records.facts, plan, design)
+
+
+def progress_of(model: BaseEstimator) -> Progress:
     """Return a function that shows steps to callbacks, or else as `verbose` says."""
     if getattr(model, "_skl_callbacks", None):
         return StepsTask(model)
     if not model.verbose:
         return _show_nothing
-    from skdp.support.progress import ProgressBar
+    from skdp.support.other_libraries import ProgressBar
 
     return ProgressBar(type(model).__name__)
 
 
-def _rate_of(
-    subsample: float | Literal["auto"] | None,
-    parameters: ReleaseParameters,
-    records: LinearRecords[TaskT],
-) -> float:
-    """Return the sampling rate. None means "auto" for Dask collections if that costs no more."""
-    if subsample is None and records.blocks is not None:
-        exact = not parameters.counts_gaussians
-        if exact and can_be_sampled(records.facts.solver, parameters.delta):
-            subsample = "auto"
-    return 1.0 if subsample is None else sampling_rate(subsample, records.facts.n_known)
-
-
-def _check_reads_blocks(solver: Solver, *, epsilon: float, is_sampled: bool) -> None:
-    """Raise if the rows must be in memory. The rows of a sample are."""
-    if math.isinf(epsilon):
+def _start_of(model: PrivateLinearModel[TaskT], task: TaskT) -> np.ndarray:
+    """Return the released coefficients as the solver takes them."""
+    earlier = model.privacy_.neighboring
+    if earlier != model.neighboring:
         raise ValueError(
-            "epsilon=inf fits scikit-learn's own estimator, which takes no dask collections. "
-            "Pass a finite epsilon, or call .compute() if X and y fit into memory."
+            "neighboring may not change in partial_fit: earlier calls used "
+            f"{str(earlier)!r}, got {model.neighboring!r}."
         )
-    if not (solver.takes_blocks or is_sampled):
-        raise IncompatibleSolverError(
-            f"{solver!r} needs all rows in memory and cannot read dask collections. Use a solver "
-            f"of {[name for name, kind in SOLVERS.items() if kind().takes_blocks]} with a sampler "
-            f"of {[name for name, kind in SAMPLERS.items() if kind.takes_blocks]}, or "
-            "subsample=, or call .compute() if X and y fit into memory."
-        )
+    coef, intercept = model._learned_coefficients(task)
+    if model.fit_intercept:
+        coef = np.column_stack([coef, intercept / model.intercept_scaling])
+    return coef.ravel() if len(coef) == 1 else coef.T
 
 
-def _check_takes_persons(solver: Solver) -> None:
-    if not solver.takes_persons:
-        raise IncompatibleSolverError(
-            f"{type(solver).__name__} cannot protect a person with several rows. With groups, use "
-            f"one of {[name for name, kind in SOLVERS.items() if kind.takes_persons]}."
-        )
+def _rows_each(model: PrivateLinearModel[Any]) -> int | None:
+    """Return the maximum number of rows of a person: `max_rows`, or as schemas state."""
+    return max_rows_of(model._schemas()) if model.max_rows is None else model.max_rows
+
+
+def _rate_of(
+    model: PrivateLinearModel[Any], parameters: ReleaseParameters, records: LinearRecords[Any]
+) -> float:
+    """Return the sampling rate, 1 for all rows, also for "auto" if n is unknown.
+
+    None means "auto" for Dask collections if that costs no more.
+    """
+    rate = model.subsample
+    if rate is None and records.blocks is not None and not parameters.counts_gaussians:
+        rate = "auto" if can_be_sampled(records.facts.solver, parameters.delta) else None
+    if isinstance(rate, str):
+        n_known = records.n_known or model.n_samples_hint
+        return enough_of(n_known) if n_known else 1.0
+    return 1.0 if rate is None else float(rate)
 
 
 def _show_nothing(step: int, n_steps: int) -> None:
     pass
-
-
-def _name_of(solver: Solver) -> str:
-    """Return the name of a solver in `SOLVERS`, or else of its class."""
-    return SOLVERS.name_of(type(solver)) or type(solver).__name__
 
 
 @cache
@@ -658,29 +657,15 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _check_rows(n_samples: float, solver: Solver, problem: Problem) -> None:
+def _check_rows(records: LinearRecords[Any], solver: Solver, problem: Problem) -> None:
     """Raise if the plan does not hold for so many rows. The message omits the private number."""
-    most = solver.most_rows(problem)
-    if n_samples > most:
+    n, rate, most = records.n_records, records.rate, solver.most_rows(problem)
+    # A sample has more rows than this number with a chance of e^−700 at most.
+    if (n if rate == 1.0 else likely_size(n, rate)) > most:
         raise ValueError(
             f"X has more than {most:.0f} rows, the limit of {type(solver).__name__} if the number "
             "of rows is private. A larger n_samples_hint raises the limit."
         )
-
-
-def _check_start(start: np.ndarray | None, problem: Problem) -> None:
-    if start is None or problem.n_features is None:
-        return
-    if start.shape != (wanted := problem.shape(problem.n_features)):
-        raise ValueError(
-            f"partial_fit cannot continue: the learned coefficients have shape {start.shape}, and "
-            f"this fit needs shape {wanted}."
-        )
-
-
-def dense(coef: np.ndarray | sparse.spmatrix) -> np.ndarray:
-    """Return coefficients as an array, also after `sparsify`."""
-    return coef if isinstance(coef, np.ndarray) else coef.toarray()
 
 
 def is_auto(value: object) -> TypeIs[Literal["auto"]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import RegularGridInterpolator
@@ -16,8 +16,7 @@ from scipy.special import expit, log_expit
 from sklearn.isotonic import isotonic_regression
 
 from skdp.losses import Loss
-from skdp.solvers._flow import Flow
-from skdp.solvers._score_means import ScoreMeans
+from skdp.solvers.base import Flow, ScoreMeans
 
 # Priors. The true log-odds of a row are β + τ·u with u ~ N(0, 1).
 _BASE_SPREAD = 2.5  # standard deviation of β: base rates from 1 % to 99 %
@@ -33,7 +32,7 @@ _MEAN_ERROR = 0.1  # relative, of the mean score
 _LEAST_ERROR = 0.05  # of the mean score
 _NORM_ERROR = 0.15  # of log|θ|²
 _OWN_SHARE = 0.15  # of the longest way that a row's own gradient moves its score
-_LEAST_LABEL_ERROR = 0.01  # of the mean label
+_LEAST_LABEL_ERROR = 0.001  # of the mean label; .01 would be a rare class itself
 _PRODUCT_ERROR = 0.15  # relative, of the covariance of label and score
 
 # Below the first power, |θ|² says little about the signal. The weight of the link is then a quarter
@@ -146,16 +145,8 @@ def _geometries(facts: Facts) -> list[_Geometry]:
 
 def _run(facts: Facts, rows: _Geometry) -> _End:
     """Return the end of the run. It is the same for all coefficients, so it is cached for folds."""
-    return _followed(facts._replace(**_NOT_OF_RUNS), rows)
-
-
-_NOT_OF_RUNS: dict[str, Any] = {
-    "square": 0.0,
-    "intercept": (),
-    "signal": 0.0,
-    "mean_shares": (),
-    "means": None,
-}
+    run = facts._replace(square=0.0, intercept=(), signal=0.0, mean_shares=(), means=None)
+    return _followed(run, rows)
 
 
 @lru_cache(maxsize=16)
@@ -333,27 +324,22 @@ def _log_normal(error: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return -0.5 * error**2 / variance - 0.5 * np.log(variance)
 
 
-def _way(value: float, low: float, high: float) -> float:
+def way(value: float, low: float, high: float) -> float:
     """Return how much of the way from `low` to `high` a value is, on a logarithmic scale."""
     return float(np.clip(np.log(max(value, 1e-9) / low) / np.log(high / low), 0.0, 1.0))
 
 
 def _of_rows(signal: float, few: float, enough: float) -> float:
     """Return the weight of a link for n·μ/k."""
-    return _LEAST_TRUST + (1.0 - _LEAST_TRUST) * _way(signal, few, enough)
+    return _LEAST_TRUST + (1.0 - _LEAST_TRUST) * way(signal, few, enough)
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """Evidence of a signal in a released fit of two classes, computed on first use.
 
-    Parameters
-    ----------
-    facts : Facts
-        *Public or released.*
-    others : tuple of Facts
-        *Public or released.* The same for other guesses of how rows vary. They are equally likely,
-        because |θ|² does not distinguish them.
+    `others` are the facts for other guesses of how rows vary. They are equally likely, because |θ|²
+    does not distinguish them.
     """
 
     facts: Facts
@@ -362,19 +348,16 @@ class Evidence:
     @cached_property
     def trust(self) -> float:
         """Weight of the link in [0, 1]; the rest is that of the loss's own link."""
-        x, flow, means = self._signal, self.facts.flow, self.facts.means
-        few = 1.0 - _way(x, _FEW, _MANY)
+        flow, means = self.facts.flow, self.facts.means
+        x = self.facts.signal * flow.clip_share
+        few = 1.0 - way(x, _FEW, _MANY)
         if means is not None:
             strong = (means.covariance - _STRONG) / (_SEPARABLE - _STRONG)
             return few * (1.0 - float(np.clip(strong, 0.0, 1.0)))
-        trust = max(_way(self.power, _LEAST_POWER, _FULL_POWER), _of_rows(x, *_TRUSTED_ROWS))
+        trust = max(way(self.power, _LEAST_POWER, _FULL_POWER), _of_rows(x, *_TRUSTED_ROWS))
         if flow.ridge * flow.time > _LEAST_RIDGE:
             trust *= _of_rows(x, *_TRUSTED_ROWS_OF_RIDGES)
         return trust * few
-
-    @property
-    def _signal(self) -> float:
-        return self.facts.signal * self.facts.flow.clip_share
 
     @property
     def power(self) -> float:

@@ -17,14 +17,18 @@ from scipy.special import log_expit, log_softmax, softmax
 
 from skdp.design.memory import clip_factors
 from skdp.features.base import FeatureMap
-from skdp.linear_model._evidence import Evidence, Facts, expected_decay
+from skdp.linear_model._evidence import Evidence, Facts, expected_decay, way
+from skdp.linear_model._plans import Learned
 from skdp.losses import ClippedLogisticLoss, Loss
 from skdp.losses.base import ProbabilityLoss
+from skdp.losses.weighted import WeightedLoss
 from skdp.solvers import Problem
-from skdp.solvers._flow import Flow
-from skdp.solvers._means import loss_of_one_row
-from skdp.solvers._score_means import ScoreMeans
+from skdp.solvers._releases import loss_of_one_row
+from skdp.solvers.base import Flow, ScoreMeans
 
+FARTHEST = 8.0  # log-odds that count fully where they are recalibrated
+LEAST_SLOPE = 1e-3  # by which the rest counts, so that the ranks of rows stay
+_MOST_NEARER = 1.0  # of log-odds; with more, the noise in the choice of the link is larger
 _MEAN_SHARES = (0.0, 0.7)  # rows that are not centered may be, or have most of it in their mean
 _TAUS = np.array([0.05, 0.15, 0.3, 0.5, 0.8, 1.2, 1.8, 2.7, 4.0, 6.0])
 _TYPICAL = 6  # the number of a τ of 1.8
@@ -95,10 +99,8 @@ def _run(facts: Facts, beta: np.ndarray) -> _End:
     spread = facts.data_norm**2 / facts.n_columns
     scaling = facts.intercept_scaling**2
     gain = flow.gain(n * spread)
-    pace, mean_pace = (
-        n * flow.time * spread * gain,
-        n * flow.time * scaling * flow.gain(n * scaling),
-    )
+    pace, mean_pace = n * flow.time * spread * gain, n * flow.time * scaling
+    mean_pace *= flow.gain(n * scaling)
     rate = facts.data_norm**2 * flow.noise**2 * gain
     p = softmax(beta[:, None, :] + _TAUS[:, None, None] * u, axis=2)
     m, w, v = np.zeros_like(beta), np.zeros(_TAUS.size), np.zeros(_TAUS.size)
@@ -127,13 +129,7 @@ def _solved(facts: Facts) -> tuple[np.ndarray, _End]:
 
 @dataclass(frozen=True, eq=False)
 class EvidenceOfClasses:
-    """Evidence of a signal in a released fit of several classes.
-
-    Parameters
-    ----------
-    facts : Facts
-        *Public or released.*
-    """
+    """Evidence of a signal in a released fit of several classes, computed on first use."""
 
     facts: Facts
 
@@ -169,10 +165,9 @@ class EvidenceOfClasses:
         """Weight of the link in [0, 1]; the rest is that of the loss's own link."""
         if len(self.facts.intercept) > _MOST_CLASSES:
             return 0.0
-        share = np.log(max(self.power, 1e-9) / _LEAST_POWER) / np.log(_FULL_POWER / _LEAST_POWER)
         excess_of_tau = (self._found.weight @ _TAUS - _WEAK_TAU) / (_STRONG_TAU - _WEAK_TAU)
         strong = float(np.clip(excess_of_tau, 0.0, 1.0))
-        return float(np.clip(share, 0.0, 1.0)) * (1.0 - _STRONG_SHARE * strong)
+        return way(self.power, _LEAST_POWER, _FULL_POWER) * (1.0 - _STRONG_SHARE * strong)
 
     def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return logarithms of probabilities averaged over hypotheses, of shape (n, K)."""
@@ -226,54 +221,89 @@ class PublicSpread(NamedTuple):
         return cls(rank, rank * float(scores.var()) / trace, max(0.0, 1.0 - trace / square))
 
 
-@dataclass(frozen=True)
-class Probabilities:
-    """Probabilities of the classes, computed when first asked for.
+class Recalibration(NamedTuple):
+    """*Released* shifts and slopes of log-odds, of shape (2, C), for one pass after the other.
 
-    Parameters
-    ----------
-    loss : Loss
-        *Public or released.* A `ProbabilityLoss`. Its link is used where the others are None or say
-        too little.
-    flow : Flow or None
-        *Public or released.* The run that ended at θ.
-    problem : Problem or None
-        *Public or released.*
-    square : float
-        *Released.* |θ|² without the intercept, centered over classes.
-    last : tuple of float
-        *Released.* The intercept's part of θ, one a score.
-    n_columns : int
-        *Public.* The others.
-    is_centered : bool
-        *Public or released.* Whether the rows of the fit were shifted by their mean.
-    spread : PublicSpread or None
-        *Released.* How scores spread over public rows; None for features without bounds.
-    means : ScoreMeans or None
-        *Released.* Means of labels and scores of the rows of the fit.
+    Log-odds of shape (n, C) are those of the second of two classes, or of each against the others.
     """
 
-    loss: Loss
-    flow: Flow | None = None
+    passes: tuple[np.ndarray, ...] = ()
+
+    def __call__(self, log_odds: np.ndarray) -> np.ndarray:
+        """Return log-odds after all passes. Probabilities of several classes add up to 1."""
+        for shifts, slopes in self.passes:
+            inside = np.clip(log_odds, -FARTHEST, FARTHEST)
+            log_odds = shifts + slopes * (inside + LEAST_SLOPE * (log_odds - inside))
+            log_odds = against_others(log_expit(log_odds)) if shifts.size > 1 else log_odds
+        return log_odds
+
+
+def against_others(scores: np.ndarray) -> np.ndarray:
+    """Return the log-odds of each class by the softmax of scores; no large numbers cancel."""
+    z, rows = scores - scores.max(axis=1, keepdims=True), np.arange(len(scores))
+    odds, likeliest = np.exp(z), z.argmax(axis=1)
+    odds[rows, likeliest] = 0.0
+    second = odds.sum(axis=1)
+    others = 1.0 + (second[:, None] - odds)
+    others[rows, likeliest] = second
+    return np.asarray(z - np.log(others + 1e-300))
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """Probabilities of the classes by *public and released* numbers, computed when first asked for.
+
+    The link of the loss is used where the other numbers are None or say too little.
+    """
+
+    loss: Loss  # a `ProbabilityLoss`
+    flow: Flow | None = None  # the run that ended at θ
     problem: Problem | None = None
-    square: float = 0.0
-    last: tuple[float, ...] = ()
-    n_columns: int = 0
-    is_centered: bool = False
-    spread: PublicSpread | None = None
-    means: ScoreMeans | None = None
+    square: float = 0.0  # |θ|² without the intercept, centered over classes
+    last: tuple[float, ...] = ()  # the intercept's part of θ, one a score
+    n_columns: int = 0  # the others
+    is_centered: bool = False  # whether the rows of the fit were shifted by their mean
+    spread: PublicSpread | None = None  # of public rows; None for features without bounds
+    means: ScoreMeans | None = None  # of labels and scores of the rows of the fit
+    is_nearer: bool = False  # whether log-odds move toward those of the loss's link, by 1
+    # Of these probabilities, or of those of several classes by the loss's link.
+    moved: Recalibration | None = None
+
+    @classmethod
+    def of(cls, learned: Learned) -> Probabilities:
+        """Return the probabilities of a private fit."""
+        solution, facts, fit, _ = learned
+        spread, problem, flow = None, fit.problem, solution.flow
+        is_known = solution.theta.ndim == 1 and flow is not None and problem.intercept_scaling > 0.0
+        if isinstance(facts.feature_map, FeatureMap) and is_known:
+            spread = PublicSpread.of(facts.feature_map, solution.theta[:-1], problem.data_norm)
+        theta = solution.theta.reshape(len(solution.theta), -1)
+        theta = theta - theta.mean(axis=1, keepdims=True) if theta.shape[1] > 1 else theta
+        return cls(
+            problem.loss if solution.loss is None else solution.loss,
+            flow,
+            problem,
+            square=float((theta[:-1] ** 2).sum()),
+            last=tuple(theta[-1].tolist()),
+            n_columns=len(theta) - 1,
+            is_centered=facts.center is not None,
+            spread=spread,
+            means=solution.means,
+            is_nearer=solution.is_nearer,
+            moved=solution.moved,
+        )
 
     @property
     def follows_evidence(self) -> bool:
         """Whether the link is any other than that of the loss."""
-        return self.evidence is not None and self.evidence.trust > 0.0
+        return bool(self.moved or (self.evidence and self.evidence.trust > 0.0))
 
     @property
     def facts(self) -> Facts | None:
         """The numbers from which the evidence is computed.
 
         None if the model of a run does not apply: with other solvers, without an intercept, with a
-        number for C, with weights of rows or classes, or if a ridge ended a run of several classes.
+        number for C, with weights of classes, or if a ridge ended a run of several classes.
         """
         flow, problem, inner = self.flow, self.problem, loss_of_one_row(self.loss)
         if flow is None or problem is None or inner is None:
@@ -287,8 +317,9 @@ class Probabilities:
             # Clipping a person's gradient reduces the clip of the loss; the power was measured.
             inner = replace(inner, clip=inner.clip * share**0.5)
         pull = self.loss.lipschitz * problem.row_norm * share
+        largest = self.loss.largest if isinstance(self.loss, WeightedLoss) else 1.0
         return Facts(
-            flow=flow,
+            flow=replace(flow, time=flow.time * largest, ridge=flow.ridge / largest),
             loss=inner,
             data_norm=problem.data_norm,
             intercept_scaling=problem.intercept_scaling,
@@ -308,14 +339,12 @@ class Probabilities:
             return None
         if len(facts.intercept) > 1:
             return EvidenceOfClasses(facts)
-        return Evidence(facts, () if self.spread is None else (self._of_public_rows(facts),))
-
-    def _of_public_rows(self, facts: Facts) -> Facts:
-        """Return the facts if rows vary as public rows do."""
-        assert self.spread is not None, "checked by the caller"
-        rank, square, mean_share = self.spread
+        if self.spread is None:
+            return Evidence(facts)
+        rank, square, mean_share = self.spread  # if rows vary as public rows do
         shares = (0.0,) if self.is_centered else (mean_share, _MEAN_SHARES[-1])
-        return facts._replace(n_columns=rank, square=square, mean_shares=shares)
+        other = facts._replace(n_columns=rank, square=square, mean_shares=shares)
+        return Evidence(facts, (other,))
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return probabilities for scores of shape (n,) or (n, K)."""
@@ -330,6 +359,15 @@ class Probabilities:
 
     def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return logarithms of probabilities for scores of shape (n,) or (n, K)."""
+        if self.moved is None:
+            return self.before_moved(scores)
+        if scores.ndim > 1:
+            return np.asarray(log_expit(self.moved(against_others(scores))))
+        log_odds = self.moved(np.diff(self.before_moved(scores)))
+        return np.asarray(log_expit(np.hstack([-log_odds, log_odds])))
+
+    def before_moved(self, scores: np.ndarray) -> np.ndarray:
+        """Return logarithms of probabilities before they are recalibrated."""
         assert isinstance(self.loss, ProbabilityLoss), "both logistic losses have a link"
         plain, evidence = self.loss.log_probabilities(scores), self.evidence
         if evidence is None or evidence.trust == 0.0:
@@ -339,4 +377,7 @@ class Probabilities:
         if scores.ndim > 1:
             return np.asarray(log_softmax(mixed, axis=1))
         log_odds = mixed[:, 1] - mixed[:, 0]
+        if self.is_nearer:
+            own = plain[:, 1] - plain[:, 0]
+            log_odds = np.clip(own, log_odds - _MOST_NEARER, log_odds + _MOST_NEARER)
         return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])

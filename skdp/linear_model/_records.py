@@ -14,37 +14,32 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 
 from skdp.data.records import Records
-from skdp.data.validation import (
-    column_names,
-    refuse_missing,
-    remember_names,
-    validated,
-    validated_table,
-)
+from skdp.data.validation import column_names, refuse_missing, validated, validated_table
 from skdp.design import (
     Center,
     ClippedDesign,
     DaskDesign,
     Design,
+    ExpandedDesign,
     MemoryDesign,
     SharedDesign,
+    ShiftedDesign,
     design_kind,
     expanded_scores,
 )
-from skdp.design.centered import CenteredMap
-from skdp.design.exact_total import SumGrid
+from skdp.design.base import SumGrid
+from skdp.design.transformed import CenteredMap
 from skdp.features.additive import AdditiveMap
-from skdp.features.auto import AutoMap
-from skdp.features.base import FeatureMap
-from skdp.features.public_features import PublicFeatures
+from skdp.features.base import FeatureMap, PublicFeatures
+from skdp.features.combined import AutoMap
 from skdp.features.row_wise import RowWiseMap, feature_map_of
-from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
+from skdp.losses import Loss
+from skdp.losses.weighted import SharedLoss, WeightedLoss, weighted_targets
 from skdp.solvers import Problem, Solver
-from skdp.support.random import likely_size
 from skdp.support.types import Label, MatrixLike, VectorLike
+from skdp.support.validation import check_choice, check_size
 
 _LARGEST_VALUE = 1e100
-_MOST_SIGNAL = 10.0  # n·μ/k for each column; no guarantee rests on it
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
 """Types that X keeps. All others, such as objects and dates, become the first."""
@@ -55,6 +50,63 @@ _OF_TEXT = (
 AnyMap: TypeAlias = FeatureMap | AutoMap | RowWiseMap | None
 TaskT = TypeVar("TaskT")
 FactsT = TypeVar("FactsT")
+
+
+@dataclass(frozen=True)
+class TargetRange:
+    """A public or released interval that targets are clipped to; losses see it as [−1, 1]."""
+
+    low: float
+    high: float
+    shift: float = 0.0  # released: of predictions; of their logarithms for counts
+    is_searched: bool = False  # whether a narrower range was looked for
+    is_doubtful: bool = False  # released: most targets have one value, and few others are seen
+
+    @property
+    def middle(self) -> float:
+        """The target with code 0."""
+        return 0.5 * self.low + 0.5 * self.high
+
+    @property
+    def half_width(self) -> float:
+        """Units of the target per unit of the score."""
+        return 0.5 * self.high - 0.5 * self.low
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return clipped targets as numbers in [−1, 1]."""
+        return np.clip((np.clip(y, self.low, self.high) - self.middle) / self.half_width, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class TargetScale:
+    """A public function of targets: y ↦ sign(y)·log(1 + |y|/unit)."""
+
+    unit: float | None  # inf for y ↦ sign(y)·√|y|; None for the targets themselves
+
+    @classmethod
+    def of(cls, kind: object) -> TargetScale:
+        """Check a parameter `target_transform` and return its scale."""
+        if kind is None:
+            return cls(None)
+        if isinstance(kind, str):
+            check_choice("target_transform", kind, ("log", "sqrt"))
+            return cls(1.0 if kind == "log" else math.inf)
+        return cls(check_size("the unit of target_transform", kind))
+
+    def scaled(self, y: np.ndarray) -> np.ndarray:
+        """Return targets on the scale on which they are learned."""
+        if self.unit is None:
+            return y
+        size = np.sqrt(np.abs(y)) if math.isinf(self.unit) else np.log1p(np.abs(y) / self.unit)
+        return np.asarray(np.copysign(size, y))
+
+    def unscaled(self, scores: np.ndarray) -> np.ndarray:
+        """Return targets in their own units."""
+        if self.unit is None:
+            return scores
+        is_root = math.isinf(self.unit)
+        size = scores**2 if is_root else self.unit * np.expm1(np.abs(scores))
+        return np.asarray(np.copysign(size, scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,20 +123,6 @@ class LinearFacts(Generic[TaskT]):
     features: PublicFeatures | None = None  # the choice of `AutoFeatures`
     searched: tuple[int, ...] = ()  # numbers whose ranks are released first
     center: Center | None = None  # released
-
-    def may_gain_by_center(self, mu: float) -> bool:
-        """Return whether a tenth of μ² is well spent on a center; `mu` is μ/k.
-
-        Random features gain nothing, and with many records per column the gain is small. Products
-        of columns are mostly 0. Shifted products are not, and each step would take fifty times as
-        long.
-        """
-        is_random = isinstance(self.feature_map, FeatureMap)
-        if is_random and not isinstance(self.feature_map, AdditiveMap):
-            return False
-        if isinstance(self.feature_map, AdditiveMap) and self.feature_map.pairs:
-            return False
-        return self.n_known is None or self.n_known * mu <= _MOST_SIGNAL * self.n_columns
 
     @property
     def determines_all(self) -> bool:
@@ -126,8 +164,9 @@ def records_of(
     names = column_names(model)
     if not (resume or features is None):
         features = feature_map_of(features, records.X, names)
-    coded = records.mapped(partial(_with_features, features, names))
-    return coded.with_facts(features)
+    if features is not None:
+        records = records.mapped(partial(_with_features, features, names))
+    return records.with_facts(features)
 
 
 def learned_map(model: BaseEstimator) -> AnyMap:
@@ -159,7 +198,7 @@ def _rows_by(feature_map: AnyMap, names: Sequence[Label], X: MatrixLike) -> Matr
     if feature_map is None:
         return X
     if not isinstance(feature_map, RowWiseMap):
-        return feature_map.coded(X, names)
+        return feature_map.facts.coded(X, names)
     features = feature_map.features(X)
     refuse_missing(features, most=_LARGEST_VALUE)
     return features
@@ -179,14 +218,10 @@ def _checked(
     A table keeps its values; other data become finite numbers, with `reads_values`.
     """
     if is_table:
-        found = validated_table(model, X, y, reset=reset)
-        if reset:
-            remember_names(model, X)
-        return found
+        return validated_table(model, X, y, reset=reset)
     most = math.inf if isinstance(y, str) else _LARGEST_VALUE
-    options: dict[str, Any] = {"accept_sparse": "csr", "reset": reset, "dtype": _STORED}
-    options["reads_values"] = reads_values
-    return validated(model, X, y, most=most, advice=_OF_TEXT, **options)
+    options: dict[str, Any] = {"accept_sparse": "csr", "dtype": _STORED, "advice": _OF_TEXT}
+    return validated(model, X, y, reset=reset, most=most, reads_values=reads_values, **options)
 
 
 def matrix_of(feature_map: AnyMap, rows: MatrixLike) -> MatrixLike:
@@ -205,6 +240,9 @@ def scores_of(
     """Return products of clipped features and coefficients, dense unless nothing is clipped."""
     expanded = _expanded(feature_map)
     if center is not None:
+        if expanded is not None and (near := expanded.for_scores()).is_sparse:
+            design = ShiftedDesign.clip(rows, CenteredMap(near, center), data_norm)
+            return design.scores(coef) / center.stretch + center.point @ coef
         scores = np.empty((rows.shape[0], coef.shape[1]))
         for where, clipped in CenteredMap(expanded, center).clipped(rows):
             scores[where] = clipped @ coef
@@ -239,12 +277,6 @@ def weighted(loss: Loss, records: LinearRecords[TaskT]) -> Loss:
     return loss if records.weights is None else WeightedLoss(loss, largest)
 
 
-def most_rows(records: LinearRecords[TaskT]) -> float:
-    """Return the largest number of fitted rows; a sample exceeds it with chance e^−700 at most."""
-    n = records.n_records
-    return n if records.rate == 1.0 else likely_size(n, records.rate)
-
-
 def row_weights(records: LinearRecords[TaskT]) -> np.ndarray | None:
     """Return row weights, by which a person counts as one record; None if all are 1."""
     if records.persons is None:
@@ -254,7 +286,7 @@ def row_weights(records: LinearRecords[TaskT]) -> np.ndarray | None:
 
 
 def design_of(records: LinearRecords[TaskT], problem: Problem) -> Design:
-    """Return the clipped rows and their targets for a solver."""
+    """Return the clipped rows and their targets, as the loss expects them, for a solver."""
     norm, scaling, loss = problem.data_norm, problem.intercept_scaling, problem.loss
     rows: Any = records.each(partial(_with_targets, norm, scaling))
     if records.blocks is not None:
@@ -286,10 +318,24 @@ def row_scores(problem: Problem, theta: np.ndarray, records: LinearRecords[TaskT
 def _with_targets(
     data_norm: float, intercept_scaling: float, records: LinearRecords[TaskT]
 ) -> MemoryDesign:
-    weights, targets = row_weights(records), records.y
-    if weights is not None:
-        targets = weighted_targets(targets, weights)
-    return _clipped(data_norm, intercept_scaling, records, targets)
+    return _clipped(data_norm, intercept_scaling, records, _targets(records))
+
+
+def _targets(records: LinearRecords[TaskT]) -> np.ndarray:
+    """Return targets as the loss expects them."""
+    weights, targets, task = row_weights(records), records.y, records.facts.task
+    if isinstance(task, TargetRange):
+        targets = task.encode(targets)
+    return targets if weights is None else weighted_targets(targets, weights)
+
+
+def retargeted(design: Design, records: LinearRecords[TaskT], problem: Problem) -> Design:
+    """Return the rows of a fit with the targets of `records`; its features are not made again."""
+    rows = design.inner if isinstance(design, SharedDesign) else design
+    if not isinstance(rows, (ClippedDesign, ExpandedDesign, ShiftedDesign)):  # in blocks elsewhere
+        return design_of(records, problem)
+    rows = replace(rows, targets=_targets(records))
+    return replace(design, inner=rows) if isinstance(design, SharedDesign) else rows
 
 
 def _clipped(
@@ -307,12 +353,18 @@ def _clipped(
     return design_kind(read).clip(records.X, read, data_norm, intercept_scaling, targets)
 
 
-def rows_are_exact(feature_map: AnyMap) -> bool:
-    """Return whether rows are the same numbers wherever they stand in the data."""
-    return not isinstance(feature_map, RowWiseMap)  # a transformer of another library
-
-
 def _expanded(feature_map: AnyMap) -> FeatureMap | None:
     """Return the map if it expands rows whenever they are read."""
     assert not isinstance(feature_map, AutoMap), "features are chosen before rows are read"
     return None if isinstance(feature_map, RowWiseMap) else feature_map
+
+
+def entries_kept(feature_map: AnyMap) -> int | None:
+    """Return how many entries rows have if a center is subtracted from sums of rows, else None."""
+    read = feature_map.for_fits() if isinstance(feature_map, FeatureMap) else None
+    return read.n_entries if read is not None and read.is_sparse else None
+
+
+def dense(coef: np.ndarray | sparse.spmatrix) -> np.ndarray:
+    """Return coefficients as an array, also after `sparsify`."""
+    return coef if isinstance(coef, np.ndarray) else coef.toarray()

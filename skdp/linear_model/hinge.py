@@ -10,14 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.svm import LinearSVC
 
 from skdp.linear_model._base import is_auto
-from skdp.linear_model._classifier import PrivateLinearClassifier
-from skdp.losses import (
-    AdaptiveCompetitorLoss,
-    AdaptiveHingeLoss,
-    CompetitorLoss,
-    Loss,
-    SmoothedHingeLoss,
-)
+from skdp.linear_model.logistic import PrivateLinearClassifier
+from skdp.losses import CompetitorLoss, Loss, SmoothedHingeLoss
+from skdp.losses.classification import AdaptiveCompetitorLoss, AdaptiveHingeLoss
 from skdp.samplers import Sampler
 from skdp.solvers import Solver
 from skdp.support.random import seed_of

@@ -1,42 +1,240 @@
-"""Differentially private logistic regression."""
+"""Differentially private logistic regression, and the base of all linear classifiers."""
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._private_fit import NonPrivatePlan
+from skdp import solvers
+from skdp._private_fit import NonPrivatePlan, ReleaseParameters
+from skdp.accounting import gdp_mu
 from skdp.data.lazy import lazy_on_blocks
-from skdp.features.base import FeatureMap
-from skdp.linear_model._base import Learned, is_auto
-from skdp.linear_model._classifier import PrivateLinearClassifier
-from skdp.linear_model._probabilities import Probabilities, PublicSpread
-from skdp.linear_model._records import AnyMap, LinearRecords
-from skdp.linear_model._sample import FitPlan
-from skdp.losses import (
-    AdaptiveCompetitorLoss,
-    AdaptiveLogisticLoss,
-    ClippedLogisticLoss,
-    CompetitorLoss,
-    LogisticLoss,
-    Loss,
-    MultinomialLoss,
-)
+from skdp.data.records import Records, labels_of
+from skdp.linear_model._base import Learned, PrivateLinearModel, can_resume, is_auto
+from skdp.linear_model._last_releases import ClassShift, LinkChoice
+from skdp.linear_model._plans import FitPlan
+from skdp.linear_model._probabilities import Probabilities
+from skdp.linear_model._records import AnyMap, LinearRecords, dense
+from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss, Loss, MultinomialLoss
+from skdp.losses.classification import AdaptiveCompetitorLoss, AdaptiveLogisticLoss
+from skdp.losses.weighted import ClassWeightedLoss
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import Sampler
-from skdp.solvers import Problem, Solution, Solver
-from skdp.support.types import Label, MatrixLike, RandomState
+from skdp.solvers import Solver
+from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
+from skdp.support.validation import check_size
 
 if TYPE_CHECKING:
     from skdp.budget import BudgetHandle
 
-__all__ = ["DPLogisticRegression"]
+
+FactsT = TypeVar("FactsT")
+
+
+class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel[np.ndarray]):
+    """A linear classifier, learned privately. Its task is the array of classes."""
+
+    @available_if(can_resume)
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: VectorLike,
+        classes: ArrayLike | None = None,
+        sample_weight: VectorLike | None = None,
+        groups: VectorLike | None = None,
+    ) -> Self:
+        """Learn from more rows, starting from the released coefficients, with ``solver="dp_sgd"``.
+
+        Each call spends (`epsilon`, `delta`), and `privacy_` is the composition of all calls, if
+        their parameters were fixed beforehand. Calls on disjoint partitions do not add up:
+        ``set_params(budget=budget.at(partition=k))``. A call that fails after the spend drops the
+        coefficients and `privacy_`; only the ledger of the budget keeps the earlier costs.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
+            *Private.* As in `fit`.
+        y : array-like or dask collection of shape (n_samples,)
+            *Private.* As in `fit`.
+        classes : array-like or None
+            *Public.* All labels that may occur; required in the first call unless the parameter
+            `classes` is set.
+        sample_weight : array-like or dask collection of shape (n_samples,) or None
+            *Private.* As in `fit`.
+        groups : array-like of shape (n_samples,) or None
+            *Private.* As in `fit`; in every call or in none. All rows of a person belong to one
+            partition.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            As in `fit`, and if the classes are not known. Nothing is spent.
+        """
+        resume, more = hasattr(self, "coef_"), {"sample_weight": sample_weight, "groups": groups}
+        known = self._known_classes(classes)
+        return self._fit_privately(X, y, resume=resume, known_task=known, **more)
+
+    def _known_classes(self, classes: ArrayLike | None) -> np.ndarray:
+        every = (self.classes, classes, getattr(self, "classes_", None))
+        known = [np.unique(labels) for labels in every if labels is not None]
+        if not known:
+            raise ValueError(
+                "classes must be given to the first call of partial_fit: all labels that may occur."
+            )
+        for labels in known:
+            if not np.array_equal(labels, known[-1]):
+                raise ValueError(
+                    f"classes={labels.tolist()} differs from {known[-1].tolist()}, the classes of "
+                    "earlier calls or of the parameter."
+                )
+        return known[-1]
+
+    def _learned_coefficients(self, task: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return dense(self.coef_), self.intercept_
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.class_weight is not None and not isinstance(self.class_weight, dict):
+            raise ValueError(
+                f"class_weight must be None or a dict of public weights, got "
+                f"{self.class_weight!r}. Weights computed from the data, such as 'balanced', would "
+                "reveal class counts."
+            )
+        self._loss(2)
+        for weight in (self.class_weight or {}).values():
+            check_size("class_weight", weight)
+
+    def _with_targets(
+        self, records: Records[AnyMap], known_task: np.ndarray | None
+    ) -> tuple[Records[AnyMap], np.ndarray]:
+        """Return the targets as −1/+1 (two classes) or 0..K−1; without privacy unchanged."""
+        known = self.classes if known_task is None else known_task
+        coded, classes = labels_of(records, type(self).__name__, known)
+        if self._is_reference:
+            return records, classes
+        return (coded.mapped(_signed) if classes.size == 2 else coded), classes
+
+    def _loss_of(self, classes: np.ndarray) -> Loss:
+        loss = self._loss(classes.size)
+        if self.class_weight is None:
+            return loss
+        unknown = set(self.class_weight) - set(classes.tolist())
+        if unknown:
+            raise ValueError(
+                f"Unknown labels in class_weight: {unknown}. The labels are {classes.tolist()}."
+            )
+        weights = (float(self.class_weight.get(label, 1.0)) for label in classes.tolist())
+        return ClassWeightedLoss(loss, tuple(weights))
+
+    def _publish_coefficients(
+        self, coef: np.ndarray, intercept: np.ndarray, classes: np.ndarray
+    ) -> None:
+        self.classes_, self.coef_, self.intercept_ = classes, coef, intercept
+
+    def _publish_reference(self, reference: BaseEstimator, classes: np.ndarray) -> None:
+        if not np.array_equal(reference.classes_, classes):
+            raise ValueError("With epsilon=inf every label of `classes` must occur in y.")
+        intercept = np.atleast_1d(reference.intercept_)
+        self._publish_coefficients(reference.coef_, intercept, classes)
+
+    @abstractmethod
+    def _loss(self, n_classes: int) -> Loss:
+        """Return the loss of a private fit without class weights."""
+
+    @lazy_on_blocks
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Compute the scores of rows, clipped as in `fit`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
+            *Private.* Rows as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes, (n_samples, n_classes) for more
+            Scores; for two classes, the scores of the second.
+        """
+        scores = self._scores(X)
+        return scores.ravel() if self.classes_.size == 2 else scores
+
+    @lazy_on_blocks
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the label with the highest score for each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
+            *Private.* Rows as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels from `classes_`. They are as private as X.
+        """
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+    def _plain(self) -> list[BaseEstimator]:
+        from skdp.linear_model._plain import plain_classifier
+
+        norm = 0.0 if math.isinf(self.data_norm_) else self.data_norm_  # the link is then linear
+        lengths = np.linalg.norm(dense(self.coef_), axis=1)
+        reach = float((norm * lengths + np.abs(self.intercept_)).max())
+        return plain_classifier(self.classes_, getattr(self, "_probabilities_", None), reach)
+
+    def sparsify(self) -> Self:
+        """Store `coef_` as a sparse matrix, which predicts faster if most entries are 0.
+
+        Returns
+        -------
+        self
+            The estimator. No privacy is spent.
+        """
+        check_is_fitted(self, "coef_")
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Store `coef_` as an array again, after `sparsify`.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        check_is_fitted(self, "coef_")
+        self.coef_ = dense(self.coef_)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = self.epsilon != math.inf  # noise, on tiny data
+        return tags
+
+
+def _signed(records: Records[FactsT]) -> Records[FactsT]:
+    """Return targets 0 and 1 as −1 and +1."""
+    return replace(records, y=np.where(records.y > 0, 1.0, -1.0))
 
 
 class DPLogisticRegression(PrivateLinearClassifier):
@@ -139,7 +337,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
     solver_ : str
         *Public, or computed from the noisy count.* Name of the solver. Only for private fits.
     n_iter_ : int
-        *Public, or computed from the noisy count.* Number of steps of the solver.
+        *Public, or computed from what was released.* Number of steps of the solver.
     coef_noise_ : float
         *Public.* Standard deviation of the noise in each coefficient, if the solver adds Gaussian
         noise to an optimum.
@@ -170,9 +368,9 @@ class DPLogisticRegression(PrivateLinearClassifier):
     Notes
     -----
     **Guarantee.** (`epsilon`, `delta`)-DP under `neighboring`, and by default also
-    `privacy_.gdp_mu`-Gaussian DP, for the fit and the three means of few rows together. Samples:
-    Gopi, Lee and Liu 2022, Theorem 4.1, and for finite runs Theorem A' (*Finitely many steps* in
-    the user guide). Noisy steps: Dong, Roth and Su 2022, Corollary 2 (*The frontier*).
+    `privacy_.gdp_mu`-Gaussian DP, for the fit and all that probabilities are computed from.
+    Samples: Gopi, Lee and Liu 2022, Theorem 4.1, and for finite runs Theorem A' (*Finitely many
+    steps* in the user guide). Noisy steps: Dong, Roth and Su 2022, Corollary 2 (*The frontier*).
     **Assumed.** Records are finite vectors with labels in `classes`; all parameters, the columns
     and, under ``replace_one``, n are public; the noise is secret; running time is not observed.
 
@@ -247,9 +445,9 @@ class DPLogisticRegression(PrivateLinearClassifier):
 
         The strength of the signal is estimated from what `fit` released, and the link from scores
         to probabilities follows from it, at no further cost in privacy. With ``solver="auto"`` and
-        few rows of two classes, `fit` releases the coefficients and three means for it. Where they
-        say too little, or rows are many, the link is that of the loss. See *Probabilities* in the
-        user guide, which also says how far to trust the numbers for which n, ε and columns.
+        few rows of two classes, `fit` releases the coefficients and four numbers for it. With many
+        rows it releases errors of probabilities, and they are recalibrated. See *Probabilities* in
+        the user guide, which also says how far to trust the numbers for which n, ε and columns.
 
         Parameters
         ----------
@@ -317,21 +515,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
         guarantee: PrivacyGuarantee,
     ) -> Self:
         super()._publish(plan, records, released, guarantee)
-        solution, facts, fit = released
-        if not isinstance(fit, NonPrivatePlan):
-            theta = solution.theta.reshape(len(solution.theta), -1)
-            theta = theta - theta.mean(axis=1, keepdims=True) if theta.shape[1] > 1 else theta
-            self._probabilities_ = Probabilities(
-                self.loss_,
-                solution.flow,
-                fit.problem,
-                square=float((theta[:-1] ** 2).sum()),
-                last=tuple(theta[-1].tolist()),
-                n_columns=len(theta) - 1,
-                is_centered=self.center_ is not None,
-                spread=_spread(solution, fit.problem, facts.feature_map),
-                means=solution.means,
-            )
+        if not isinstance(released.plan, NonPrivatePlan):
+            self._probabilities_ = Probabilities.of(released)
         return self
 
     def _check_parameters(self) -> None:
@@ -352,6 +537,23 @@ class DPLogisticRegression(PrivateLinearClassifier):
         loss = ClippedLogisticLoss(clip)
         return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
 
+    def _last_releases(
+        self, parameters: ReleaseParameters, records: LinearRecords[np.ndarray]
+    ) -> Sequence[LinkChoice | ClassShift]:
+        is_weighted = self.class_weight or records.weights is not None
+        has_delta = parameters.is_private and parameters.delta > 0.0
+        if is_weighted or self.standard_errors or not (self.fit_intercept and has_delta):
+            return ()
+        facts, has_own_link = records.facts, is_auto(self.C) and records.facts.task.size == 2
+        has_own_link &= isinstance(facts.solver, solvers.AutoSolver)
+        least = LinkChoice.few * parameters.neighboring.n_changed
+        if facts.n_known and facts.n_known * gdp_mu(parameters.epsilon, parameters.delta) < least:
+            return ()
+        return [
+            *(LinkChoice.plan(parameters, records) if has_own_link else ()),
+            *(ClassShift.plan(parameters, records) if facts.solver.is_gaussian else ()),
+        ]
+
     def _publish_reference(self, reference: BaseEstimator, classes: np.ndarray) -> None:
         super()._publish_reference(reference, classes)
         self.loss_ = LogisticLoss() if classes.size == 2 else MultinomialLoss(classes.size)
@@ -365,12 +567,3 @@ class DPLogisticRegression(PrivateLinearClassifier):
             tol=self.tol,
             max_iter=10_000,
         )
-
-
-def _spread(solution: Solution, problem: Problem, feature_map: AnyMap) -> PublicSpread | None:
-    """Return how scores of two classes spread over public rows, if the evidence may need it."""
-    if not isinstance(feature_map, FeatureMap) or solution.theta.ndim > 1:
-        return None
-    if solution.flow is None or problem.intercept_scaling == 0.0:
-        return None
-    return PublicSpread.of(feature_map, solution.theta[:-1], problem.data_norm)

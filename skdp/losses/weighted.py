@@ -8,36 +8,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.losses.base import (
+    GradientDirections,
     Loss,
     LossFamily,
     MarginLoss,
+    Minorant,
     ProbabilityLoss,
     ResidualLoss,
     adapted,
     oscillation,
 )
-from skdp.losses.gradient_directions import GradientDirections
-from skdp.losses.minorant import Minorant
 from skdp.support.validation import check_size, make_plain
-
-__all__ = ["ClassWeightedLoss", "SharedLoss", "WeightedLoss", "weighted_targets"]
 
 
 def weighted_targets(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return targets paired with their weights, the input of `WeightedLoss`.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        *Private.* Targets for the loss that is weighted.
-    weights : ndarray of shape (n_samples,)
-        *Private.* In [0, max_weight].
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        A structured array of pairs (target, weight).
-    """
+    """Return targets paired with their weights, the input of `WeightedLoss`."""
     pairs = np.empty(y.shape, dtype=[("target", y.dtype), ("weight", np.float64)])
     pairs["target"], pairs["weight"] = y, weights
     return pairs
@@ -66,9 +51,9 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
         return self.loss.n_scores
 
     @property
-    def score_units(self) -> float:  # type: ignore[override]
+    def score_units(self) -> float:
         """Units of the unweighted loss: a weight multiplies the smoothness."""
-        return self.loss.score_units
+        return float(getattr(self.loss, "score_units", 0.0))
 
     def adapted(self, signal: float) -> Loss:
         return replace(self, loss=adapted(self.loss, signal))
@@ -109,18 +94,7 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
         return self.loss.noise_scale
 
     def oscillation(self, radius: float) -> float:
-        """Return the bound for a record of the largest weight.
-
-        Parameters
-        ----------
-        radius : float
-            Largest norm of a record's scores.
-
-        Returns
-        -------
-        float
-            The bound, rounding included.
-        """
+        """Return the bound for a record of the largest weight."""
         return self.largest * oscillation(self.loss, radius)
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -133,32 +107,12 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
         return self._weights(y) * self.loss.curvature(self._targets(y), z)
 
     def hessian(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the weighted second derivatives of a loss of one score that has them.
-
-        Parameters
-        ----------
-        y, z : ndarray of shape (n,)
-            Targets with weights, and scores.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Return the weighted second derivatives of a loss of one score that has them."""
         assert isinstance(self.loss, MarginLoss | ResidualLoss | _Weighted), "no other loss has one"
         return self._weights(y) * self.loss.hessian(self._targets(y), z)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the weighted bounds.
-
-        Parameters
-        ----------
-        y, z, radius : ndarray of shape (n,)
-            See `Minorant.least_curvature`.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Return the weighted bounds."""
         inner = Minorant.of(self.loss)
         return self._weights(y) * inner.least_curvature(self._targets(y), z, radius)
 

@@ -14,7 +14,7 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike
 
 from skdp.exceptions import OutOfRangeError
-from skdp.mechanisms._grid import from_steps, grid_step, to_steps
+from skdp.mechanisms.grid_gaussian import from_steps, grid_step, to_steps
 from skdp.privacy import Event, Neighboring
 from skdp.support.root_search import log_ratio, next_to_root
 from skdp.support.rounding import CURVE, SERIES, margin, up
@@ -27,20 +27,6 @@ from skdp.support.validation import (
     check_size,
     set_checked,
 )
-
-__all__ = [
-    "LOSSES",
-    "AdditiveMechanism",
-    "IntegerMechanism",
-    "Loss",
-    "Mechanism",
-    "RealMechanism",
-    "ScaledMechanism",
-    "gauss_nodes",
-    "least",
-    "meets",
-    "real_scales",
-]
 
 Loss = Callable[[np.ndarray], ArrayLike]
 
@@ -63,6 +49,16 @@ class Mechanism(ABC):
 
     A sensitivity is the largest distance between the answers of two **neighbors**, under the
     relation of the ledger that records `event`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.mechanisms import Geometric
+    >>> mechanism = Geometric.calibrate(1.0, 0.0, 1)
+    >>> mechanism.event
+    BetweenNeighborsEvent(event=DiscreteLaplaceEvent(scale=1.0, sensitivity=1))
+    >>> mechanism.release(42, np.random.default_rng(0))
+    40.0
     """
 
     @property
@@ -92,7 +88,20 @@ class Mechanism(ABC):
 
 
 class AdditiveMechanism(Mechanism):
-    """A mechanism that adds noise which does not depend on the value, on a public grid."""
+    """A mechanism that adds noise which does not depend on the value, on a public grid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.mechanisms import Gaussian
+    >>> noise = Gaussian.calibrate(1.0, 1e-5, 2.0, dimension=3)
+    >>> round(noise.scale, 3), noise.step
+    (7.461, 1.862645149230957e-09)
+    >>> round(noise.quantile(0.975), 2), round(noise.expected_loss("l1"), 2)
+    (14.62, 5.95)
+    >>> noise.release([10.0, 20.0, 30.0], np.random.default_rng(0)).round()
+    array([ 3., 17., 30.])
+    """
 
     sensitivity_norm: ClassVar[str]
     """Norm of the sensitivity: "l1", "l2" or "linf"."""

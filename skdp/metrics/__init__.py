@@ -4,24 +4,33 @@ Names are scikit-learn's with the prefix ``dp_``, so that a program can import b
 models privately* in the user guide.
 """
 
-from skdp.metrics._score import Score
-from skdp.metrics.confusion_report import ConfusionReport, confusion_report
-from skdp.metrics.curve_scores import dp_average_precision_score, dp_roc_auc_score
-from skdp.metrics.label_scores import dp_accuracy_score, dp_brier_score_loss, dp_log_loss
-from skdp.metrics.number_scores import (
+from skdp.metrics._results import Score
+from skdp.metrics.curve_scores import (
+    OneVsRestReport,
+    dp_average_precision_score,
+    dp_roc_auc_score,
+    one_vs_rest_report,
+)
+from skdp.metrics.error_scores import (
+    RegressionReport,
     dp_mean_absolute_error,
     dp_mean_squared_error,
     dp_r2_score,
+    regression_report,
 )
-from skdp.metrics.one_vs_rest_report import OneVsRestReport, one_vs_rest_report
-from skdp.metrics.regression_report import RegressionReport, regression_report
+from skdp.metrics.label_scores import (
+    ConfusionReport,
+    confusion_report,
+    dp_accuracy_score,
+    dp_brier_score_loss,
+    dp_log_loss,
+)
 from skdp.metrics.score_report import ScoreReport, score_report
-from skdp.metrics.scorer import PrivateScorer, make_private_scorer
+from skdp.metrics.scorer import make_private_scorer
 
 __all__ = [
     "ConfusionReport",
     "OneVsRestReport",
-    "PrivateScorer",
     "RegressionReport",
     "Score",
     "ScoreReport",

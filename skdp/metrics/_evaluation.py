@@ -1,20 +1,93 @@
-"""The transaction of every score and report."""
+"""The transaction of every score and report, and the questions that they ask about test rows."""
 
 from __future__ import annotations
 
+import math
+import warnings
 from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import ClassVar, Generic, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Generic, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import _num_samples
 
 from skdp._private_fit import PrivateFit, ReleaseParameters
-from skdp.budget import PrivacyBudget
-from skdp.data.records import Records
-from skdp.data.validation import present
+from skdp.data.column import Column
+from skdp.data.exact_sums import counted, sums_of_means
+from skdp.data.records import Records, labels_of
+from skdp.data.validation import check_no_missing, present
+from skdp.metrics._results import Score, interval_of, ratio
 from skdp.privacy import Neighboring, PrivacyGuarantee
-from skdp.support.types import MatrixLike, RandomState, VectorLike
+from skdp.support.types import MatrixLike, VectorLike
 from skdp.workloads import Query, QueryPlan
+from skdp.workloads.plan import ROUNDED_ONCE, counts_query
+
+
+def with_codes(
+    pairs: Records[None],
+    name: str,
+    known: VectorLike | None,
+    check: Callable[[Records[None]], None],
+) -> tuple[Records[None], np.ndarray]:
+    """Check all rows; return pairs with true labels 0..K−1, and the classes."""
+    return labels_of(pairs, name, known, partial(_check_beside_labels, check))
+
+
+def _check_beside_labels(check: Callable[[Records[None]], None], pairs: Records[None]) -> None:
+    if np.ndim(pairs.y) != 1:
+        raise ValueError("y_true must be one column of labels.")
+    check(pairs)
+
+
+def numbers_of(name: str, column: np.ndarray) -> np.ndarray:
+    """Return finite floats of one column."""
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column[:, 0]
+    if column.ndim != 1:
+        raise ValueError(f"{name} must be one column of numbers.")
+    check_no_missing(name, column)
+    try:
+        floats = Column(column).floats()
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must hold finite numbers.") from None
+    if not np.isfinite(floats).all():
+        raise ValueError(f"{name} must hold finite numbers.")
+    return floats
+
+
+def check_order(classes: VectorLike | None) -> None:
+    """Raise unless labels increase, as in `classes_` of a classifier; the last is positive."""
+    if classes is None:
+        return
+    if np.size(classes) < 2:
+        raise ValueError(f"classes must be two labels or more, got {classes!r}.")
+    if np.ndim(classes) != 1 or list(classes) != np.unique(np.asarray(classes)).tolist():
+        raise ValueError(f"classes must be different labels in increasing order, got {classes!r}.")
+
+
+def predictions_of(
+    function: Callable[[MatrixLike], ArrayLike], X: MatrixLike, of_none: np.ndarray
+) -> ArrayLike:
+    """Call a method of an estimator on *private* rows; errors do not quote them.
+
+    `of_none` is the result for no rows, because most estimators raise an error for no rows.
+    """
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return function(X) if _num_samples(X) else of_none
+    except NotFittedError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+    raise ValueError(
+        f"estimator raises {kind} on these rows. The message is withheld, because it may quote the "
+        "rows. Try public rows with the same columns and types."
+    )
+
 
 ResultT = TypeVar("ResultT", covariant=True)
 
@@ -34,7 +107,7 @@ class Question(ABC, Generic[ResultT]):
     In `Records`, X has the predicted values and y the true ones.
     """
 
-    name: ClassVar[str]
+    name: str
     guess_name: ClassVar[str] = "y_pred"
 
     @abstractmethod
@@ -45,8 +118,8 @@ class Question(ABC, Generic[ResultT]):
     def query(self, neighboring: Neighboring) -> Query:
         """Return the query to release."""
 
-    def warn(self, n_records: int, variance: float) -> None:
-        """Warn before the spend if a public number of records is small for this noise."""
+    def effect_of_noise(self, n_records: int, variance: float) -> str | None:
+        """Return a sentence if a public number of records is small for this noise."""
 
     @abstractmethod
     def answer(self, pairs: Records[Self], size: int) -> np.ndarray:
@@ -60,14 +133,14 @@ class Question(ABC, Generic[ResultT]):
 Pairs: TypeAlias = Records[Question[ResultT]]
 
 
+@dataclass(eq=False)
 class Evaluation(PrivateFit[Pairs[ResultT], QueryPlan, np.ndarray]):
     """A private answer to one question about test rows."""
 
-    takes_infinite_epsilon = False
+    question: Question[ResultT]
+    noise: str
 
-    def __init__(self, question: Question[ResultT], noise: str) -> None:
-        self.question = question
-        self.noise = noise
+    takes_infinite_epsilon = False
 
     @property
     def released_as(self) -> str:  # type: ignore[override]
@@ -95,10 +168,8 @@ class Evaluation(PrivateFit[Pairs[ResultT], QueryPlan, np.ndarray]):
         query = pairs.facts.query(parameters.neighboring)
         return parameters.plan_queries([query], self.noise)
 
-    def _warn(self, parameters: ReleaseParameters, plan: QueryPlan, pairs: Pairs[ResultT]) -> None:
-        super()._warn(parameters, plan, pairs)
-        if pairs.n_known is not None:
-            pairs.facts.warn(pairs.n_known, _noise(plan))
+    def _effect_of_noise(self, plan: QueryPlan, pairs: Pairs[ResultT]) -> str | None:
+        return pairs.facts.effect_of_noise(pairs.n_records, _noise(plan))
 
     def _read(self, plan: QueryPlan, pairs: Pairs[ResultT], rng: np.random.Generator) -> np.ndarray:
         (query,) = plan.queries
@@ -115,10 +186,7 @@ class Evaluation(PrivateFit[Pairs[ResultT], QueryPlan, np.ndarray]):
         guarantee: PrivacyGuarantee,
     ) -> ResultT:
         return pairs.facts.result(
-            released,
-            n_samples=pairs.n_known,
-            privacy=guarantee,
-            _variance=_noise(plan),
+            released, n_samples=pairs.n_known, privacy=guarantee, _variance=_noise(plan)
         )
 
 
@@ -127,30 +195,142 @@ def _noise(plan: QueryPlan) -> float:
     return plan.mechanism(plan.queries[0].name).expected_loss("l2")
 
 
-class Terms(NamedTuple):
-    """The parameters that all scores and reports share."""
-
-    epsilon: float
-    delta: float | None
-    groups: VectorLike | None
-    noise: str
-    neighboring: str
-    budget: PrivacyBudget | None
-    random_state: RandomState
-
-
-def evaluate(
-    question: Question[ResultT], truth: VectorLike, guess: MatrixLike, terms: Terms
-) -> ResultT:
-    """Release the answer to a question."""
-    parameters = terms._asdict()
-    evaluation = Evaluation(question, parameters.pop("noise"))
-    result: ResultT = evaluation._release((truth, guess), **parameters)
-    return result
-
-
 def _present(pairs: Records[None]) -> Records[None]:
     X, y = present(pairs.parameter, pairs.X), present("y_true", pairs.y)
     if np.shape(X)[:1] != np.shape(y)[:1]:
         raise ValueError(f"{pairs.parameter} must have as many rows as y_true.")
     return replace(pairs, X=X, y=y)
+
+
+_CELLS = "cells"
+
+
+class Counts(Question[ResultT]):
+    """The number of rows in each cell; the true labels of the pairs are 0..K−1."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The number of cells along each axis."""
+
+    @property
+    def n_histograms(self) -> int:
+        """The number of histograms; a row lies in one cell of each."""
+        return 1
+
+    @abstractmethod
+    def places(self, pairs: Records[Self]) -> Iterator[np.ndarray]:
+        """Yield the cell of each row, for each histogram."""
+
+    def query(self, neighboring: Neighboring) -> Query:
+        n_changed = self.n_histograms * neighboring.n_changed
+        return counts_query(_CELLS, math.prod(self.shape), n_changed)
+
+    def answer(self, pairs: Records[Self], size: int) -> np.ndarray:
+        return pairs.counts(partial(_counted, size))[_CELLS]
+
+
+def _counted(size: int, pairs: Records[Counts[object]]) -> dict[str, np.ndarray]:
+    counts = (counted(places, size, pairs.steps) for places in pairs.facts.places(pairs))
+    return {_CELLS: np.asarray(sum(counts))}
+
+
+_AT_ONCE = 2**16  # rows
+_SUMS = "sums"
+_LOST = (
+    "The noise outweighs the score: it is nan, and only its interval tells something. Use more "
+    "rows, a larger epsilon or a smaller error_bound."
+)
+
+
+class RowSums(Question[ResultT]):
+    """Sums of numbers over rows; a person counts by the mean of the person's rows."""
+
+    @abstractmethod
+    def numbers(self, truth: np.ndarray, guess: np.ndarray) -> list[np.ndarray]:
+        """Return the numbers of some rows; the last are used if the number of rows is private."""
+
+    def answer(self, pairs: Records[Self], size: int) -> np.ndarray:
+        return sums_of_means({_SUMS: size}, pairs, partial(_numbers, size))[_SUMS]
+
+
+def _numbers(size: int, pairs: Records[RowSums[object]]) -> Iterator[dict[str, np.ndarray]]:
+    for start in range(0, pairs.n_rows, _AT_ONCE):
+        rows = slice(start, start + _AT_ONCE)
+        columns = pairs.facts.numbers(pairs.y[rows], pairs.X[rows])
+        yield {_SUMS: np.stack(columns[:size], axis=1)}
+
+
+def sums_query(size: int, *, linf: float, l1: float, l2: float) -> Query:
+    """Return a query for sums, all of which one record may change."""
+    return Query(
+        _SUMS,
+        size=size,
+        linf_sensitivity=linf * ROUNDED_ONCE,
+        l0_sensitivity=size,
+        l1_sensitivity=l1 * ROUNDED_ONCE,
+        l2_sensitivity=l2 * ROUNDED_ONCE,
+    )
+
+
+class RowMean(RowSums[Score]):
+    """The mean over rows of a number x in [0, 1], in units of `unit`.
+
+    If the number of rows is private, the sum of 1 − x is released beside that of x: a row adds
+    (x, 1 − x), of length 1 at most in l1 and in l2, and both together are the number of rows.
+    """
+
+    integer: ClassVar[bool] = False
+
+    @property
+    def unit(self) -> float:
+        """The value of x = 1."""
+        return 1.0
+
+    @abstractmethod
+    def losses(self, truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
+        """Return x of some rows."""
+
+    def numbers(self, truth: np.ndarray, guess: np.ndarray) -> list[np.ndarray]:
+        x = self.losses(truth, guess).astype(float)
+        return [x, 1.0 - x]
+
+    def query(self, neighboring: Neighboring) -> Query:
+        size = 1 if neighboring.count_is_public else 2
+        if self.integer:  # one of the two numbers of a row is 1
+            return counts_query(_SUMS, size, 1)
+        return sums_query(size, linf=1.0, l1=1.0, l2=1.0)
+
+    def result(self, answer: np.ndarray, **known: Unpack[Known]) -> Score:
+        n = known["n_samples"]
+        answer = np.clip(answer, 0.0, n)  # no sum of x or 1 − x is negative
+        lost = not answer[0] > math.sqrt(known["_variance"])
+        return Score(
+            value=math.nan if lost else self.unit * _mean(n, answer),
+            n_samples=n,
+            privacy=known["privacy"],
+            _between=partial(_interval_of_mean, answer, n, known["_variance"], self.unit),
+            _note=_LOST if lost else "",
+        )
+
+
+def _mean(n_samples: int | None, sums: np.ndarray) -> float:
+    return float(ratio(sums[0], float(sums.sum() if n_samples is None else n_samples)))
+
+
+def _interval_of_mean(
+    sums: np.ndarray,
+    n_samples: int | None,
+    noise: float,
+    unit: float,
+    level: float,
+    *,
+    sampling: bool,
+) -> tuple[float, float]:
+    """Return an interval; numbers in [0, 1] of mean m have a variance of m·(1 − m) at most."""
+    total = float(sums.sum() if n_samples is None else n_samples)
+    mean = min(max(_mean(n_samples, sums), 0.0), 1.0)
+    spread = mean * (1.0 - mean) / total if sampling and total > 0.0 else 0.0
+    metric = partial(_mean, n_samples)
+    low, high = interval_of(metric, sums, noise, lambda slopes: spread, level, (0.0, 1.0))
+    return unit * low, unit * high

@@ -17,23 +17,132 @@ from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.records import Records
-from skdp.metrics._bins import (
-    bins_of,
-    check_scores,
-    checked_edges,
-    edges_for,
-    merged_ends,
-    parts_of,
+from skdp.metrics._evaluation import (
+    Counts,
+    Evaluation,
+    Known,
+    check_order,
+    numbers_of,
+    with_codes,
 )
-from skdp.metrics._counts import Counts, NoisyReport
-from skdp.metrics._estimate import ratio, slopes_of
-from skdp.metrics._evaluation import Known, ResultT, Terms, evaluate
-from skdp.metrics._pairs import check_order, numbers_of, with_codes
-from skdp.metrics._view import Numbers
+from skdp.metrics._results import NoisyReport, Numbers, Score, ratio, slopes_of
 from skdp.support.types import RandomState, VectorLike
-from skdp.support.validation import check_choice
+from skdp.support.validation import check_choice, check_count
 
-__all__ = ["BinnedScores", "ScoreCounts", "ScoreReport", "score_report"]
+_FEWEST_BINS, _MOST_BINS, _USUAL_BINS = 8, 128, 16
+_MOST_HALVINGS, _USUAL_HALVINGS = 10, 5
+_SIGNAL_AT_END = 16.0  # records times ε in the outermost bin, if scores are evenly spread
+_CLEAR = 8.0  # deviations of the noise in the rows of a bin
+_PARTS = 8  # per bin; a share 1/_PARTS² of the error of bins remains
+_OFFSETS = (np.arange(_PARTS) + 0.5) / _PARTS - 0.5  # from the middle of a bin to its parts
+
+
+def checked_edges(edges: str | ArrayLike) -> np.ndarray | None:
+    """Return *public* edges as floats, None for "auto"."""
+    if isinstance(edges, str):
+        check_choice("edges", edges, ("auto",))
+        return None
+    ends = np.asarray(edges, dtype=float)
+    if ends.ndim != 1 or ends.size < 3 or not np.isfinite(ends).all() or np.any(np.diff(ends) <= 0):
+        raise ValueError("edges must be 'auto' or at least three increasing finite numbers.")
+    check_count("edges", ends.size)
+    return ends
+
+
+def edges_for(parameters: ReleaseParameters, n_records: int, n_histograms: int = 1) -> np.ndarray:
+    """Return edges of [0, 1]: equal bins, the first and the last halved again and again.
+
+    Most scores of a rare class lie in one bin at an end of [0, 1]. More records allow more bins and
+    halvings; if their number is private, the bins are fixed.
+    """
+    n_bins, n_halvings = _USUAL_BINS, _USUAL_HALVINGS
+    if parameters.neighboring.count_is_public:
+        signal = max(n_records, 1) * parameters.epsilon / math.sqrt(n_histograms)
+        wanted = 16.0 * (signal / 1000.0) ** 0.3
+        n_bins = int(np.clip(2 ** round(math.log2(wanted)), _FEWEST_BINS, _MOST_BINS))
+        most = math.log2(signal / (_SIGNAL_AT_END * n_bins))
+        n_halvings = int(np.clip(most, 0, _MOST_HALVINGS))
+    ends = 2.0 ** -np.arange(1, n_halvings + 1) / n_bins
+    return np.unique(np.concatenate([np.linspace(0.0, 1.0, n_bins + 1), ends, 1.0 - ends]))
+
+
+def check_scores(are_shares: bool, n_columns: int | None, pairs: Records[None]) -> None:
+    """Raise unless scores are numbers, or probabilities: a fixed domain reveals nothing.
+
+    There are `n_columns` of them, or one without a second axis if it is None.
+    """
+    if n_columns is not None and (pairs.X.ndim != 2 or pairs.X.shape[1] != n_columns):
+        raise ValueError(f"y_score must have a column for each of the {n_columns} classes.")
+    scores = numbers_of("y_score", pairs.X if n_columns is None else pairs.X.ravel())
+    if are_shares and scores.size and (scores.min() < 0.0 or scores.max() > 1.0):
+        raise ValueError(
+            "y_score has values outside of [0, 1]. Pass public numbers as edges=. Scores outside "
+            "of them count in the first or the last bin."
+        )
+
+
+def bins_of(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return the bin of each score."""
+    return np.searchsorted(edges[1:-1], scores, side="right")
+
+
+def merged_ends(rows: np.ndarray, noise: float) -> np.ndarray:
+    """Return the first bin of each group: bins at both ends are merged if they hold few rows.
+
+    `noise` is the standard deviation in a number of rows; bins of eight times as many stay.
+
+    The precision at the top is a ratio of few rows to few rows: with 2 % positives, bins of half
+    the mean number of rows have half the error of the average precision.
+    """
+    fewest = min(0.5 * rows.sum() / rows.size, _CLEAR * noise)
+    first = np.argmax(np.cumsum(rows) >= fewest)
+    last = rows.size - 1 - np.argmax(np.cumsum(rows[::-1]) >= fewest)
+    return np.arange(rows.size) if first >= last else np.append(0, np.arange(first + 1, last + 1))
+
+
+def parts_of(counts: np.ndarray, fewest: float) -> np.ndarray:
+    """Split each bin into parts with equally many rows.
+
+    The estimate assumes that the share of positives is linear in the rank of a row within its bin.
+    Ranks need no assumption about the density of scores: the last bin of an overconfident
+    classifier may hold most of the rows.
+
+    `counts` are *released*: negatives and positives in each bin. `fewest` is *public*: the least
+    denominator of a share, well above the noise in the number of rows. The parts of one bin add up
+    to its counts; some may be negative.
+    """
+    shift = np.outer(_rises(counts, fewest), _OFFSETS / _PARTS)
+    parts = counts[:, :, None] / _PARTS + np.stack([-shift, shift])
+    return parts.reshape(2, -1)
+
+
+def _rises(counts: np.ndarray, fewest: float) -> np.ndarray:
+    """Return the rise of the share of positives across each bin, times the number of rows.
+
+    With m rows of the rarer label, a linear share rises by 2·m at most. A steeper rise x is read as
+    a share that grows from 0 as a power k of the rank. Its end x/2 + m = (k + 1)·m gives
+    k = x/(2·m). A linear share with the rise 6·m·k/(k + 2) = 6·m·x/(x + 4·m) has as many pairs in
+    order.
+    """
+    rows = np.maximum(counts.sum(axis=0), fewest)
+    rise = rows * np.diff(_shares_at_edges(np.clip(counts[1] / rows, 0.0, 1.0), rows))
+    rarer = np.maximum(counts.min(axis=0), 0.0)
+    size = np.abs(rise)
+    most = 6.0 * rarer * size / np.maximum(size + 4.0 * rarer, 1e-300)
+    return np.sign(rise) * np.minimum(size, most)
+
+
+def _shares_at_edges(shares: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Interpolate the shares at the edges of bins, linearly in the rank between their middles."""
+    left, right = rows[:-1], rows[1:]
+    inner = (shares[1:] * left + shares[:-1] * right) / (left + right)
+    first, last = 2.0 * shares[0] - inner[0], 2.0 * shares[-1] - inner[-1]
+    return np.concatenate([[first], inner, [last]])
+
+
+# With more noise in the number of rare positives, intervals held in .75 to .85 of runs.
+_MOST_HIDDEN, _RARE = 0.1, 0.1
+NO_PRECISION = "The average precision is nan: positives are few for the noise in their number."
 
 
 def score_report(
@@ -117,8 +226,9 @@ def score_report(
     >>> round(report.roc_auc, 2), round(report.accuracy(), 2)
     (0.83, 0.75)
     """
-    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
-    return evaluate(ScoreCounts(classes, edges), y_true, y_score, terms)
+    return Evaluation(ScoreCounts(classes, edges), noise)._release(
+        (y_true, y_score), groups, epsilon, delta, neighboring, budget, random_state
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -139,6 +249,18 @@ class ScoreReport(NoisyReport):
         *Public.* Variance of the noise in each count.
     edges : ndarray of shape (n_bins + 1,)
         *Public.* Ends of the bins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.metrics import score_report
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.uniform(size=5000)
+    >>> report = score_report(rng.uniform(size=5000) < score, score, epsilon=1.0, random_state=0)
+    >>> [round(end, 2) for end in report.interval("roc_auc")]
+    [0.82, 0.85]
+    >>> round(report.brier_score, 2), round(report.expected_calibration_error, 2)
+    (0.17, 0.02)
     """
 
     edges: np.ndarray
@@ -150,7 +272,10 @@ class ScoreReport(NoisyReport):
 
     @property
     def average_precision(self) -> float:
-        """Area under the precision-recall curve, with the order of rows within bins estimated."""
+        """Area under the precision-recall curve, with the order of rows within bins estimated.
+
+        nan if less than a tenth of the rows are positives, and the noise is a tenth of these.
+        """
         return self._area(_average_precision, self.counts)
 
     @property
@@ -253,9 +378,19 @@ class ScoreReport(NoisyReport):
         hidden = 0.5 * _tied(self.counts) if rigorous else 0.0
         return max(low - hidden, 0.0), min(high + hidden, 1.0)
 
+    def _notes(self) -> list[str]:
+        """Return why the average precision is nan, if noise hides the number of positives."""
+        noise, positives = math.sqrt(self._variance * self.counts.shape[1]), self.counts[1].sum()
+        is_hidden = noise > _MOST_HIDDEN * positives and positives < _RARE * self.total
+        return [NO_PRECISION] if is_hidden else []
+
     def _area(self, function: Callable[[np.ndarray], float], counts: np.ndarray) -> float:
+        if function is _average_precision and self._notes():
+            return math.nan
         noise_of_rows = math.sqrt(2.0 * self._variance)  # of the sum of a bin's two counts
-        merged = np.add.reduceat(counts, merged_ends(self.counts.sum(axis=0)), axis=1)
+        merged = np.add.reduceat(
+            counts, merged_ends(self.counts.sum(axis=0), noise_of_rows), axis=1
+        )
         return function(parts_of(merged, 3.0 * noise_of_rows))
 
     def _area_interval(
@@ -374,11 +509,12 @@ class ScoreReport(NoisyReport):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BinnedScores(Counts[ResultT]):
-    """Scores of two classes in bins, by label."""
+class ScoreCounts(Counts[ScoreReport | Score]):
+    """Scores of two classes in bins, by label: a score report, or one area of it by `name`."""
 
     classes: VectorLike | None
     edges: str | ArrayLike
+    name: str = "score_report"
     guess_name = "y_score"
 
     @property
@@ -388,7 +524,7 @@ class BinnedScores(Counts[ResultT]):
     def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
         check_order(self.classes)
         edges = checked_edges(self.edges)
-        check = partial(_check_scores, edges is None)
+        check = partial(check_scores, edges is None, None)
         pairs, classes = with_codes(pairs, self.name, self.classes, check)
         if classes.size != 2:
             raise ValueError(
@@ -402,23 +538,20 @@ class BinnedScores(Counts[ResultT]):
         bins = bins_of(np.asarray(self.edges), numbers_of("y_score", pairs.X))
         yield pairs.y * self.shape[1] + bins
 
-    def report(self, answer: np.ndarray, **known: Unpack[Known]) -> ScoreReport:
-        """Return the report of the *released* answer."""
+    def result(self, answer: np.ndarray, **known: Unpack[Known]) -> ScoreReport | Score:
         counts, edges = answer.reshape(self.shape), np.asarray(self.edges)
-        return ScoreReport(counts=counts, classes=np.asarray(self.classes), edges=edges, **known)
-
-
-class ScoreCounts(BinnedScores[ScoreReport]):
-    """The release of a score report."""
-
-    name = "score_report"
-
-    def result(self, answer: np.ndarray, **known: Unpack[Known]) -> ScoreReport:
-        return self.report(answer, **known)
-
-
-def _check_scores(are_shares: bool, pairs: Records[None]) -> None:
-    check_scores(are_shares, pairs.X)
+        classes = np.asarray(self.classes)
+        report = ScoreReport(counts=counts, classes=classes, edges=edges, **known)
+        metric = self.name.removeprefix("dp_").removesuffix("_score")
+        if metric not in _AREAS:
+            return report
+        return Score(
+            value=float(getattr(report, metric)),
+            n_samples=report.n_samples,
+            privacy=report.privacy,
+            _between=partial(report.interval, metric),
+            _note=" ".join(report._notes() * (metric == "average_precision")),
+        )
 
 
 def _auc(counts: np.ndarray) -> float:

@@ -11,15 +11,15 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from skdp.data.schema import groups_of, schemas_in
 from skdp.data.validation import present
-from skdp.metrics._predictions import predictions_of
-from skdp.metrics._score import Score
+from skdp.metrics._evaluation import predictions_of
+from skdp.metrics._results import Score
 from skdp.metrics.curve_scores import dp_average_precision_score, dp_roc_auc_score
-from skdp.metrics.label_scores import dp_accuracy_score, dp_brier_score_loss, dp_log_loss
-from skdp.metrics.number_scores import (
+from skdp.metrics.error_scores import (
     dp_mean_absolute_error,
     dp_mean_squared_error,
     dp_r2_score,
 )
+from skdp.metrics.label_scores import dp_accuracy_score, dp_brier_score_loss, dp_log_loss
 from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = ["PrivateScorer", "make_private_scorer"]
@@ -41,6 +41,17 @@ class PrivateScorer:
         *Public.* The score.
     terms : dict
         *Public.* Other arguments of the score.
+
+    Examples
+    --------
+    >>> from skdp import DPLinearRegression
+    >>> from skdp.metrics import dp_mean_absolute_error, make_private_scorer
+    >>> asked = {"epsilon": 1.0, "target_bounds": (0, 1), "random_state": 0}
+    >>> scorer = make_private_scorer(dp_mean_absolute_error, **asked)
+    >>> X, y = [[0.0], [0.5], [1.0], [0.5]] * 1000, [0.0, 0.1, 1.0, 0.9] * 1000
+    >>> model = DPLinearRegression(target_bounds=(0, 1), random_state=0).fit(X, y)
+    >>> round(scorer(model, X, y), 1)
+    -0.2
     """
 
     metric: Callable[..., Score]

@@ -1,4 +1,4 @@
-"""Private hyper-parameter search: candidates are fitted to most rows and scored on the others."""
+"""The transaction of a private search: its plan, fits to most rows, and scores on the others."""
 
 from __future__ import annotations
 
@@ -6,42 +6,221 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from scipy.optimize import brentq
+from scipy.special import ndtr
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags, indexable
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._private_fit import PrivateEstimator, ReleaseParameters
-from skdp.budget.unbudgeted import Unbudgeted
-from skdp.data.column import typed
-from skdp.data.columns import refuse_lazy
+from skdp._private_fit import ReleaseParameters
+from skdp.accounting import gdp_mu
 from skdp.data.records import Records
-from skdp.data.validation import check_lengths, encode_labels, one_column, refuse_collections
-from skdp.model_selection._candidates import (
-    Setting,
-    candidate_of,
-    checked_settings,
-    epsilon_in,
-    shown,
-    silence,
+from skdp.data.validation import classes_of
+from skdp.mechanisms import ExponentialMechanism, PermuteAndFlip
+from skdp.model_selection._held_out import (
+    GaussianRun,
+    HeldOutFit,
+    PureRun,
+    assigned,
+    learned,
+    n_held_out,
+    priced,
+    promise,
+    rehearsed,
+    steps_of,
+    take_attributes,
     unnamed_classes,
 )
-from skdp.model_selection._held_out import assigned, learn, learned, promise
-from skdp.model_selection._plans import DISTRIBUTIONS, PLANS, SearchPlan, SearchTerms
-from skdp.model_selection._row_score import Scoring, check_callable, row_score, steps_of
-from skdp.privacy import ComposedEvent, Composition, PrivacyGuarantee, Unit
-from skdp.support.public_words import public_words
+from skdp.model_selection._row_score import (
+    Scoring,
+    Setting,
+    candidate_of,
+    check_callable,
+    checked_settings,
+    epsilon_in,
+    row_score,
+    shown,
+)
+from skdp.privacy import (
+    Event,
+    GDPEvent,
+    Neighboring,
+    PrivacyGuarantee,
+    PureDPEvent,
+)
+from skdp.privacy.neighboring import Composition
+from skdp.privacy.noise_events import RepeatAndSelectEvent, RunCount
+from skdp.support.other_libraries import allow_replaced_fit, public_words
 from skdp.support.random import child_generator
-from skdp.support.replaced_methods import allow_replaced_fit
+from skdp.support.root_search import arithmetic, bisect
+from skdp.support.rounding import ROOT, down, up
 from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_real
+
+_SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
+DISTRIBUTIONS = tuple(_SHAPES)
+# Mechanisms round their cost up, and sums of scores in floats are known only to 1e-6 of a row: the
+# ε of a choice is lowered by more than that.
+_SAFE = 1.0 - 1e-6
+_NEARLY = up(1.0, ROOT)  # an ε in a grid may exceed the limit by this factor, and is then lowered
+
+
+@dataclass(frozen=True)
+class SearchTerms:
+    """The public settings of a search."""
+
+    epsilon: float
+    delta: float
+    neighboring: Neighboring
+    distribution: str
+    mean_runs: float
+    release_scores: bool = False
+
+    @property
+    def gamma(self) -> float:
+        return _gamma(self.distribution, self.mean_runs)
+
+    @property
+    def pure_factor(self) -> float:
+        """2 + η: the cost of the best of K, in units of the ε of one run."""
+        return 2.0 + _SHAPES[self.distribution]
+
+    @property
+    def run_epsilon(self) -> float:
+        """The largest ε of one run for which the best of K costs at most `epsilon` in floats."""
+        once = self.epsilon / self.pure_factor
+        while once * self.pure_factor > self.epsilon:
+            once = math.nextafter(once, 0.0)
+        return once
+
+    def repeated(self, event: Event) -> RepeatAndSelectEvent:
+        return RepeatAndSelectEvent(event, self.distribution, self.gamma)
+
+    def count(self, rng: np.random.Generator) -> int:
+        """Draw the number of runs, at least 1."""
+        gamma = self.gamma
+        return int(
+            rng.geometric(gamma) if self.distribution == "geometric" else rng.logseries(1.0 - gamma)
+        )
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """The *public* plan of a search."""
+
+    event: Event  # the release of the whole search, proved by `theorem`
+    theorem: str
+    terms: SearchTerms
+    runs: tuple[GaussianRun | PureRun, ...]  # the cost of a fit of each candidate
+    choice: ExponentialMechanism | PermuteAndFlip | None = None  # None: the best noisy score wins
+    epsilons: tuple[float, ...] | None = None  # of each candidate if it wins, for "cheapest"
+    exact: bool = False  # False: scores are floats that depend on where rows stand
+
+    def tried(self, rng: np.random.Generator) -> list[int]:
+        """Return the candidate of each run: each once, or random ones K times."""
+        n = len(self.runs)
+        if not isinstance(self.event, RepeatAndSelectEvent):
+            return list(range(n))
+        return [int(i) for i in rng.integers(n, size=self.terms.count(rng))]
+
+
+def _plan_all(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPlan:
+    """Plan one fit of each candidate, and one choice, or noisy scores, on other rows.
+
+    A score costs the held-out rows what a fit costs the others.
+    """
+    k, monotonic = len(epsilons), not terms.neighboring.count_is_public
+    if terms.delta == 0.0:
+        once = PureRun(terms.epsilon / k * _SAFE)
+        pure = PermuteAndFlip(sensitivity=1.0, epsilon=terms.epsilon * _SAFE, monotonic=monotonic)
+        whole = SearchPlan(PureDPEvent(terms.epsilon), _ALL, terms, (once,) * k, pure)
+    else:
+        whole = _plan_gaussian_fits(terms, k, monotonic)
+    return replace(whole, theorem=_SCORED, choice=None) if terms.release_scores else whole
+
+
+def _plan_gaussian_fits(terms: SearchTerms, k: int, monotonic: bool) -> SearchPlan:
+    mu = gdp_mu(terms.epsilon, terms.delta)
+    chance = float(ndtr(0.5 * mu))
+    epsilon = 2.0 * (math.log(chance) - math.log1p(-chance)) * _SAFE  # is μ-Gaussian DP
+    choice = ExponentialMechanism(sensitivity=1.0, epsilon=epsilon, monotonic=monotonic)
+    runs = (GaussianRun(mu / math.sqrt(k), terms.delta),) * k
+    return SearchPlan(GDPEvent(mu), _ALL, terms, runs, choice)
+
+
+def _plan_repeat(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPlan:
+    """Plan the best of K runs, each of a random candidate."""
+    event: Event
+    if terms.delta == 0.0:
+        run: GaussianRun | PureRun = PureRun(terms.run_epsilon)
+        event = PureDPEvent(terms.run_epsilon)
+    else:
+        mu = _run_mu(terms.epsilon, terms.delta, terms.distribution, terms.gamma)
+        run, event = GaussianRun(mu, terms.delta), GDPEvent(mu)
+    return SearchPlan(terms.repeated(event), _REPEAT, terms, (run,) * len(epsilons))
+
+
+def _plan_cheapest(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPlan:
+    """Plan K runs of candidates of different ε; the least ε that is good enough wins."""
+    most = terms.run_epsilon
+    if any(epsilon is None or not 0.0 < epsilon <= most * _NEARLY for epsilon in epsilons):
+        raise ValueError(
+            f"with method='cheapest' each candidate needs an epsilon above 0 and up to {most:g}, "
+            f"because the search costs {terms.pure_factor:g} times the largest."
+        )
+    runs = tuple(PureRun(min(float(epsilon or 0.0), most)) for epsilon in epsilons)
+    costs = tuple(terms.pure_factor * run.epsilon for run in runs)
+    event = terms.repeated(PureDPEvent(max(run.epsilon for run in runs)))
+    return SearchPlan(event, _CHEAPEST, terms, runs, epsilons=costs)
+
+
+PLANS: dict[str, Callable[[SearchTerms, Sequence[float | None]], SearchPlan]] = {
+    "all": _plan_all,
+    "repeat": _plan_repeat,
+    "cheapest": _plan_cheapest,
+}
+_ALL = "a fit of each candidate and one private choice, on disjoint rows"
+_SCORED = "a fit and a noisy score of each candidate, on disjoint rows"
+_REPEAT = "best of K runs, each a fit and a noisy score on disjoint rows: Best of K, Theorem"
+_CHEAPEST = "cheapest of K runs, each a fit and a noisy score on disjoint rows: Best of K, Theorem"
+
+
+@lru_cache(maxsize=64)
+def _gamma(distribution: str, mean: float) -> float:
+    """Return γ of the distribution of the number of runs with a given mean."""
+    highest = down(1.0, ROOT)
+    if distribution == "geometric":
+        return min(1.0 / mean, highest)
+
+    def excess(log_gamma: float) -> float:
+        return RunCount("negative_binomial", math.exp(log_gamma), 0.0).mean - mean
+
+    if excess(math.log(highest)) >= 0.0:
+        return highest
+    return math.exp(brentq(excess, -700.0, math.log(highest)))
+
+
+@lru_cache(maxsize=64)
+def _run_mu(epsilon: float, delta: float, distribution: str, gamma: float) -> float:
+    """Return the μ of each run for which the best of them is (ε, δ)-DP."""
+
+    def holds(mu: float) -> bool:
+        event = RepeatAndSelectEvent(GDPEvent(mu), distribution, gamma)
+        return bool(event.curve(Neighboring.REPLACE_ONE).delta(epsilon) <= delta)
+
+    highest = gdp_mu(epsilon, delta)
+    return bisect(holds, 1e-3 * highest, highest, arithmetic(1e-4))
+
 
 _METHODS = ("auto", *PLANS)
 _SQUARED_BUDGETS = (Composition.GDP, Composition.ZCDP)
@@ -68,13 +247,9 @@ def _has(name: str) -> Callable[[Callable[..., np.ndarray]], Callable[..., np.nd
     return available_if(check)
 
 
-class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _Outcome]):
+class PrivateSearch(HeldOutFit[_Records, SearchPlan, _Outcome]):
     """The transaction of a search; a subclass names its candidates."""
 
-    takes_infinite_epsilon = False
-    is_model = True
-
-    estimator: BaseEstimator
     method: str
     mean_runs: float
     distribution: str
@@ -140,20 +315,21 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
             raise ValueError("threshold needs method='cheapest'. Set it to None.")
         if self.release_scores:
             self._check_release_of_scores(parameters)
-        refuse_collections(self, X, y)
-        refuse_lazy(X=X)
-        # Convert all rows at once: a part of a list could become an array of another type.
-        X, y = indexable(typed(X))[0], one_column(y)
-        check_lengths(X, y)
-        self._tried = checked_settings(self.estimator, self._candidates(), self._may_vary)
+        X, y = self._rows(X, y)
+        may_vary = frozenset({"epsilon"} if self.method == "cheapest" else ())
+        self._tried = checked_settings(self.estimator, self._candidates(), may_vary)
         candidates = [candidate_of(self.estimator, setting) for setting in self._tried]
         self._judged_by = row_score(self.scoring, self.score_bounds, candidates)
         if self.method == "cheapest":
             low, high = self._judged_by.bounds
             check_real("threshold", self.threshold, low=low, high=high, closed="[]")
-        records = Records.of_rows(X, y, groups).with_facts(self._classes(candidates, y))
+        public = parameters.neighboring.count_is_public
+        rows = Records.of_rows(X, y, groups, count_is_public=public)
+        # The labels in all rows are public if a candidate has no `classes`.
+        unnamed = any(map(unnamed_classes, candidates))
+        records = rows.with_facts(classes_of(type(self).__name__, y, None) if unnamed else None)
         n = records.n_records
-        if parameters.neighboring.count_is_public and math.ceil(share * n) in (0, n):
+        if n_held_out(share, records) in (0, n):
             raise ValueError(
                 f"holdout={share:g} leaves no row to fit to, or none to score on. n_samples={n}"
             )
@@ -175,17 +351,6 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
     def _needed(self) -> float:
         """The threshold, as a score in [0, 1]."""
         return 0.0 if self.threshold is None else self._judged_by.share(float(self.threshold))
-
-    def _classes(self, candidates: list[BaseEstimator], y: np.ndarray) -> np.ndarray | None:
-        """Return the labels in all rows, which are public, if a candidate has no `classes`."""
-        if not any(map(unnamed_classes, candidates)):
-            return None
-        return encode_labels(type(self).__name__, y, None)[0]
-
-    @property
-    def _may_vary(self) -> frozenset[str]:
-        """Parameters of privacy that candidates may set."""
-        return frozenset({"epsilon"} if self.method == "cheapest" else ())
 
     def _plan(self, parameters: ReleaseParameters, records: _Records) -> SearchPlan:
         effective_n_jobs(self.n_jobs)  # raises before the spend, not after
@@ -223,34 +388,22 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
 
     def _rehearse(self, plan: SearchPlan, records: _Records) -> None:
         """Raise if a candidate would raise, or cost more than its run may cost."""
-        unit = Unit.RECORD if records.persons is None else Unit.PERSON
         for i, setting in enumerate(self._tried):
-            promised = self._rehearsed(i, plan, records)  # checks all rows: any may be fitted to
-            if plan.terms.neighboring.count_is_public:  # the plan of a fit depends on the count
-                n = records.n_records
-                learned = records.chosen(np.arange(math.ceil(self.holdout * n), n))
-                promised = self._rehearsed(i, plan, learned)
-            if any(guarantee.unit is not unit for guarantee in promised):
+            cost = rehearsed(partial(self._made, i, plan, records, None), records, self.holdout)
+            if cost is None:
+                unit = "record" if records.persons is None else "person"
                 raise ValueError(
                     f"with {setting!r} a fit does not protect a {unit}, which the search requires. "
                     "With groups=, it requires a person."
                 )
-            cost = ComposedEvent(tuple(guarantee.event for guarantee in promised))
             if not plan.runs[i].pays_for(cost, plan.terms.neighboring):
                 raise ValueError(
                     f"with {setting!r} a fit is not Gaussian DP, or not pure DP with delta=0. Use "
                     "the default solver, no subsample, and one step with a parameter epsilon."
                 )
 
-    def _rehearsed(self, i: int, plan: SearchPlan, records: _Records) -> list[PrivacyGuarantee]:
-        """Return the guarantees of a dry run of a candidate; raise its errors."""
-        model, budget = self._made(i, plan, records, None), Unbudgeted()
-        steps_of(model)[-1].set_params(budget=budget)
-        learn(records, model)
-        return budget.promised
-
     def _read(self, plan: SearchPlan, records: _Records, rng: np.random.Generator) -> _Outcome:
-        judges, rows = assigned(records, self.holdout, plan.terms.neighboring, rng)
+        judges, rows = assigned(records, self.holdout, rng)
         tried = plan.tried(rng)
         fits = self._fitted(tried, plan, records, partial(learned, rows, judges), rng)
         scores = [self._score(fit, judges) for fit in fits]
@@ -283,17 +436,9 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
         self, i: int, plan: SearchPlan, records: _Records, seed: np.random.Generator | None
     ) -> BaseEstimator:
         """Return a candidate with the cost of its run and with all labels."""
-        made, amount = candidate_of(self.estimator, self._tried[i]), plan.runs[i].amount
-        steps_of(made)[-1].set_params(
-            epsilon=amount.epsilon,
-            delta=amount.delta,
-            neighboring=str(plan.terms.neighboring),
-            budget=None,
-            random_state=seed,
-        )
+        made = candidate_of(self.estimator, self._tried[i])
         steps_of(made)[-1].set_params(**dict.fromkeys(unnamed_classes(made), records.facts))
-        silence(made)
-        return made
+        return priced(made, plan.runs[i], plan.terms.neighboring, seed)
 
     def _score(self, fitted: BaseEstimator, judges: _Records) -> float:
         """Return the *private* sum of scores in [0, 1] minus the threshold, over held-out records.
@@ -321,16 +466,14 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _
         if plan.epsilons is not None:
             self.epsilon_spent_ = max(plan.epsilons) if best is None else plan.epsilons[best]
         if best is None:
-            warnings.warn("No candidate reached the threshold.", stacklevel=4)
+            with suppress(UserWarning):  # once paid, nothing raises
+                warnings.warn("No candidate reached the threshold.", stacklevel=4)
             return self
         promise(fitted, guarantee)
         self.best_params_, self.best_estimator_ = clone(self._tried[best], safe=False), fitted
-        if scores and guarantee.neighboring.count_is_public:
-            n_judges = math.ceil(self.holdout * records.n_records)
+        if scores and (n_judges := n_held_out(self.holdout, records)):
             self._publish_scores(np.array(scores) / n_judges, plan)
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
-            if hasattr(fitted, name):
-                setattr(self, name, getattr(fitted, name))
+        take_attributes(self, fitted)
         return self
 
     def _publish_scores(self, shares: np.ndarray, plan: SearchPlan) -> None:

@@ -9,13 +9,15 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
 from skdp.data.column import as_compared
 from skdp.data.validation import places_of
-from skdp.metrics._errors import ErrorScale
+from skdp.metrics.error_scores import ErrorScale
+from skdp.model_selection._held_out import check_learner, steps_of
 from skdp.support.types import Label, MatrixLike
+from skdp.support.validation import check_real
 
 Score: TypeAlias = Callable[[Label, Label], float]
 Scoring: TypeAlias = str | Score | None
@@ -84,11 +86,6 @@ def check_callable(scoring: Score, values: Sequence[Label]) -> None:
                     "scoring(y_true, y_pred) must return one finite number for the true and the "
                     f"predicted value of one row. It does not for {truth!r} and {found!r}."
                 )
-
-
-def steps_of(estimator: BaseEstimator) -> list[BaseEstimator]:
-    """Return the steps of a pipeline, or the estimator alone."""
-    return [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
 
 
 def _checked(bounds: tuple[float, float] | None) -> tuple[float, float]:
@@ -198,3 +195,82 @@ _OF_LABELS = {
     "neg_brier_score": RowScore((-1.0, 0.0), _less_brier),
 }
 _POWERS = {"neg_mean_squared_error": 2, "neg_mean_absolute_error": 1}
+
+
+Setting = dict[str, object]
+
+
+def checked_settings(
+    estimator: BaseEstimator, settings: list[Setting], may_vary: frozenset[str]
+) -> list[Setting]:
+    if not settings:
+        raise ValueError("the search needs at least one candidate.")
+    fixed = {"epsilon", "delta", "budget", "neighboring", "random_state"} - may_vary
+    for setting in settings:
+        if wrong := sorted({name.split("__")[-1] for name in setting} & fixed):
+            raise ValueError(
+                f"{wrong} cannot be searched over: the search sets them for each fit. Compare "
+                "values of epsilon with method='cheapest', or on public data."
+            )
+        _check_names(estimator, setting)
+        _check_candidate(estimator, candidate_of(estimator, setting))
+    return settings
+
+
+def _check_names(estimator: BaseEstimator, setting: Setting) -> None:
+    """Raise ValueError for a name that is not a parameter of the estimator or of a part of it."""
+    made = clone(estimator)
+    for name in sorted(setting, key=lambda name: name.count("__")):  # a new part before its own
+        if name not in (valid := made.get_params()):
+            raise ValueError(
+                f"Invalid parameter {name!r} for estimator {type(estimator).__name__}. "
+                f"Valid parameters are: {sorted(valid)}."
+            )
+        made.set_params(**{name: clone(setting[name], safe=False)})
+
+
+def shown(settings: list[Setting]) -> dict[str, object]:
+    """Return the settings as columns of `cv_results_`."""
+    copies: list[Setting] = [clone(setting, safe=False) for setting in settings]
+    shown: dict[str, object] = {"params": copies}
+    for name in dict.fromkeys(name for setting in settings for name in setting):
+        given = [(i, setting[name]) for i, setting in enumerate(copies) if name in setting]
+        column = np.ma.masked_all(len(settings), dtype=_dtype([value for _, value in given]))
+        for i, value in given:
+            column.data[i], column.mask[i] = value, False
+        shown[f"param_{name}"] = column
+    return shown
+
+
+def _dtype(values: list[object]) -> np.dtype:
+    """Return the common type of numbers or of booleans, object for other values."""
+    if not all(map(np.isscalar, values)):
+        return np.dtype(object)
+    found = [np.asarray(value).dtype for value in values]
+    kinds = {dtype.kind for dtype in found}
+    return np.result_type(*found) if kinds <= set("iuf") or kinds == {"b"} else np.dtype(object)
+
+
+def candidate_of(estimator: BaseEstimator, setting: Setting) -> BaseEstimator:
+    return clone(estimator).set_params(**clone(setting, safe=False))
+
+
+def epsilon_in(estimator: BaseEstimator, setting: Setting) -> float | None:
+    """Return the ε that a setting gives to the last step, if any."""
+    before = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    epsilon = setting.get(f"{before}epsilon")
+    return None if epsilon is None else check_real("epsilon", epsilon, low=0.0)
+
+
+def _check_candidate(estimator: BaseEstimator, candidate: BaseEstimator) -> None:
+    """Raise unless only the last step learns, and it is a predictor of skdp like `estimator`.
+
+    Every candidate is checked, because a setting may replace steps.
+    """
+    check_learner(candidate, "The search")
+    kind = (is_classifier(candidate), is_regressor(candidate))
+    if not any(kind) or kind != (is_classifier(estimator), is_regressor(estimator)):
+        raise ValueError(
+            "candidates must all be classifiers or all regressors, like estimator: the search "
+            f"scores predictions, got {steps_of(candidate)[-1]!r}."
+        )

@@ -1,7 +1,5 @@
 """Naive Bayes classifiers whose counts and sums are released privately, all at once."""
 
-from skdp.naive_bayes.categorical_nb import DPCategoricalNB
-from skdp.naive_bayes.gaussian_nb import DPGaussianNB
-from skdp.naive_bayes.mixed_nb import DPMixedNB
+from skdp.naive_bayes.models import DPCategoricalNB, DPGaussianNB, DPMixedNB
 
 __all__ = ["DPCategoricalNB", "DPGaussianNB", "DPMixedNB"]

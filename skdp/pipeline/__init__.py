@@ -1,11 +1,10 @@
 """Pipelines whose private steps share one budget, and a check for privacy leaks."""
 
-from skdp.pipeline.check_pipeline import Leak, Leaks, check_pipeline
+from skdp.pipeline.check_pipeline import Leaks, check_pipeline
 from skdp.pipeline.private_pipeline import PrivatePipeline, make_private_pipeline
-from skdp.support.replaced_methods import allow_replaced_fit
+from skdp.support.other_libraries import allow_replaced_fit
 
 __all__ = [
-    "Leak",
     "Leaks",
     "PrivatePipeline",
     "allow_replaced_fit",

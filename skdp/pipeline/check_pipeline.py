@@ -18,28 +18,30 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from skdp._private_fit import PrivateFit
 from skdp.data.schema import schemas_in
 from skdp.exceptions import PrivacyLeakError
-from skdp.ledger.no_spends import without_spends
+from skdp.ledger.gate import without_spends
 from skdp.pipeline._known_estimators import (
     CONDITIONS,
     WRAPPERS,
     Condition,
+    Evidence,
     advice_on,
+    evidence_of,
+    held_in,
     home_of,
+    inside,
     instead_of,
+    is_part,
     is_prefit,
     is_private,
+    known_as,
+    leaves,
+    ledgers_of,
     params_of,
-    parts_of,
 )
-from skdp.pipeline._synthetic import Evidence, evidence_of
-from skdp.pipeline._wrappers import held_in, inside, is_part, known_as, leaves, ledgers_of
 from skdp.privacy import Unit
-from skdp.support.callbacks import curious_callbacks
-from skdp.support.html import html_table
-from skdp.support.replaced_methods import loaded_replacements, replaced_in
+from skdp.support.display import html_table
+from skdp.support.other_libraries import curious_callbacks, loaded_replacements, replaced_in
 from skdp.support.types import MatrixLike
-
-__all__ = ["Leak", "Leaks", "check_pipeline", "refused_leaks"]
 
 _ORDER = ("high", "medium", "unknown")
 _GRIDS = ("param_grid", "param_distributions")
@@ -67,6 +69,18 @@ class Leak:
         *Public.* "high", "medium", or "unknown" if nothing was found and nothing is proved.
     advice : str
         *Public.* The reason, and a replacement.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.pipeline import check_pipeline
+    >>> leak = check_pipeline(make_pipeline(StandardScaler(), DPLogisticRegression()))[0]
+    >>> leak.severity, leak.path, leak.kind
+    ('high', 'standardscaler', 'learns')
+    >>> leak.advice.partition(": ")[2]
+    'BoundsScaler scales by public bounds, DPStandardScaler by private moments'
     """
 
     path: str
@@ -98,6 +112,16 @@ class Leaks(list[Leak]):
     ----------
     fitted : tuple of str
         *Public.* The unknown classes that were fitted to synthetic rows.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import BaggingClassifier
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.pipeline import check_pipeline
+    >>> print(check_pipeline(DPLogisticRegression()))
+    No leaks found. This is not a proof that there are none.
+    >>> [leak.kind for leak in check_pipeline(BaggingClassifier(DPLogisticRegression()))]
+    ['seed']
     """
 
     fitted: tuple[str, ...] = ()
@@ -223,8 +247,8 @@ def _leaks(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[Leak]
         if isinstance(estimator, PrivateFit):
             yield from _note(path, estimator)
         yield from _of_private(path, estimator)
-        for inner, part in inside(path, estimator, ("estimator",)):
-            yield from _leaks(inner, part, tests)
+        if is_part(part := getattr(estimator, "estimator", None)):
+            yield from _leaks(_inner(path), part, tests)
         yield from _of_candidates(path, estimator, tests)
     elif leaks := [*_broken(path, estimator, CONDITIONS.get(known or "", ()))]:
         judged = "" if is_own else f"judged as its base {known}; "
@@ -238,6 +262,10 @@ def _leaks(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[Leak]
         yield Leak(path, name, "", "learns", "high", advice)
     elif home_of(type(estimator)) == "sklearn" and known is None:
         yield Leak(path, name, "", "learns", "high", advice_on(estimator))
+
+
+def _inner(path: str) -> str:
+    return f"{path}__estimator" if path else "estimator"
 
 
 def _of_resampler(path: str, estimator: BaseEstimator) -> Leak:
@@ -261,11 +289,10 @@ def _note(path: str, estimator: BaseEstimator) -> Iterator[Leak]:
 
 
 def _of_wrapper(path: str, estimator: BaseEstimator, known: str, tests: _Tests) -> Iterator[Leak]:
-    parts = list(inside(path, estimator, parts_of(estimator, known)))
+    parts = list(inside(path, estimator))
     yield from _note(path, estimator)
-    yield from _broken(path, estimator, WRAPPERS[known][1])
-    yield from _moved(path, estimator, [part for _, part in parts])
-    yield from _apart(path, estimator, [part for _, part in parts])
+    yield from _broken(path, estimator, WRAPPERS[known])
+    yield from _of_folds(path, estimator, [part for _, part in parts])
     yield from _uncounted(path, estimator, [part for _, part in parts])
     if known == "Pipeline":  # a private pipeline passes IDs to all steps
         yield from _without_ids(parts)
@@ -294,21 +321,18 @@ def _without_ids(parts: list[tuple[str, BaseEstimator]]) -> Iterator[Leak]:
 def _of_function(
     path: str, estimator: BaseEstimator, step: FunctionTransformer, tests: _Tests
 ) -> Iterator[Leak]:
-    """Yield the leak of a function, unless it is a function of single numbers."""
-    if step.kw_args or not (step.func is None or _is_ufunc(step.func)):
+    """Yield the leak of a function, unless it is one of NumPy's of single numbers."""
+    func = step.func
+    is_ufunc = isinstance(func, np.ufunc) and func.signature is None  # `frompyfunc` makes others
+    is_numpys = is_ufunc and getattr(np, func.__name__, None) is func
+    if step.kw_args or not (func is None or is_numpys):
         for leak in _of_unknown(path, step, tests):
             yield replace(leak, estimator=type(estimator).__name__, parameter="func")
 
 
-def _is_ufunc(function: object) -> bool:
-    """Return whether a function is a ufunc of NumPy; `frompyfunc` makes others."""
-    is_single = isinstance(function, np.ufunc) and function.signature is None
-    return is_single and getattr(np, getattr(function, "__name__", ""), None) is function
-
-
 def _of_candidates(path: str, search: BaseEstimator, tests: _Tests) -> Iterator[Leak]:
     """Yield leaks of candidates that the estimator of a search does not have itself."""
-    inner = f"{path}__estimator" if path else "estimator"
+    inner = _inner(path)
     for grid in _GRIDS:
         found: dict[Leak, None] = {}  # in order
         for candidate in _candidates(search, grid):
@@ -340,34 +364,25 @@ def _settings(grid: object) -> Iterator[dict[str, object]]:
                     yield dict(zip(chosen, values, strict=True))
 
 
-def _moved(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> Iterator[Leak]:
-    """Yield a leak if folds go by position and a record may be added or removed."""
-    cv = getattr(estimator, "cv", "none")
-    is_fixed = is_prefit(estimator) or type(cv).__name__ in ("str", "PredefinedSplit")
-    if not is_fixed and any("add_remove_one" in _relations(part) for part in parts):
+def _of_folds(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> Iterator[Leak]:
+    """Yield leaks of folds in which a record moves others, or that divide the rows of a person."""
+    cv, name = getattr(estimator, "cv", "prefit"), type(estimator).__name__
+    folds, params = type(cv).__name__, [params_of(part, deep=True).items() for part in parts]
+    relations = {str(x) for one in params for k, x in one if k.split("__")[-1] == "neighboring"}
+    is_fixed = is_prefit(estimator) or folds in ("str", "PredefinedSplit")
+    if "add_remove_one" in relations and not is_fixed:
         advice = (
             "under add_remove_one one record moves others to other folds. Use PredefinedSplit by a "
             "property of each record, or neighboring='replace_one'"
         )
-        yield Leak(path, type(estimator).__name__, "cv", "folds", "medium", advice)
-
-
-def _apart(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> Iterator[Leak]:
-    """Yield a leak if folds divide the rows of a person whom a schema identifies."""
-    cv = getattr(estimator, "cv", "prefit")
-    name = "Group" if cv == "prefit" else type(cv).__name__
-    by_person = "Group" in name or name in ("HashSplit", "PredefinedSplit")
+        yield Leak(path, name, "cv", "folds", "medium", advice)
+    by_person = cv == "prefit" or "Group" in folds or folds in ("HashSplit", "PredefinedSplit")
     if not by_person and any(one.unit == Unit.PERSON for one in schemas_in(parts)):
         advice = (
             "a schema identifies persons, but folds divide the rows of a person. Pass "
             "cv=HashSplit() and groups= to fit, or use DPGridSearchCV"
         )
-        yield Leak(path, type(estimator).__name__, "cv", "folds", "medium", advice)
-
-
-def _relations(part: BaseEstimator) -> set[str]:
-    params = params_of(part, deep=True).items()
-    return {str(value) for name, value in params if name.split("__")[-1] == "neighboring"}
+        yield Leak(path, name, "cv", "folds", "medium", advice)
 
 
 def _uncounted(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> Iterator[Leak]:

@@ -3,37 +3,101 @@
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Self
 
+import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from skdp._private_fit import PrivateFit, resolved_delta
-from skdp._several_fits import together
+from skdp._private_fit import PrivateFit, resolved_delta, together
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
 from skdp.budget.dry_run import DryRun, StandIns
-from skdp.budget.filters.base import largest_gaussian
-from skdp.budget.unbudgeted import Unbudgeted
+from skdp.budget.filters import largest_gaussian
+from skdp.budget.handle import Unbudgeted
 from skdp.data.schema import groups_of, schemas_in
+from skdp.data.validation import encoding_for
 from skdp.exceptions import PrivacyLeakError
-from skdp.pipeline._rehearsal import rehearsing
-from skdp.pipeline._wrappers import fitted_leaves, is_part, leaves, ledgers_of, spends
+from skdp.pipeline._known_estimators import fitted_leaves, is_part, is_private, leaves, ledgers_of
 from skdp.pipeline.check_pipeline import refused_leaks
 from skdp.privacy import GDPEvent, Neighboring, PrivacyGuarantee, Unit
-from skdp.support.callbacks import check_callbacks
-from skdp.support.public_words import public_words
-from skdp.support.replaced_methods import check_no_fit_is_replaced
+from skdp.support.other_libraries import check_callbacks, check_no_fit_is_replaced, public_words
 from skdp.support.rounding import ROOT, down
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_real
 
-__all__ = ["PrivatePipeline", "make_private_pipeline"]
+_ROWS = 1000  # synthetic rows
+_EPSILON = 1e3  # nats for a fit to them, so that its noise is negligible
+_FAR = 1e100  # the largest accepted bounds; fits clip synthetic values to their own
+_FRAMES = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table"))
+
+
+def rehearsing(step: BaseEstimator, budgets: StandIns, free: Unbudgeted) -> BaseEstimator:
+    """Return a copy of a step that ends before it reads; without a budget it spends from `free`."""
+    if not hasattr(step, "get_params"):
+        return step
+    copy = clone(step)
+    if not isinstance(step, PrivateFit):
+        private = [path for path, leaf in leaves(step) if isinstance(leaf, PrivateFit)]
+        places = step.get_params()
+        given = {path: rehearsing(places[path], budgets, free) for path in private if path}
+        sequential = {"n_jobs": None} if given and "n_jobs" in places else {}
+        return copy.set_params(**given, **sequential)
+    vars(copy).pop("_skl_callbacks", None)  # a fit to synthetic rows is no news
+    if step.budget is None:  # a seed is allowed then, but does not change the plan
+        copy.set_params(budget=free, random_state=None)
+    elif isinstance(step.budget, BudgetHandle):  # for other values the fit raises the error
+        copy.set_params(budget=budgets.stand_in(step.budget))
+    return _Rehearsed(copy) if hasattr(copy, "transform") else copy
+
+
+class _Rehearsed(TransformerMixin, BaseEstimator):
+    """A transformer whose fit is a dry run; it transforms by a fit to synthetic rows.
+
+    The synthetic rows lie at both ends of the public bounds, so the fit to them is as wide as any
+    possible release.
+    """
+
+    def __init__(self, step: BaseEstimator) -> None:
+        self.step = step
+
+    def fit(self, X: MatrixLike, y: VectorLike = None, **params: object) -> Self:
+        self.step.fit(X, y, **params)
+        self._has_groups = params.get("groups") is not None
+        return self
+
+    def transform(self, X: MatrixLike) -> MatrixLike:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            person = {"groups": np.arange(_ROWS)} if self._has_groups else {}
+            self.step.set_params(budget=None, epsilon=_EPSILON).fit(_synthetic(self.step), **person)
+        return self.step.transform(X)
+
+    def get_metadata_routing(self) -> MetadataRouter | MetadataRequest:
+        return self.step.get_metadata_routing()
+
+
+def _synthetic(step: BaseEstimator) -> MatrixLike:
+    """Return rows with the columns that the step checked."""
+    rows = np.full((_ROWS, step.n_features_in_), _FAR)
+    rows[::2] *= -1.0
+    names = getattr(step, "feature_names_in_", None)
+    if names is None:
+        return rows
+    columns = dict(zip(names, rows.T, strict=True))
+    if (encoding := encoding_for(step)) is not None:
+        columns = encoding.widest(_ROWS)
+    library, make = next(frame for frame in _FRAMES if frame[0] in sys.modules)
+    return getattr(sys.modules[library], make)(columns)
+
 
 _MARGIN = down(1.0, ROOT)  # no guarantee rests on it: the budget checks each release
 
@@ -144,7 +208,7 @@ class PrivatePipeline(Pipeline):
     @property
     def privacy_(self) -> PrivacyGuarantee:
         """The joint guarantee of the steps, see *Attributes*."""
-        found = [leaf.privacy_ for leaf in fitted_leaves(Pipeline(self.steps)) if spends(leaf)]
+        found = [leaf.privacy_ for leaf in fitted_leaves(Pipeline(self.steps)) if is_private(leaf)]
         _check_one_unit(found)
         theorems = dict.fromkeys(one.theorem for one in found)  # without repetitions
         return replace(reduce(together, found), theorem="; ".join(theorems))
@@ -194,7 +258,8 @@ class PrivatePipeline(Pipeline):
         foreign = [not all(isinstance(one, PrivateFit) for one in found) for found in spending]
         private = [one for found in spending for one in found if isinstance(one, PrivateFit)]
         _check_one_partition(private)
-        if len(private) < 2 or any(map(_is_dry, private)):
+        ledgers = [getattr(step.budget, "_ledger", None) for step in private]
+        if len(private) < 2 or any(isinstance(one, DryRun) for one in ledgers):
             return  # one transaction spends nothing if it raises, and a dry run never spends
         known = foreign.index(True) if any(foreign) else len(self.steps)
         budgets, free = StandIns(), Unbudgeted()
@@ -226,11 +291,7 @@ def _check_one_unit(releases: Sequence[PrivacyGuarantee | BudgetHandle]) -> None
 
 
 def _spending(step: BaseEstimator) -> list[BaseEstimator]:
-    return [leaf for _, leaf in leaves(step) if spends(leaf)]
-
-
-def _is_dry(step: PrivateFit) -> bool:
-    return isinstance(getattr(step.budget, "_ledger", None), DryRun)
+    return [leaf for _, leaf in leaves(step) if is_private(leaf)]
 
 
 def make_private_pipeline(
@@ -306,20 +367,24 @@ def make_private_pipeline(
     check_real("model_share", model_share, low=0.0, high=1.0)
     relation = str(Neighboring(neighboring))
     found = [(i, path, leaf) for i, step in enumerate(steps) for path, leaf in leaves(step)]
-    private = [(i, path, leaf) for i, path, leaf in found if spends(leaf)]
+    private = [(i, path, leaf) for i, path, leaf in found if is_private(leaf)]
     if not private:
-        raise ValueError("No step is private: none has a parameter epsilon.")
+        raise ValueError(
+            "No step is private. Pass one with an epsilon of its own; nothing was spent."
+        )
     for _, _, leaf in found:
         _check_leaf(leaf, budget)
-    gaussian = len(private) == 1 or all(_is_gaussian(leaf) for _, _, leaf in private)
+    gaussian = len(private) == 1 or all(
+        isinstance(leaf, PrivateFit) and leaf._is_gaussian() for _, _, leaf in private
+    )
     if budget is None:
-        composition = ("gdp" if gaussian else "basic") if delta else "pure"
+        units = (one.unit for one in schemas_in(steps) if one.unit is not None)
         budget = PrivacyBudget(
             epsilon=epsilon,
             delta=delta,
-            composition=composition,
+            composition=("gdp" if gaussian else "basic") if delta else "pure",
             neighboring=relation,
-            unit=unit or _unit_of(steps),
+            unit=unit or next(units, Unit.RECORD),
         )
     elif unit not in (None, budget.unit):
         raise ValueError(
@@ -327,20 +392,20 @@ def make_private_pipeline(
         )
     changed = {i for i, _, _ in private}
     made = [clone(step) if i in changed else step for i, step in enumerate(steps)]
-    parts = _parts(epsilon, delta, _shares(len(private), model_share), budget, gaussian)
+    others = len(private) - 1
+    shares = [(1.0 - model_share) / others] * others + [model_share] if others else [1.0]
+    parts = _parts(epsilon, delta, shares, budget, gaussian)
     for (i, path, _), part in zip(private, parts, strict=True):
         given: dict[str, object] = {"epsilon": part.epsilon, "delta": part.delta}
         given |= {"neighboring": relation, "budget": budget}
         before = f"{path}__" if path else ""
         made[i].set_params(**{f"{before}{name}": value for name, value in given.items()})
     for step in made:
-        _check_learns_nothing(step)
+        if is_part(step) and not is_private(step) and (leaks := refused_leaks(step)):
+            raise PrivacyLeakError(
+                f"{step!r} may learn from the data without spending budget. {leaks}"
+            )
     return PrivatePipeline(make_pipeline(*made).steps)
-
-
-def _unit_of(steps: Sequence[BaseEstimator]) -> str:
-    """Return the unit that the schemas of steps state, "record" if none does."""
-    return next((one.unit for one in schemas_in(steps) if one.unit is not None), Unit.RECORD)
 
 
 def _plain(step: BaseEstimator) -> BaseEstimator:
@@ -355,32 +420,16 @@ def _plain(step: BaseEstimator) -> BaseEstimator:
 
 def _check_leaf(leaf: BaseEstimator, budget: BudgetHandle | None) -> None:
     """Raise if a part has a budget of its own, or parts that would spend."""
-    if not spends(leaf) and ledgers_of(leaf):
+    if not is_private(leaf) and ledgers_of(leaf):
         raise ValueError(
             f"{type(leaf).__name__} has parts that would spend beside the budget of the pipeline. "
             "Make each of them a step of its own."
         )
-    if spends(leaf) and getattr(leaf, "budget", None) not in (None, budget):
+    if is_private(leaf) and getattr(leaf, "budget", None) not in (None, budget):
         raise ValueError(
             f"{type(leaf).__name__} has its own budget. Pass budget= to make_private_pipeline "
             "instead, for all steps."
         )
-
-
-def _check_learns_nothing(step: BaseEstimator) -> None:
-    """Raise if a step leaks, or may leak, beside what it spends."""
-    if is_part(step) and not spends(step) and (leaks := refused_leaks(step)):
-        raise PrivacyLeakError(f"{step!r} may learn from the data without spending budget. {leaks}")
-
-
-def _shares(n: int, model_share: float) -> list[float]:
-    if n == 1:
-        return [1.0]
-    return [(1.0 - model_share) / (n - 1)] * (n - 1) + [model_share]
-
-
-def _is_gaussian(step: BaseEstimator) -> bool:
-    return isinstance(step, PrivateFit) and step._is_gaussian()
 
 
 def _parts(

@@ -1,11 +1,7 @@
 """Transformers that learn nothing, learn from public rows, or spend on what they learn."""
 
-from skdp.preprocessing.bounds_scaler import BoundsScaler
-from skdp.preprocessing.dp_min_max_scaler import DPMinMaxScaler
-from skdp.preprocessing.dp_quantile_clipper import DPQuantileClipper
-from skdp.preprocessing.dp_standard_scaler import DPStandardScaler
-from skdp.preprocessing.public_directions import PublicDirections
-from skdp.preprocessing.row_clipper import RowClipper
+from skdp.preprocessing.private_scalers import DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
+from skdp.preprocessing.public_scalers import BoundsScaler, PublicDirections, RowClipper
 
 __all__ = [
     "BoundsScaler",

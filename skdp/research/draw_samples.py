@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -12,21 +13,17 @@ from sklearn.utils import check_array, check_consistent_length
 
 from skdp.design import ClippedDesign
 from skdp.losses import LOSSES, Loss, MarginLoss
-from skdp.research.samplers.black_box import BlackBox
 from skdp.research.samplers.localized import LocalizedSampler
-from skdp.research.samplers.zeroth_order import ZerothOrderSampler
+from skdp.research.samplers.proximal_chain import ProximalTVSampler
+from skdp.research.samplers.zeroth_order import AlternatingSchedule, BlackBox, ZerothOrderSampler
 from skdp.samplers.ball import Ball
-from skdp.samplers.base import Sampler, SamplerPlan, Setting, Target
-from skdp.samplers.exact import ExactSampler
-from skdp.samplers.kernels.tangent_rejection import TangentStep
-from skdp.samplers.proximal_tv import ProximalTVSampler
-from skdp.samplers.registry import REFERENCE_SAMPLERS, SAMPLERS
+from skdp.samplers.base import REFERENCE_SAMPLERS, SAMPLERS, Sampler, Setting, Target
+from skdp.samplers.kernels import TangentStep
+from skdp.samplers.proximal import ExactSampler
+from skdp.solvers.regularized_exponential import Schedule
 from skdp.support.random import noise_generator
 from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real, check_size
-
-__all__ = ["draw_black_box", "draw_samples"]
-
 
 _RELAXATIONS = 30.0  # run time of a "stable" sampler, in units of 1/α
 _TV = 1e-6
@@ -112,8 +109,12 @@ def draw_samples(
     chosen = _sampler(sampler, target)
     chosen.check(setting)
     plan = chosen.plan(setting, check_real("tv", tv, low=0.0, high=1.0))
-    one = _OneDraw(chosen, target, plan)
-    return _independent(one, n_draws, random_state, n_jobs)
+    return _independent(
+        lambda rng: chosen.sample(target, plan, rng, lambda step, n_steps: None).theta,
+        n_draws,
+        random_state,
+        n_jobs,
+    )
 
 
 def draw_black_box(
@@ -179,16 +180,6 @@ def _independent(
     return np.stack(Parallel(n_jobs=n_jobs)(delayed(draw)(stream) for stream in streams))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _OneDraw:
-    sampler: Sampler
-    target: Target
-    plan: SamplerPlan
-
-    def __call__(self, rng: np.random.Generator) -> np.ndarray:
-        return self.sampler.sample(self.target, self.plan, rng, lambda step, n_steps: None).theta
-
-
 def _loss(loss: str | Loss) -> Loss:
     return loss if isinstance(loss, Loss) else LOSSES[check_choice("loss", loss, _BY_NAME)]()
 
@@ -247,3 +238,44 @@ def _setting(target: Target) -> Setting:
         prior_precision=alpha,
         domain=target.domain,
     )
+
+
+def expected_evaluations(schedule: Schedule, tv: float) -> float:
+    """Return an upper bound of the mean number of losses that "zeroth_order" evaluates.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        *Public.* The density, from a schedule with an `objective` and a known number of rows.
+    tv : float
+        *Public.* Total variation distance of the sample's distribution from the density.
+
+    Returns
+    -------
+    expected : float
+        It holds for all data; the mean is over the sampler's randomness.
+
+    Examples
+    --------
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.privacy import Neighboring
+    >>> from skdp.research import expected_evaluations
+    >>> from skdp.samplers.ball import Ball
+    >>> from skdp.solvers import Problem, RegularizedExponential
+    >>> facts = {"loss": LogisticLoss(), "neighboring": Neighboring.REPLACE_ONE, "n_features": 10}
+    >>> problem = Problem(data_norm=1.0, intercept_scaling=0.0, n_samples=500, **facts)
+    >>> solver = RegularizedExponential(objective="erm", domain=Ball(5.0))
+    >>> schedule = solver.with_sampler("proximal_tv").plan(problem, 1.0, 1e-5).schedule
+    >>> f"{expected_evaluations(schedule, tv=1e-6):.1e}"
+    '5.1e+08'
+    """
+    balance = schedule.balance
+    if balance is None or balance.n_samples is None:
+        raise ValueError("schedule must have an objective and a number of rows.")
+    return AlternatingSchedule.within(
+        tv,
+        lipschitz=balance.n_samples * schedule.temperature * balance.lipschitz,
+        prior_precision=schedule.prior_precision,
+        dimension=balance.size,
+        radius=math.inf if schedule.domain is None else schedule.domain.radius,
+    ).expected_evaluations

@@ -13,8 +13,6 @@ from scipy.special import erfcx, log_ndtr
 from skdp.support.root_search import bisect, halvings
 from skdp.support.validation import check_size, make_plain
 
-__all__ = ["Ball", "RestrictedGaussian", "TruncatedGaussian"]
-
 _BISECTIONS = 40  # to choose a proposal; no guarantee rests on it
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
 
@@ -36,61 +34,19 @@ class Ball:
         check_size("radius", self.radius)
 
     def holds(self, theta: np.ndarray) -> bool:
-        """Whether θ lies in the ball.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (d,) or (d, K)
-
-        Returns
-        -------
-        bool
-        """
+        """Whether θ lies in the ball."""
         return float(np.vdot(theta, theta)) <= self.radius**2
 
     def project(self, theta: np.ndarray) -> np.ndarray:
-        """Return the point of the ball nearest to θ.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (d,) or (d, K)
-
-        Returns
-        -------
-        ndarray of the same shape
-        """
+        """Return the point of the ball nearest to θ."""
         return theta if self.holds(theta) else theta * (self.radius / np.linalg.norm(theta))
 
     def gaussian(self, mean: np.ndarray, sd: float) -> RestrictedGaussian:
-        """Return N(mean, sd²·I) restricted to the ball.
-
-        Parameters
-        ----------
-        mean : ndarray of shape (d,) or (d, K)
-            Inside or outside the ball.
-        sd : float
-            Standard deviation of one coefficient.
-
-        Returns
-        -------
-        RestrictedGaussian
-        """
+        """Return N(mean, sd²·I) restricted to the ball."""
         return RestrictedGaussian(self, mean, sd)
 
     def lowest(self, curvature: np.ndarray, linear: np.ndarray) -> np.ndarray:
-        """Return the point of the ball that minimizes ½·Σ w_j·|x_j|² − Σ ⟨e_j, x_j⟩.
-
-        Parameters
-        ----------
-        curvature : ndarray of shape (d,)
-            w > 0.
-        linear : ndarray of shape (d,) or (d, K)
-            e.
-
-        Returns
-        -------
-        ndarray of the shape of e
-        """
+        """Return the point of the ball that minimizes ½·Σ w_j·|x_j|² − Σ ⟨e_j, x_j⟩."""
 
         def beyond(multiplier: float) -> float:
             return float(np.linalg.norm(linear.T / (curvature + multiplier))) - self.radius

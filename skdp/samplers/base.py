@@ -16,26 +16,22 @@ from skdp.design import Design, scored
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import GradientDirections, Loss, Minorant
 from skdp.samplers.ball import Ball
+from skdp.support.lazy_names import Registry
 from skdp.support.validation import make_plain
-
-__all__ = [
-    "Certificate",
-    "Effort",
-    "Progress",
-    "Requirement",
-    "Sample",
-    "Sampler",
-    "SamplerPlan",
-    "Setting",
-    "Target",
-]
 
 Progress = Callable[[int, int], None]
 """Called with (step, n_steps), both public, after each step."""
 
 
 class Certificate(StrEnum):
-    """Proved property of a sample. A string of the same value is equivalent."""
+    """Proved property of a sample. A string of the same value is equivalent.
+
+    Examples
+    --------
+    >>> from skdp.samplers import SAMPLERS
+    >>> {name: str(SAMPLERS[name].certifies) for name in ("proximal", "exact", "proximal_tv")}
+    {'proximal': 'stable', 'exact': 'exact', 'proximal_tv': 'tv'}
+    """
 
     EXACT = "exact"
     """The sample has the target's distribution."""
@@ -52,7 +48,17 @@ class Certificate(StrEnum):
 
 
 class Requirement(Enum):
-    """Something that a sampler may need of a setting; error messages show the value."""
+    """Something that a sampler may need of a setting; error messages show the value.
+
+    Examples
+    --------
+    >>> from skdp.samplers import Requirement
+    >>> from skdp.samplers.proximal import ExactSampler
+    >>> [needed.value for needed in ExactSampler.requires]
+    ['a row count']
+    >>> Requirement.SMOOTH_LOSS in ExactSampler.requires
+    False
+    """
 
     SMOOTH_LOSS = "a loss with a continuous gradient"
     ONE_SCORE = "a loss of one score per record"
@@ -87,6 +93,18 @@ class Setting:
         *Public.* Domain of the target; None for all of space.
     row_trace : float or None
         Approximate trace of Σ a_i·a_iᵀ: *public*, *released*, or None for the worst rows.
+
+    Examples
+    --------
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.samplers import Setting
+    >>> public = {"n_samples": 1000, "n_is_public": True, "n_features": 3}
+    >>> scales = {"C": 0.1, "flow_time": 1.0, "prior_precision": 2.0}
+    >>> setting = Setting(loss=LogisticLoss(), row_norm=1.0, **public, **scales)
+    >>> setting.dimension, setting.lipschitz, setting.worst_curvature
+    (3, 200.0, 250.0)
+    >>> len(setting.offers)
+    5
     """
 
     loss: Loss
@@ -172,6 +190,18 @@ class SamplerPlan:
     contraction : float
         Times √(E|θ|² + d·η), θ from the target, it bounds the distance of sample and target in
         the quadratic mean, except for `tv`; inf if no such bound is known.
+
+    Examples
+    --------
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.samplers import Setting
+    >>> from skdp.samplers.proximal import ProximalSampler
+    >>> public = {"n_samples": 1000, "n_is_public": True, "n_features": 3}
+    >>> scales = {"C": 0.1, "flow_time": 1.0, "prior_precision": 2.0}
+    >>> setting = Setting(loss=LogisticLoss(), row_norm=1.0, **public, **scales)
+    >>> plan = ProximalSampler().plan(setting, tv=0.0)
+    >>> plan.n_steps, round(plan.stability, 3)
+    (32, 1.0)
     """
 
     n_steps: int
@@ -202,6 +232,19 @@ class Target:
         *Public.* Domain of the density; None for all of space.
     row_trace : float or None
         *Released.* Approximate Σ |a_i|²; None for the largest that R allows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.design import ClippedDesign
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.samplers import Target
+    >>> X, y = np.array([[1.0], [0.5], [-1.0]]), np.array([1.0, 1.0, -1.0])
+    >>> rows = ClippedDesign.clip(X, data_norm=1.0, targets=y)
+    >>> scales = {"row_norm": 1.0, "temperature": 1.0, "prior_precision": 1.0}
+    >>> target = Target(design=rows, loss=LogisticLoss(), **scales)
+    >>> target.shape, target.gradient(np.zeros(1))
+    ((1,), array([-1.25]))
     """
 
     design: Design
@@ -302,6 +345,14 @@ class Sample:
         *Private* until a solver that planned for it releases it.
     diagnostics : mapping
         *Not private.*
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.samplers import Sample
+    >>> sample = Sample(np.array([1.5, -0.5]), {"n_evaluations": 3000})
+    >>> sample.theta, sample.diagnostics["n_evaluations"]
+    (array([ 1.5, -0.5]), 3000)
     """
 
     theta: np.ndarray
@@ -313,6 +364,14 @@ class Sampler(ABC):
 
     A sampler uses potentials and constants only; it is independent of privacy. `check` and `plan`
     use public facts only; `sample` reads the data.
+
+    Examples
+    --------
+    >>> from skdp.samplers import SAMPLERS
+    >>> [name for name in SAMPLERS if SAMPLERS[name].takes_blocks]
+    ['proximal', 'exact', 'langevin', 'proximal_tv', 'proximal_bundle']
+    >>> SAMPLERS["proximal"].theorem
+    "proximal sampler after finitely many steps, Theorem A'"
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -412,3 +471,35 @@ class Sampler(ABC):
         Sample
             *Private.*
         """
+
+
+SAMPLERS: Registry[Sampler] = Registry(
+    {
+        "proximal": "skdp.samplers.proximal:ProximalSampler",
+        "exact": "skdp.samplers.proximal:ExactSampler",
+        "langevin": "skdp.research.samplers.langevin:LangevinSampler",
+        "proximal_tv": "skdp.research.samplers.proximal_chain:ProximalTVSampler",
+        "localized": "skdp.research.samplers.localized:LocalizedSampler",
+        "proximal_bundle": "skdp.research.samplers.proximal_bundle:ProximalBundleSampler",
+    }
+)
+"""Names for an estimator's `sampler`; each certifies a run that is short enough for a fit."""
+
+REFERENCE_SAMPLERS: Registry[Sampler] = Registry(
+    {
+        "zeroth_order": "skdp.research.samplers.zeroth_order:ZerothOrderSampler",
+        "renyi_langevin": "skdp.research.samplers.langevin:RenyiLangevinSampler",
+        "smoothed_langevin": "skdp.research.samplers.langevin:SmoothedLangevinSampler",
+        "mala": "skdp.research.samplers.reference:MALASampler",
+        "hit_and_run": "skdp.research.samplers.reference:HitAndRunSampler",
+        "ball_walk": "skdp.research.samplers.reference:BallWalkSampler",
+        "grid_walk": "skdp.research.samplers.reference:GridWalkSampler",
+        "hinge_gibbs": "skdp.research.samplers.reference:HingeGibbsSampler",
+        "logistic_gibbs": "skdp.research.samplers.reference:LogisticGibbsSampler",
+    }
+)
+"""Reference samplers from papers, for samples without privacy.
+
+Some certify a total variation but need too many steps for a fit. The others certify nothing about a
+finite run.
+"""

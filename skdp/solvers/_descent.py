@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.mechanisms.grid_gaussian import GridGaussian
-from skdp.samplers import Progress
-from skdp.solvers._metric import Metric
-from skdp.solvers.base import PlanT, Problem, Solution, Solver, rounded
+from skdp.samplers.base import Progress
+from skdp.solvers._releases import Metric
+from skdp.solvers.base import Plan, Problem, Solver, rounded
 
 
 def longest_step(problem: Problem, n: int) -> float:
@@ -31,38 +30,40 @@ def require_stable(problem: Problem, step_size: float | None, momentum: float) -
         )
 
 
-class DescentSolver(Solver[PlanT]):
-    """A solver whose run can start from any coefficients; `solve` starts at 0."""
+@dataclass(frozen=True, kw_only=True)
+class DescentPlan(Plan):
+    """A plan of a run that can start from any coefficients, *public or released;* None for 0."""
 
-    def solve(
-        self, plan: PlanT, design: Design, rng: np.random.Generator, progress: Progress
-    ) -> Solution:
-        start = np.zeros(plan.problem.shape(design.n_features))
-        return self.resume(plan, design, rng, progress, start)
+    start: np.ndarray | None = field(default=None, compare=False, repr=False)
 
-    @abstractmethod
-    def resume(
-        self,
-        plan: PlanT,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-        start: np.ndarray,
-    ) -> Solution:
-        """Read the data and release a solution, starting from given coefficients.
+    def first(self, design: Design) -> np.ndarray:
+        """Return the coefficients from which the run starts."""
+        zero = np.zeros(self.problem.shape(design.n_features))
+        return zero if self.start is None else self.start
+
+
+class DescentSolver(Solver):
+    """A solver by descent."""
+
+    takes_blocks = True
+    takes_persons = True
+
+    def resume(self, plan: DescentPlan, start: np.ndarray) -> DescentPlan:
+        """Return the plan of a run that starts from given coefficients.
 
         Parameters
         ----------
-        plan, design, rng, progress : Plan, Design, numpy Generator, callable
-            See `solve`.
+        plan : Plan
+            *Public.* From this solver's `plan`.
         start : ndarray of the shape of θ
             *Public or released.*
 
         Returns
         -------
-        Solution
-            *Released,* except for its diagnostics.
+        Plan
+            Its event is the same.
         """
+        return replace(plan, start=start)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from skdp.design.exact_total import ROWS_SUMMED, SumGrid
+from skdp.design.base import ROWS_SUMMED, SumGrid
 from skdp.design.shared import units_of_length
-from skdp.losses import Loss, SharedLoss
+from skdp.losses import Loss
+from skdp.losses.weighted import SharedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.solvers.base import Problem
 from skdp.support.rounding import SERIES, up
@@ -33,27 +34,13 @@ _NOISY_SCORES = 4.0  # in units of √D noise scales: a run ends when the noise 
 
 @dataclass(frozen=True, kw_only=True)
 class MachineSum:
-    """Public facts of a sum over all records, computed in floating point.
+    """Public facts of a sum over all records, computed in floating point."""
 
-    Parameters
-    ----------
-    between : float
-        l2 distance of the exact sums of neighbors.
-    errors : float
-        Bound of the errors of two computed sums together.
-    largest : float
-        Bound of the l2 norm of a sum over blocks.
-    dimension : int
-        Size of the sum.
-    radius : float
-        Norm of the coefficients up to which this holds.
-    """
-
-    between: float
-    errors: float
-    largest: float
-    dimension: int
-    radius: float = math.inf
+    between: float  # l2 distance of the exact sums of neighbors
+    errors: float  # bound of the errors of two computed sums together
+    largest: float  # bound of the l2 norm of a sum over blocks
+    dimension: int  # size of the sum
+    radius: float = math.inf  # norm of the coefficients up to which this holds
 
     @property
     def sensitivity(self) -> float:
@@ -84,7 +71,10 @@ def gradient_sum(
     if not is_covered(loss):
         return _with_errors(between, n, longest, 0.0, size)
     whole, of_score = record_error(
-        loss, problem.row_norm, n_features, ROWS_SUMMED, problem.clips, longest
+        *(loss, problem.row_norm, n_features, ROWS_SUMMED),
+        clips=problem.clips,
+        parts=problem.parts,
+        longest=longest,
     )
     for_scores = _SCORE_SHARE * between * n / problem.covered_rows  # less on samples, as the rest
     radius = _radius(problem, size, for_scores / (2.0 * n * of_score))
@@ -103,25 +93,30 @@ def record_error(
     n_features: int,
     terms: int,
     clips: float = 1.0,
+    parts: float = 1.0,
     longest: float = math.inf,
 ) -> tuple[float, float]:
     """Return a bound a + b·|θ| of the error in a sum of gradients, for each record of the sum.
 
     `terms` is the number of additions that a number passes through before blocks are added. `clips`
-    is the one of `Problem`. If gradients are clipped to `longest`, the errors of sums are smaller.
-    The errors of the gradients are not: a row that a center shortens has the error of a long row.
+    and `parts` are those of `Problem`. If gradients are clipped to `longest`, the errors of sums
+    are smaller. The errors of the gradients are not: a row that a center shortens has the error of
+    a long row.
     """
     most, K = loss.lipschitz * row_norm, loss.n_scores
-    of_sum, of_row = _gamma(terms + _PRODUCTS), most * _of_factors(n_features, clips)
+    of_sum, of_row = _gamma(parts * (terms + _PRODUCTS)), most * _of_factors(n_features, clips)
     if longest >= most:
         of_sum *= most
     elif isinstance(loss, SharedLoss):  # rows of a person may be long, however short their sum is
         of_sum = most * (of_sum + 2.0 * _gamma(units_of_length(terms, n_features, K)))
+    elif parts > 1.0:  # a gradient may be short although both of its parts are long
+        of_sum = most * (of_sum + 2.0 * most / longest * _of_factors(n_features + K, clips))
     else:
         of_sum = longest * (of_sum + _of_factors(n_features + K, 1.0))
     of_derivative = most * (_DERIVATIVE + K) * _UNIT
     of_target = loss.smoothness * row_norm * _OF_TARGET * math.sqrt(K) * _UNIT
-    subtracted = loss.score_units * loss.smoothness * row_norm * _UNIT  # for each unit of scores
+    units = float(getattr(loss, "score_units", 0.0))
+    subtracted = units * loss.smoothness * row_norm * _UNIT  # for each unit of scores
     whole = of_sum + of_row + of_derivative + of_target + subtracted * 2.0 * loss.noise_scale
     of_score = loss.smoothness * row_norm**2 * _of_score(n_features, clips)
     return whole, of_score + subtracted * row_norm
@@ -145,7 +140,7 @@ def gram_sum(problem: Problem) -> MachineSum:
     """Return the facts of AᵀA, as the vector of its diagonal and √2 times its upper triangle."""
     square, n_features = problem.row_norm**2, problem.n_features or 1
     between = math.sqrt(problem.neighboring.n_changed) * square
-    each = square * (_summed() + 2.0 * _of_factors(n_features, problem.clips))
+    each = square * (_summed(problem.parts**2) + 2.0 * _of_factors(n_features, problem.clips))
     size = n_features * (n_features + 1) // 2
     return _with_errors(between, problem.covered_rows, square, each, size)
 
@@ -154,7 +149,7 @@ def moment_sum(problem: Problem, sensitivity: float) -> MachineSum:
     """Return the facts of Σ v for v = (√s·aaᵀ/R², √(1 − s)·y·a/R), by the `sensitivity` of Σ v."""
     # Both parts are at most 1 long, so the sum of their errors bounds that of v.
     n_features = problem.n_features or 1
-    each = 2.0 * _summed() + 3.0 * _of_factors(n_features, problem.clips)
+    each = 2.0 * _summed(problem.parts**2) + 3.0 * _of_factors(n_features, problem.clips)
     size = n_features * (n_features + 1) // 2 + n_features
     return _with_errors(sensitivity, problem.covered_rows, 1.0, each, size)
 
@@ -189,9 +184,25 @@ def center_sum(problem: Problem, n_columns: int, sensitivity: float) -> MachineS
     return _with_errors(sensitivity, problem.covered_rows, 2.0, each, n_columns + 1)
 
 
-def _summed() -> float:
+def _summed(parts: float = 1.0) -> float:
     """Return the relative error of a sum of products in any order, and of what follows."""
-    return _gamma(ROWS_SUMMED + _PRODUCTS)
+    return _gamma(parts * (ROWS_SUMMED + _PRODUCTS))
+
+
+def shifted(problem: Problem, stretch: float, n_entries: int | None) -> Problem:
+    """Return the problem of rows that may be shifted by a center, and then stretched and clipped.
+
+    Rows are clipped, shifted, stretched by at most t = `stretch`, and clipped again. With
+    `n_entries` = k the zeros of rows with k other entries are kept, and a shifted row is the
+    difference of two parts. Each is at most t·R long, the row at most R. Their products have (2t)²
+    times its square. *Machine numbers* derives the units of the factors and of scores.
+    """
+    if n_entries is None or not stretch:
+        return replace(problem, clips=problem.clips + stretch * problem.clips)
+    units = stretch * problem.clips * (0.5 * n_entries + _FACTOR)
+    units += 2.0 * stretch**2 * (n_entries + 20) + 2.0 * stretch * (n_entries + 6)
+    clips = units / (0.5 * (problem.n_features or 1) + _FACTOR)
+    return replace(problem, clips=clips, parts=2.0 * stretch)
 
 
 def _of_factors(n_features: int, clips: float) -> float:

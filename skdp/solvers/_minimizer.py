@@ -1,4 +1,4 @@
-"""A minimizer with a certificate: the final gradient is shorter than a public tolerance."""
+"""Minimizers with a certificate: the final gradient is shorter than a public tolerance."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from scipy.linalg import cho_factor, cho_solve
 from skdp.design import Design, MemoryDesign, SlopeSum
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
+from skdp.privacy import Event, NonPrivateEvent
+from skdp.samplers.base import Progress
 from skdp.solvers._machine_sums import record_error
-from skdp.solvers.base import Problem, require_delta
+from skdp.solvers.base import Plan, Problem, Solution, require_delta
 
 UNIT = 2.0**-53  # relative error of one operation
 ROWS_SUMMED = 1024  # rows whose gradients are summed at a time in a certified gradient
@@ -100,7 +102,7 @@ def _least_tolerance(problem: Problem, noise: float) -> float:
     # `Objective.rounding` are at most 2 units of n·R·L, of the 4 it leaves, and 4 units of |b|. A
     # normal vector of k entries is longer than √k + 10 with probability e^(−10²/2) at most.
     loss, R, d = problem.loss, problem.row_norm, problem.n_features or 1
-    whole, of_score = record_error(loss, R, d, _ROUNDINGS, problem.clips)
+    whole, of_score = record_error(loss, R, d, _ROUNDINGS, problem.clips, problem.parts)
     records = problem.covered_rows * (whole + of_score * longest(problem))
     return 3.0 * (records + 4.0 * UNIT * noise * (math.sqrt(d * loss.n_scores) + 10.0))
 
@@ -122,11 +124,13 @@ class Objective:
     passes: list[int] = field(default_factory=lambda: [0])  # *private* count, for diagnostics
     certifies: bool = False
     clips: float = 1.0  # of a row, as in `Problem`
+    parts: float = 1.0
 
     @classmethod
     def of(cls, problem: Problem, design: Design, ridge: float, tilt: np.ndarray) -> Objective:
         """Return the objective of a problem."""
-        return cls(design, problem.loss, problem.row_norm, ridge, tilt, clips=problem.clips)
+        given = design, problem.loss, problem.row_norm, ridge, tilt
+        return cls(*given, clips=problem.clips, parts=problem.parts)
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
         """Return ∇J(θ) in one pass."""
@@ -147,7 +151,9 @@ class Objective:
         # less than 2 units of λ|θ| and of |b|. `_least_tolerance` needs the 4 units left out here.
         n, R, size = self.design.n_records, self.row_norm, float(np.linalg.norm(theta))
         terms = _ROUNDINGS - 4
-        whole, of_score = record_error(self.loss, R, self.design.n_features, terms, self.clips)
+        whole, of_score = record_error(
+            *(self.loss, R, self.design.n_features, terms), clips=self.clips, parts=self.parts
+        )
         records = n * self.weight * (whole + of_score * size)
         of_rest = 2.0 * UNIT * (self.ridge * size + float(np.linalg.norm(self.tilt)))
         return records + of_rest
@@ -387,3 +393,33 @@ def _step(objective: Objective, found: Minimum, direction: np.ndarray) -> Minimu
             share = at_low / (at_low - at_high)
             t = low + min(max(share, 0.1), 0.9) * (high - low)
     return trial
+
+
+_PRECISION = 1e-4  # of the loss's noise scale, in scores; far below any effect of the model
+_MOST_C = 1e6  # in units of 1/curvature of a row; beyond, rounding hides the minimum
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinimumPlan(Plan):
+    """The minimum of Σ ℓ + |θ|²/(2C) over the rows of a private fit, at ``epsilon=inf``.
+
+    Rows, targets and loss are the same as in a private fit, and C is the largest value of "auto".
+    Private fits therefore approach this minimum as ε grows.
+    """
+
+    event: Event = field(default_factory=NonPrivateEvent)
+    theorem: str = "none, epsilon=inf"
+
+    @property
+    def ridge(self) -> float:
+        """λ = 1/C."""
+        problem = self.problem
+        most = _MOST_C / (problem.loss.smoothness * problem.row_norm**2)
+        return 1.0 / min(problem.inverse_regularization(np.inf), most)
+
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
+        problem, R, C = self.problem, self.problem.row_norm, 1.0 / self.ridge
+        start = np.zeros(problem.shape(design.n_features))
+        objective = Objective.of(problem, design, self.ridge, start)
+        found = minimize(objective, _PRECISION * problem.loss.noise_scale / (R * C))
+        return Solution(found.theta, objective.passes[0], solver="minimizer", noise_bound=0.0)

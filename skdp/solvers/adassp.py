@@ -11,26 +11,33 @@ import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.design import Design, MemoryDesign
-from skdp.design.exact_total import SumGrid
+from skdp.design.base import SumGrid
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import Loss, SharedLoss, SquaredLoss, WeightedLoss
+from skdp.losses import Loss, SquaredLoss
+from skdp.losses.weighted import SharedLoss, WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import GDPEvent, Neighboring
-from skdp.samplers import Progress
+from skdp.samplers.base import Progress
 from skdp.solvers._machine_sums import MachineSum, moment_sum
-from skdp.solvers._metric import as_matrix, as_vector
+from skdp.solvers._releases import as_matrix, as_vector
 from skdp.solvers.base import (
+    GaussianSolver,
     Plan,
     Problem,
     Solution,
-    Solver,
     require_delta,
 )
 
-__all__ = ["AdaSSP", "AdaSSPPlan", "NoisyMoments"]
-
 _SHARE = 1.0 / 3.0  # of the squared sensitivity, for AᵀA; the guarantee is for this value
 _MOST_COLUMNS = 16_384  # a square matrix of this size takes 2 GiB, and four are in memory at once
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyMoments:
+    """*Released* AᵀA and Aᵀy, each with noise and on a public grid."""
+
+    gram: np.ndarray
+    moment: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,17 +66,40 @@ class AdaSSPPlan(Plan):
         """Standard deviation on Aᵀy."""
         return self.noise.scale * self.problem.row_norm / math.sqrt(1.0 - _SHARE)
 
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
+        plan = self.with_columns(design.n_features)
+        moments = plan.release(design, rng)
+        inverse = plan._inverse(moments)
+        theta = np.asarray(inverse @ moments.moment)
+        progress(1, 1)
+        # b̂ has noise of covariance m²I, and Ĝθ of (g²/2)(|θ|²I + θθᵀ) ≤ g²|θ|²I: to first order
+        noise = math.hypot(plan.moment_noise, plan.gram_noise * float(np.linalg.norm(theta)))
+        return Solution(theta, 1, noise_bound=noise, noise_root=inverse)
 
-@dataclass(frozen=True, eq=False)
-class NoisyMoments:
-    """*Released* AᵀA and Aᵀy, each with noise and on a public grid."""
+    def release(self, design: Design, rng: np.random.Generator) -> NoisyMoments:
+        """Release the moments with noise; nothing else is read. Targets are clipped to [−1, 1]."""
+        plan, R = self.with_columns(design.n_features), self.problem.row_norm
+        of_gram, of_moment = math.sqrt(_SHARE) / R**2, math.sqrt(1.0 - _SHARE) / R
+        gram = as_vector(design.cross_product(SumGrid.of(plan.sums.largest * R**2)))
+        grid = SumGrid.of(plan.sums.largest * R)
+        moment = design.exact_sum(_moment_of(plan.problem.loss), grid)
+        noisy = plan.noise.release(np.concatenate([of_gram * gram, of_moment * moment]), rng)
+        gram, moment = np.split(noisy, [gram.size])
+        return NoisyMoments(as_matrix(gram) / of_gram, moment / of_moment)
 
-    gram: np.ndarray
-    moment: np.ndarray
+    def _inverse(self, moments: NoisyMoments) -> np.ndarray:
+        gram, d, problem = moments.gram.copy(), len(moments.moment), self.problem
+        if _knows_weight(problem) and problem.intercept_scaling > 0.0:
+            assert problem.n_samples is not None
+            gram[-1, -1] = problem.n_samples * problem.intercept_scaling**2
+        values, vectors = np.linalg.eigh(gram)
+        ridge = 0.0 if problem.C == "auto" else 1.0 / float(problem.C)
+        values = np.maximum(values + ridge, math.sqrt(2.0 * d) * self.gram_noise)
+        return np.asarray((vectors / values) @ vectors.T)
 
 
 @dataclass(frozen=True)
-class AdaSSP(Solver[AdaSSPPlan]):
+class AdaSSP(GaussianSolver):
     """Adaptive sufficient statistics perturbation: least squares from one noisy release.
 
     For rows a of norm at most R and targets y in [−1, 1] the record's contribution is
@@ -101,9 +131,19 @@ class AdaSSP(Solver[AdaSSPPlan]):
     References
     ----------
     Y.-X. Wang, *Revisiting differentially private linear regression*, UAI 2018, Algorithm 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPLinearRegression
+    >>> from skdp.solvers import AdaSSP
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(20_000, 2))
+    >>> y = X @ [1.0, -2.0] + 3.0
+    >>> model = DPLinearRegression(solver=AdaSSP(), target_bounds=(1, 5), random_state=0).fit(X, y)
+    >>> model.coef_.round(1), round(float(model.intercept_), 1)
+    (array([ 1., -2.]), 3.0)
     """
 
-    is_gaussian = True
     takes_blocks = True
     takes_persons = True
 
@@ -112,19 +152,6 @@ class AdaSSP(Solver[AdaSSPPlan]):
         return self.plan_at(problem, gdp_mu(epsilon, delta))
 
     def plan_at(self, problem: Problem, mu: float) -> AdaSSPPlan:
-        """Return the plan of a μ-Gaussian DP release.
-
-        Parameters
-        ----------
-        problem : Problem
-            *Public.*
-        mu : float
-            *Public.* Gaussian-DP parameter.
-
-        Returns
-        -------
-        AdaSSPPlan
-        """
         _require_squared(problem.loss)
         _require_few_columns(problem)
         sums = moment_sum(problem, _sensitivity(problem.neighboring))
@@ -133,74 +160,10 @@ class AdaSSP(Solver[AdaSSPPlan]):
             event=GDPEvent(mu),
             theorem="Gaussian mechanism on the moments, AdaSSP",
             exact=problem.rows_are_exact,
+            solver=self,
             sums=sums,
             noise=sums.noise(mu),
         )
-
-    def solve(
-        self, plan: AdaSSPPlan, design: Design, rng: np.random.Generator, progress: Progress
-    ) -> Solution:
-        plan = plan.with_columns(design.n_features)
-        moments = self.release(plan, design, rng)
-        inverse = self._inverse(plan, moments)
-        theta = np.asarray(inverse @ moments.moment)
-        progress(1, 1)
-        # b̂ has noise of covariance m²I, and Ĝθ of (g²/2)(|θ|²I + θθᵀ) ≤ g²|θ|²I: to first order
-        noise = math.hypot(plan.moment_noise, plan.gram_noise * float(np.linalg.norm(theta)))
-        return Solution(theta, 1, noise_bound=noise, noise_root=inverse)
-
-    def release(self, plan: AdaSSPPlan, design: Design, rng: np.random.Generator) -> NoisyMoments:
-        """Release the moments with noise; nothing else is read from the data.
-
-        Parameters
-        ----------
-        plan : AdaSSPPlan
-            *Public.*
-        design : Design
-            *Private.* The rows, and targets, which are clipped to [−1, 1] here.
-        rng : numpy Generator
-            *Secret.* Source of the noise.
-
-        Returns
-        -------
-        NoisyMoments
-            *Released.*
-        """
-        plan, R = plan.with_columns(design.n_features), plan.problem.row_norm
-        of_gram, of_moment = math.sqrt(_SHARE) / R**2, math.sqrt(1.0 - _SHARE) / R
-        gram = as_vector(design.cross_product(SumGrid.of(plan.sums.largest * R**2)))
-        grid = SumGrid.of(plan.sums.largest * R)
-        moment = design.exact_sum(_moment_of(plan.problem.loss), grid)
-        noisy = plan.noise.release(np.concatenate([of_gram * gram, of_moment * moment]), rng)
-        gram, moment = np.split(noisy, [gram.size])
-        return NoisyMoments(as_matrix(gram) / of_gram, moment / of_moment)
-
-    def solution(self, plan: AdaSSPPlan, moments: NoisyMoments) -> np.ndarray:
-        """Return the coefficients that follow from the noisy moments.
-
-        Parameters
-        ----------
-        plan : AdaSSPPlan
-            *Public.*
-        moments : NoisyMoments
-            *Released.*
-
-        Returns
-        -------
-        ndarray of shape (d,)
-            *Released.*
-        """
-        return np.asarray(self._inverse(plan, moments) @ moments.moment)
-
-    def _inverse(self, plan: AdaSSPPlan, moments: NoisyMoments) -> np.ndarray:
-        gram, d, problem = moments.gram.copy(), len(moments.moment), plan.problem
-        if _knows_weight(problem) and problem.intercept_scaling > 0.0:
-            assert problem.n_samples is not None
-            gram[-1, -1] = problem.n_samples * problem.intercept_scaling**2
-        values, vectors = np.linalg.eigh(gram)
-        ridge = 0.0 if problem.C == "auto" else 1.0 / float(problem.C)
-        values = np.maximum(values + ridge, math.sqrt(2.0 * d) * plan.gram_noise)
-        return np.asarray((vectors / values) @ vectors.T)
 
 
 def _moment_of(loss: Loss) -> Callable[[MemoryDesign], np.ndarray]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.design import Design
-from skdp.losses import GradientDirections, Loss, Minorant, SharedLoss, SquaredLoss
-from skdp.privacy import Event, GDPEvent
-from skdp.samplers import Progress, Sampler
-from skdp.solvers._means import MeansRelease
+from skdp.losses import GradientDirections, Loss, Minorant, SquaredLoss
+from skdp.losses.weighted import SharedLoss
+from skdp.privacy import GDPEvent
+from skdp.samplers import Sampler, SamplerPlan
+from skdp.samplers.base import Progress
+from skdp.solvers._releases import MeansRelease
 from skdp.solvers.adassp import AdaSSP
 from skdp.solvers.base import (
+    SOLVERS,
     Plan,
-    PlannedSolver,
     Problem,
     RowCount,
     Solution,
@@ -27,69 +28,63 @@ from skdp.solvers.base import (
 from skdp.solvers.noisy_gd import NoisyGD
 from skdp.solvers.regularized_exponential import RegularizedExponential
 
-__all__ = ["AutoPlan", "AutoSolver"]
-
-# Above these, sampling takes longer than noisy steps and is no better; no guarantee rests on them.
-_MOST_COLUMNS = 256
+# Above these, sampling takes longer than noisy steps and is no better (`benchmarks/bench_steps.py
+# --rules "T 50" sample`); no guarantee rests on them.
+_MOST_COLUMNS = 100
 _MOST_STEPS = 32  # the fewest of a sample
-# Regressions, where noisy steps lost up to .01 of R².
+# Of a step of a regression on columns: half its length times the curvature of the worst rows. About
+# e² proposals are made then, and no more rows are read than by noisy steps.
+_MOST_EXPONENT = 2.0
+# Regressions on features, where noisy steps lost up to .01 of R².
 _MOST_STEPS_OF_TARGETS = 128
 _MOST_STEPS_OF_SCORES = 64
 _ENDED_BY_RIDGE = 24_000.0  # n·μ/k: so short a run with such a signal ends at a feature map's ridge
 _WIDE = 1024  # columns; above, `NoisyGD` takes no metric
+_UNCLIPPED = 4.0  # residuals of targets in [−1, 1] at scores in [−3, 3] are no larger
 _MOMENTS = 1000.0  # least n·μ for each column; with 400, symmetric targets lost up to .01 of R²
 
 
 @dataclass(frozen=True, kw_only=True)
 class AutoPlan(Plan):
-    """The plan of the chosen solver, or of the choice itself; *public.*"""
+    """The plan of a choice that needs an estimate of the row count; *public.*"""
 
-    count: RowCount  # determines the choice
+    solver: AutoSolver
+    count: RowCount
     mu: float  # Gaussian-DP parameter of all releases but the count
-    chosen: _Chosen | None  # None if the choice needs an estimate of the row count
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    """The chosen solver with its plan, and means that are released after it."""
-
-    fit: PlannedSolver
-    means: MeansRelease | None
-
-    @property
-    def event(self) -> Event:
-        means = () if self.means is None else (self.means.event,)
-        return composed((self.fit.plan.event, *means))
-
-    @property
-    def theorem(self) -> str:
-        theorem = self.fit.plan.theorem
-        if self.means is None:
-            return theorem
-        return f"{theorem}; then {self.means.name} by the Gaussian mechanism"
-
-    @property
-    def exact(self) -> bool:
-        return self.fit.plan.exact and (self.means is None or self.means.exact)
 
     def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
-        solution = self.fit.read(design, rng, progress)
-        if self.means is None:
-            return solution
-        return replace(solution, means=self.means.release(design, solution.theta, rng))
+        n = self.count.release(design, rng)
+        problem = replace(self.problem.adapted(n, self.mu), n_samples=n)
+        return self.solver._chosen(problem, self.count, self.mu).read(design, rng, progress)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoSolver(Solver[AutoPlan]):
+class ChosenPlan(Plan):
+    """The plan of the chosen solver, and of means that are released after it; *public.*"""
+
+    fit: Plan
+    means: MeansRelease | None
+
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
+        found = self.fit.read(design, rng, progress)
+        means = None if self.means is None else self.means.release(design, found.theta, rng)
+        name = SOLVERS.name_of(type(self.solver))
+        return replace(found, loss=self.problem.loss, solver=name, means=means)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoSolver(Solver):
     """Regularized exponential mechanism for few rows, noisy gradients or moments for others.
 
     Let x = n·μ/k, with n rows and neighbors that differ in k of them. The exponential mechanism
     takes a number of steps proportional to x, at least 32. It is used if all of these hold:
 
-    - classes: at most 256 columns and 32 steps, which is x up to about 280 for two classes;
-    - regression: at most 128 steps, or 64 for several scores per record, and 1024 columns;
+    - classes: at most 100 columns and 32 steps, which is x up to about 280 for two classes;
+    - regression: at most 100 columns, 32 steps and about e² proposals in each, which is x up to
+      about 200; on features at most 128 steps, or 64 for several scores, and 1024 features;
     - a smooth or nearly smooth loss;
-    - one row per record.
+    - one row per record, without weights: the time of a sample grows with rows times the largest
+      weight.
 
     `AdaSSP` comes first for the squared loss of d coefficients if n·μ is at least 1000·d. It then
     reads the data once, and it does not clip residuals, so that means of skewed targets are right.
@@ -114,6 +109,19 @@ class AutoSolver(Solver[AutoPlan]):
     **Guarantee.** All solvers' releases are μ-Gaussian DP with the same μ, which includes the
     means. The choice depends on public facts and, if n is private, on an estimate of n that costs
     1 % of μ²; estimate, solution and means compose adaptively.
+
+    Examples
+    --------
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.privacy import Neighboring
+    >>> from skdp.solvers import AutoSolver, Problem
+    >>> facts = {"loss": LogisticLoss(), "neighboring": Neighboring.REPLACE_ONE, "n_features": 5}
+    >>> for n in (1_000, 1_000_000):
+    ...     problem = Problem(data_norm=1.0, intercept_scaling=1.0, n_samples=n, **facts)
+    ...     plan = AutoSolver().plan(problem, epsilon=1.0, delta=1e-5)
+    ...     print(plan.theorem.partition(",")[0])
+    proximal sampler after finitely many steps
+    noisy full-batch gradient steps
     """
 
     exact: bool = False
@@ -125,50 +133,66 @@ class AutoSolver(Solver[AutoPlan]):
     def with_sampler(self, sampler: str | Sampler) -> RegularizedExponential:
         return RegularizedExponential().with_sampler(sampler)
 
-    def plan(self, problem: Problem, epsilon: float, delta: float) -> AutoPlan:
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> Plan:
         require_delta(delta, "auto")
         count = RowCount.plan(problem, epsilon, delta)
         mu = count.rest(gdp_mu(epsilon, delta))
-        if problem.n_samples is None:
-            chosen, event = None, composed((*count.events, GDPEvent(mu)))
-            kinds = "noisy steps" if self.exact else "Theorem A' or noisy steps"
-            if _takes_moments(problem):
-                kinds += ", or the Gaussian mechanism on moments"
-            theorem = (
-                f"a noisy count, then the solver that it chooses: {kinds}; for two classes of few "
-                f"rows then {MeansRelease.name} by the Gaussian mechanism"
-            )
-            exact = self.exact and NoisyGD().is_exact(problem)
-        else:
-            chosen = self._chosen(problem.adapted(problem.n_samples, mu), count, mu)
-            event, theorem, exact = chosen.event, chosen.theorem, chosen.exact
+        if problem.n_samples is not None:
+            return self._chosen(problem.adapted(problem.n_samples, mu), count, mu)
+        kinds = "noisy steps" if self.exact else "Theorem A' or noisy steps"
+        if _takes_moments(problem):
+            kinds += ", or the Gaussian mechanism on moments"
+        theorem = (
+            f"a noisy count, then the solver that it chooses: {kinds}; for two classes of few "
+            f"rows then {MeansRelease.name} by the Gaussian mechanism"
+        )
         return AutoPlan(
             problem=problem,
-            event=event,
+            event=composed((*count.events, GDPEvent(mu))),
             theorem=theorem,
-            exact=exact,
+            exact=self.exact and NoisyGD().is_exact(problem),
+            solver=self,
             count=count,
             mu=mu,
-            chosen=chosen,
         )
 
-    def solve(
-        self, plan: AutoPlan, design: Design, rng: np.random.Generator, progress: Progress
-    ) -> Solution:
-        chosen = plan.chosen
-        if chosen is None:
-            n = plan.count.release(design, rng)
-            problem = replace(plan.problem.adapted(n, plan.mu), n_samples=n)
-            chosen = self._chosen(problem, plan.count, plan.mu)
-        solution, fit = chosen.read(design, rng, progress), chosen.fit
-        return replace(solution, loss=fit.plan.problem.loss, solver=_NAMES[type(fit.solver)])
-
-    def _chosen(self, problem: Problem, count: RowCount, mu: float) -> _Chosen:
+    def _chosen(self, problem: Problem, count: RowCount, mu: float) -> ChosenPlan:
+        """Return the plan of the chosen solver, and of means after it if they are worth it."""
         means = MeansRelease.plan(problem, count, mu)
-        return _Chosen(self.choice(problem, mu if means is None else means.rest(mu)), means)
+        fit = self.choice(problem, mu if means is None else means.rest(mu))
+        then = "" if means is None else f"; then {means.name} by the Gaussian mechanism"
+        return ChosenPlan(
+            problem=fit.problem,
+            event=composed((fit.event, *(means.events if means else ()))),
+            theorem=fit.theorem + then,
+            exact=fit.exact and (means is None or means.exact),
+            solver=fit.solver,
+            fit=fit,
+            means=means,
+        )
 
-    def choice(self, problem: Problem, mu: float) -> PlannedSolver:
-        """Return the solver for a known number of rows, and its plan.
+    @staticmethod
+    def limit(problem: Problem) -> Problem:
+        """Return the problem of fits to ever more records: moments clip no residuals.
+
+        Parameters
+        ----------
+        problem : Problem
+            *Public* facts about the fit.
+
+        Returns
+        -------
+        Problem
+            With an unclipped loss where such fits release moments.
+        """
+        if not _takes_moments(problem):
+            return problem
+        loss, square = problem.loss, SquaredLoss(threshold=_UNCLIPPED)
+        shared = replace(loss, loss=square) if isinstance(loss, SharedLoss) else square
+        return replace(problem, loss=shared)
+
+    def choice(self, problem: Problem, mu: float) -> Plan:
+        """Return the plan of the solver for a known number of rows.
 
         Parameters
         ----------
@@ -179,21 +203,29 @@ class AutoSolver(Solver[AutoPlan]):
 
         Returns
         -------
-        PlannedSolver
-            `RegularizedExponential`, `NoisyGD` or `AdaSSP` with default parameters.
+        Plan
+            Of `RegularizedExponential`, `NoisyGD` or `AdaSSP` with default parameters.
         """
-        d, persons = problem.n_features or 0, problem.rows_each != 1
+        d = problem.n_features or 0
+        shared = problem.rows_each != 1 or problem.weighted_rows is not None
         if _takes_moments(problem) and (problem.n_samples or 0) * mu >= _MOMENTS * d:
-            return _planned(AdaSSP(), problem, mu)
-        if self.exact or d > _WIDE or persons or Minorant.of(problem.loss).gap:
-            return _planned(NoisyGD(), problem, mu)
-        sampling = RegularizedExponential()
-        plan = sampling.plan_at(problem, mu)
-        steps = math.inf if plan.schedule is None else plan.schedule.sampler_plan.n_steps
-        few = steps <= _MOST_STEPS and d <= _MOST_COLUMNS
-        if few or steps <= _most_steps(problem, mu):
-            return PlannedSolver(sampling, plan)
-        return _planned(NoisyGD(), problem, mu)
+            return AdaSSP().plan_at(problem, mu)
+        if self.exact or d > _WIDE or shared or Minorant.of(problem.loss).gap:
+            return NoisyGD().plan_at(problem, mu)
+        plan = RegularizedExponential().plan_at(problem, mu)
+        run = None if plan.schedule is None else plan.schedule.sampler_plan
+        return (
+            NoisyGD().plan_at(problem, mu) if run is None or _reads_more(problem, run, mu) else plan
+        )
+
+
+def _reads_more(problem: Problem, run: SamplerPlan, mu: float) -> bool:
+    """Whether a sample is expected to read more rows than noisy steps, without being better."""
+    if (problem.n_features or 0) <= _MOST_COLUMNS and run.n_steps <= _MOST_STEPS:
+        exponent = 0.5 * run.step * problem.worst_curvature(problem.n_samples or 0)
+        by_columns = not (problem.has_features or _has_classes(problem.loss))
+        return by_columns and exponent > _MOST_EXPONENT
+    return not problem.has_features or run.n_steps > _most_steps(problem, mu)
 
 
 def _takes_moments(problem: Problem) -> bool:
@@ -216,14 +248,3 @@ def _most_steps(problem: Problem, mu: float) -> int:
 def _has_classes(loss: Loss) -> bool:
     """Whether gradients have few directions: one of a margin, or one for each rival class."""
     return GradientDirections.of(loss).n_extremes != (2 if loss.n_scores == 1 else 0)
-
-
-def _planned(solver: NoisyGD | AdaSSP, problem: Problem, mu: float) -> PlannedSolver:
-    return PlannedSolver(solver, solver.plan_at(problem, mu))
-
-
-_NAMES: dict[type[Solver], str] = {
-    RegularizedExponential: "regularized_exponential",
-    NoisyGD: "noisy_gd",
-    AdaSSP: "adassp",
-}

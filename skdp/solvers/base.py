@@ -6,38 +6,66 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from skdp.accounting import gdp_mu
+from skdp.data.records import sum_of_shares
 from skdp.design import Design
+from skdp.design.base import MemoryDesign
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import Loss, Minorant, adapted
+from skdp.losses import Loss, Minorant
+from skdp.losses.base import adapted
+from skdp.losses.weighted import WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
-from skdp.samplers import Progress, Sampler
-from skdp.solvers._flow import Flow
-from skdp.solvers._score_means import ScoreMeans
-from skdp.support.types import Countable
+from skdp.samplers import Sampler
+from skdp.samplers.base import Progress
+from skdp.support.lazy_names import Registry
 from skdp.support.validation import make_plain
 
-__all__ = [
-    "SCALE_MARGIN",
-    "SHORT_RUN",
-    "Plan",
-    "PlannedSolver",
-    "Problem",
-    "ResumableSolver",
-    "RowCount",
-    "Solution",
-    "Solver",
-    "composed",
-    "grid_width",
-    "require_delta",
-    "rounded",
-    "rounded_inwards",
-]
+
+@dataclass(frozen=True)
+class Flow:
+    """θ' = −P·∇Σℓ(θ) + noise from θ = 0 on, for a time t. All of it is public or released."""
+
+    n_samples: int  # *Public or released.* About how many records there are
+    time: float  # *Public.* t
+    # *Public.* σ: standard deviation of the noise in each coefficient after a time t where the
+    # data do not contract it, in units in which P is the identity
+    noise: float
+    # *Public.* ρ of P, which has eigenvalues ρ/(l + ρ) where AᵀA has l; infinite for P = I
+    metric_noise: float = math.inf
+    # *Public.* Length of a record's gradient over the longest that the loss allows for
+    clip_share: float = 1.0
+    ridge: float = 0.0  # *Public.* 1/C. The run follows the flow if ridge·t is small.
+
+    def gain(self, curvature: float) -> float:
+        """Return the eigenvalue of P where AᵀA has the eigenvalue `curvature`."""
+        return 1.0 / (1.0 + curvature / self.metric_noise)
+
+
+@dataclass(frozen=True)
+class ScoreMeans:
+    """Noisy means over records, *released.* y is −1 or 1, c(z) a score clipped to ±`most_score`."""
+
+    label: float  # mean of y
+    score: float  # mean of c(z)
+    product: float  # mean of y·c(z)
+    # *Public or released.* Standard deviation of the noise in `label`. That in the other means is
+    # `most_score` times as large.
+    noise: float
+    n_records: int  # *Public or released.* The number that sums were divided by
+    count_noise: float  # *Public or released.* Relative standard deviation of its noise
+    most_score: float  # *Public.*
+
+    @property
+    def covariance(self) -> float:
+        """Covariance of y and c(z)."""
+        return self.product - self.label * self.score
+
 
 SCALE_MARGIN = 1e-12
 """Relative safety margin of a noise scale or a bound that is computed from constants.
@@ -77,7 +105,7 @@ class Problem:
         *Public.* b₀: every row is (x, b₀). 0 for no intercept.
     n_samples : int or None
         *Public.* Number of records, exact under ``replace_one``, a guess otherwise; None if
-        unknown.
+        unknown. A weighted record counts with its share of the largest weight.
     neighboring : Neighboring
         *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
         presence (n is then private).
@@ -102,6 +130,27 @@ class Problem:
     clips : float
         *Public.* Number of clip factors that a row is multiplied by: their rounding errors, which
         depend on where it stands, add up.
+    parts : float
+        *Public.* How many times a row's part in a sum the two numbers may be whose difference it
+        is: more than 1 if a center is subtracted from sums instead of rows.
+    weighted_rows : int or None
+        *Public.* Number of weighted records if it is public, 0 if it is private; None for records
+        without weights. `n_samples` is then a guess, or None: weights are private.
+
+    Examples
+    --------
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.privacy import Neighboring
+    >>> from skdp.solvers import Problem
+    >>> problem = Problem(
+    ...     loss=LogisticLoss(),
+    ...     data_norm=3.0,
+    ...     intercept_scaling=4.0,
+    ...     n_samples=1000,
+    ...     neighboring=Neighboring.REPLACE_ONE,
+    ... )
+    >>> problem.row_norm, problem.lipschitz_difference, problem.signal(1000, mu=0.2)
+    (5.0, 10.0, 100.0)
     """
 
     loss: Loss
@@ -117,6 +166,8 @@ class Problem:
     most_C: float = math.inf
     rows_are_exact: bool = True
     clips: float = 1.0
+    parts: float = 1.0
+    weighted_rows: int | None = None
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -132,11 +183,16 @@ class Problem:
         return self.neighboring.n_changed * self.loss.lipschitz * self.row_norm
 
     @property
+    def count_is_public(self) -> bool:
+        """Whether `n_samples`, if it is a number, is exact and not a guess or an estimate."""
+        return self.neighboring.count_is_public and self.weighted_rows is None
+
+    @property
     def covered_rows(self) -> int:
         """Number of rows for which guarantees hold in floating point: public, or very large."""
         n = self.n_samples or 0
-        if self.neighboring.count_is_public and n:
-            return n
+        if (self.count_is_public and n) or self.weighted_rows:
+            return self.weighted_rows or n
         return max(_MOST_UNKNOWN_ROWS, min(2 * n, _MOST_HINTED_ROWS))
 
     def signal(self, n: int, mu: float) -> float:
@@ -277,7 +333,7 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC):
-    """Description of a solver's release, with every parameter fixed.
+    """A solver's release, with every parameter fixed; `read` makes it from the data.
 
     Parameters
     ----------
@@ -289,12 +345,48 @@ class Plan(ABC):
         *Public.* Name of the statement that proves the event.
     exact : bool
         *Public.* Whether it also holds for the numbers that a computer adds (*Machine numbers*).
+    solver : Solver or None
+        *Public.* The solver that made the plan, if its parameters matter for the run.
+
+    Examples
+    --------
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.privacy import Neighboring
+    >>> from skdp.solvers import OutputPerturbation, Problem
+    >>> facts = {"loss": LogisticLoss(), "neighboring": Neighboring.REPLACE_ONE, "C": 0.1}
+    >>> problem = Problem(data_norm=1.0, intercept_scaling=0.0, n_samples=1000, **facts)
+    >>> plan = OutputPerturbation().plan(problem, epsilon=1.0, delta=1e-5)
+    >>> plan.theorem, plan.exact
+    ('output perturbation of a certified minimizer', True)
+    >>> round(plan.event.mu, 4), round(plan.noise, 2)
+    (0.2681, 0.75)
     """
 
     problem: Problem
     event: Event
     theorem: str
     exact: bool = False
+    solver: Solver | None = None
+
+    @abstractmethod
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
+        """Read the data and release the solution, after the event was spent.
+
+        Parameters
+        ----------
+        design : Design
+            *Private.* Rows and their targets, coded for the loss. Rows are within the norms of
+            `problem`, and there are at most `Solver.most_rows` of them.
+        rng : numpy Generator
+            *Secret.* Source of the noise.
+        progress : callable
+            Called with (step, n_steps), both public, after each step.
+
+        Returns
+        -------
+        Solution
+            *Released,* except for its diagnostics.
+        """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -325,6 +417,18 @@ class Solution:
         *Public, or computed from what was released.* The run as a flow, if it is one from 0 on.
     means : ScoreMeans or None
         *Released.* Noisy means of labels and scores at θ, if they were released.
+    is_nearer : bool
+        *Released.* Whether a link nearer to that of the loss is better.
+    moved : object or None
+        *Released.* How probabilities of classes are recalibrated, if that was released.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.solvers import Solution
+    >>> solution = Solution(np.array([1.5, -0.5]), n_iter=1, noise=0.1)
+    >>> solution.theta, solution.n_iter, solution.noise
+    (array([ 1.5, -0.5]), 1, 0.1)
     """
 
     theta: np.ndarray
@@ -337,16 +441,22 @@ class Solution:
     noise_root: np.ndarray | None = None
     flow: Flow | None = None
     means: ScoreMeans | None = None
+    is_nearer: bool = False
+    moved: Any = None
 
 
-PlanT = TypeVar("PlanT", bound=Plan)
-
-
-class Solver(ABC, Generic[PlanT]):
+class Solver(ABC):
     """An algorithm that learns linear models privately.
 
     `plan` uses public facts only and describes the release. The estimator spends its event and only
-    then passes the data to `solve`.
+    then passes the data to `Plan.read`. A solver whose run can start from any coefficients has a
+    method `resume(plan, start)`, which returns the plan of a run from there.
+
+    Examples
+    --------
+    >>> from skdp.solvers import SOLVERS
+    >>> sorted(name for name in SOLVERS if SOLVERS[name]().is_pure)
+    ['exponential_mechanism']
     """
 
     is_gaussian: ClassVar[bool] = False
@@ -365,8 +475,8 @@ class Solver(ABC, Generic[PlanT]):
     """
 
     takes_blocks: ClassVar[bool] = False
-    """Whether `solve` needs only sums over the design and some of its rows, so that rows may be in
-    Dask blocks."""
+    """Whether `Plan.read` needs only sums over the design and some of its rows, so that rows may be
+    in Dask blocks."""
 
     def with_sampler(self, sampler: str | Sampler) -> Solver:
         """Return a copy of the solver with another sampler.
@@ -391,7 +501,7 @@ class Solver(ABC, Generic[PlanT]):
         )
 
     @abstractmethod
-    def plan(self, problem: Problem, epsilon: float, delta: float) -> PlanT:
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> Plan:
         """Return a plan whose event is (ε, δ)-DP, from public facts alone.
 
         Parameters
@@ -431,55 +541,27 @@ class Solver(ABC, Generic[PlanT]):
         """
         return problem.covered_rows
 
+
+class GaussianSolver(Solver):
+    """A solver that can also be planned at a Gaussian-DP parameter."""
+
+    is_gaussian = True
+
     @abstractmethod
-    def solve(
-        self, plan: PlanT, design: Design, rng: np.random.Generator, progress: Progress
-    ) -> Solution:
-        """Read the data and release the solution that `plan` describes.
+    def plan_at(self, problem: Problem, mu: float) -> Plan:
+        """Return the plan of a μ-Gaussian DP release for a known number of rows.
 
         Parameters
         ----------
-        plan : Plan
-            *Public.* From this solver's `plan`.
-        design : Design
-            *Private.* Rows and their targets, coded for the loss. Rows are within the norms of
-            `plan.problem`, and there are at most `most_rows` of them.
-        rng : numpy Generator
-            *Secret.* Source of the noise.
-        progress : callable
-            Called with (step, n_steps), both public, after each step.
+        problem : Problem
+            *Public or released.* Its `n_samples` is a number.
+        mu : float
+            *Public.* Gaussian-DP parameter.
 
         Returns
         -------
-        Solution
-            *Released,* except for its diagnostics.
+        Plan
         """
-
-
-@runtime_checkable
-class ResumableSolver(Protocol):
-    """A solver that can start from given coefficients, as `partial_fit` requires."""
-
-    def resume(
-        self,
-        plan: Any,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-        start: np.ndarray,
-    ) -> Solution:
-        """Do the same as `Solver.solve`, from *public or released* coefficients `start`."""
-
-
-@dataclass(frozen=True)
-class PlannedSolver(Generic[PlanT]):
-    """A solver and its plan, kept by an outer plan."""
-
-    solver: Solver[PlanT]
-    plan: PlanT
-
-    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
-        return self.solver.solve(self.plan, design, rng, progress)
 
 
 def composed(events: tuple[Event, ...]) -> Event:
@@ -496,42 +578,66 @@ def require_delta(delta: float, name: str) -> None:
         )
 
 
+class PartOfMu:
+    """A small release before or after a larger one; squares of Gaussian-DP parameters add up."""
+
+    mu: float  # its parameter, 0 for a number that is public
+
+    @property
+    def events(self) -> tuple[GDPEvent, ...]:
+        """The events of the release: one, or none."""
+        return (GDPEvent(self.mu),) if self.mu > 0.0 else ()
+
+    def rest(self, mu: float) -> float:
+        """Return the rest of `mu`."""
+        return math.sqrt(mu * mu - self.mu * self.mu)
+
+
 @dataclass(frozen=True)
-class RowCount:
+class RowCount(PartOfMu):
     """The number of records that determines steps: public, or estimated privately.
 
-    A record more or less changes the count by 1, so with N(0, 1/μ²) added it is μ-Gaussian DP.
+    A record more or less changes the count by 1, so with N(0, 1/μ²) added it is μ-Gaussian DP. So
+    does a change of a record's share of the largest weight, in [0, 1]. Shares are rounded down to
+    steps whose sums are exact in float64, so that a person's rows never add up to more than 1.
     """
 
     public: int | None  # the number, if public
     mu: float  # Gaussian-DP parameter of the estimate; 0 for a public number
+    largest: float | None = None  # weight of a record, None without weights
 
     @classmethod
     def plan(cls, problem: Problem, epsilon: float, delta: float) -> RowCount:
         """Return the public count, or the plan of an estimate that costs 1 % of μ²."""
         if problem.n_samples is not None:
             return cls(problem.n_samples, 0.0)
-        return cls.of_share(gdp_mu(epsilon, delta))
+        count = cls.of_share(gdp_mu(epsilon, delta))
+        if problem.weighted_rows is None or not isinstance(problem.loss, WeightedLoss):
+            return count
+        return replace(count, largest=problem.loss.largest)
 
     @classmethod
     def of_share(cls, mu: float) -> RowCount:
         """Return the plan of an estimate that costs 1 % of μ²."""
         return cls(None, _COUNT_SHARE * mu)
 
-    @property
-    def events(self) -> tuple[GDPEvent, ...]:
-        return (GDPEvent(self.mu),) if self.mu > 0.0 else ()
-
-    def release(self, records: Countable, rng: np.random.Generator) -> int:
+    def release(self, design: Design, rng: np.random.Generator) -> int:
         """Return the public number, or release an estimate."""
+        if self.largest is None or self.public is not None:
+            return self.estimate(design.n_records, rng)
+        return self.estimate(design.total(partial(_weight, self.largest)), rng)
+
+    def estimate(self, size: float, rng: np.random.Generator) -> int:
+        """Return the public number, or an estimate of a *private* `size` in exact steps."""
         if self.public is not None:
             return self.public
         noise = GridGaussian.at(self.mu, 1.0, 1, _MOST_RECORDS)
-        return max(_FEWEST_ROWS, round(float(noise.release(np.array(records.n_records), rng))))
+        return max(_FEWEST_ROWS, round(float(noise.release(np.array(size), rng))))
 
-    def rest(self, mu: float) -> float:
-        """Return the rest of `mu`."""
-        return math.sqrt(mu * mu - self.mu * self.mu)
+
+def _weight(largest: float, block: MemoryDesign) -> float:
+    """Return the sum of a block's shares of records."""
+    return sum_of_shares(block.targets["weight"] / largest)
 
 
 def grid_width(noise: float) -> float:
@@ -549,3 +655,22 @@ def rounded_inwards(values: np.ndarray, noise: float) -> np.ndarray:
     """Return values on the public grid, rounded toward 0."""
     grid = grid_width(noise)
     return np.asarray(np.trunc(values / grid) * grid)
+
+
+SOLVERS: Registry[Solver] = Registry(
+    {
+        "auto": "skdp.solvers.auto:AutoSolver",
+        "regularized_exponential": "skdp.solvers.regularized_exponential:RegularizedExponential",
+        "noisy_gd": "skdp.solvers.noisy_gd:NoisyGD",
+        "dp_sgd": "skdp.solvers.dp_sgd:DPSGD",
+        "objective_perturbation": "skdp.solvers.perturbation:ObjectivePerturbation",
+        "output_perturbation": "skdp.solvers.perturbation:OutputPerturbation",
+        "adassp": "skdp.solvers.adassp:AdaSSP",
+        "phased_sgd": "skdp.research.solvers.phased_sgd:PhasedSGD",
+        "coordinate_descent": "skdp.research.solvers.coordinate_descent:CoordinateDescent",
+        "exponential_mechanism": (
+            "skdp.research.solvers.exponential_mechanism:ExponentialMechanismSolver"
+        ),
+    }
+)
+"""Every solver by name."""

@@ -23,13 +23,12 @@ from skdp.privacy import (
     PoissonSampledEvent,
     SelfComposedEvent,
 )
-from skdp.samplers import Progress
-from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
+from skdp.samplers.base import Progress
+from skdp.solvers._descent import Descent, DescentPlan, DescentSolver, longest_step, require_stable
 from skdp.solvers._machine_sums import MachineSum, gradient_sum, is_covered
-from skdp.solvers._metric import GramRelease
+from skdp.solvers._releases import GramRelease
 from skdp.solvers.base import (
     SCALE_MARGIN,
-    Plan,
     Problem,
     RowCount,
     Solution,
@@ -39,8 +38,6 @@ from skdp.solvers.base import (
 from skdp.support.random import likely_size, poisson_samples
 from skdp.support.root_search import first_to_hold
 from skdp.support.validation import check_count, check_real, check_size, make_plain
-
-__all__ = ["DPSGD", "DPSGDPlan", "noise_multiplier", "sampled_steps"]
 
 _SHARE_OF_ERRORS = 0.01  # of μ, for rounding errors; no guarantee rests on it
 # No guarantee rests on these three.
@@ -54,9 +51,10 @@ _THEOREM = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPSGDPlan(Plan):
+class DPSGDPlan(DescentPlan):
     """Public numbers of steps on Poisson samples with Gaussian noise."""
 
+    solver: DPSGD
     count: RowCount  # determines step sizes
     gram: GramRelease | None  # release of the matrix for a metric
     sampling_rate: float  # q
@@ -64,9 +62,72 @@ class DPSGDPlan(Plan):
     noise_multiplier: float  # σ, the standard deviation of the noise in units of C
     mu_of_errors: float  # Gaussian-DP parameter of the noise that covers rounding errors
 
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
+        problem = self.problem.with_columns(design.n_features)
+        descent = replace(self, problem=problem).descent(self.count.release(design, rng))
+        grid = gradient_sum(problem, self.clip_norm).grid
+        metric = self.gram.release_for_steps(design, rng) if self.gram else None
+        loss, rate = problem.loss, self.sampling_rate
+        longest = math.inf if self.solver.clip_norm is None else self.clip_norm
+        samples = poisson_samples(design.n_records, rate, descent.n_steps, rng)
+
+        def gradient(theta: np.ndarray) -> np.ndarray:
+            records = None if rate == 1.0 else next(samples)
+            return design.slope_sum(loss.gradient, theta, longest, records, grid)
+
+        theta = descent.run(self.first(design), gradient, rng, progress, metric)
+        return Solution(
+            theta,
+            descent.n_steps,
+            noise_bound=descent.whole_noise,
+            noise_root=metric.root() if metric else None,
+        )
+
+    def descent(self, n: int) -> Descent:
+        """Return steps, noise and ridge of a run on about `n` rows."""
+        problem, solver, T = self.problem, self.solver, self.solver.n_steps
+        sums = gradient_sum(problem, self.clip_norm, self._most_sampled)
+        release = self._noise(sums)
+        noise = release.scale / self.sampling_rate
+        h = solver.step_size
+        if h is None:
+            gram, unit_noise = self.gram, noise / math.sqrt(T)
+            longest = gram.longest_step(problem) if gram else longest_step(problem, n)
+            t = problem.flow_time(None if gram else n, unit_noise)
+            h = min(t * (1.0 - solver.momentum) / T, longest)
+        C = problem.inverse_regularization(h * T / (1.0 - solver.momentum))
+        return Descent(
+            n_steps=T,
+            step_size=h,
+            release=release,
+            rate=self.sampling_rate,
+            radius=sums.radius,
+            ridge=1.0 / C,
+            momentum=solver.momentum,
+            average=solver.average,
+        )
+
+    @property
+    def _most_sampled(self) -> float:
+        """A size of samples of `covered_rows` records, exceeded with chance e^−700 at most."""
+        n, rate = self.problem.covered_rows, self.sampling_rate
+        return n if rate == 1.0 else likely_size(n, rate)
+
+    def _noise(self, sums: MachineSum) -> GridGaussian:
+        """Return the noise of a step.
+
+        The sum of the other records has a rounding error that may depend on whether the record is
+        in the sample. So the noise has two parts: one for the record, and one for the errors.
+        """
+        sigma, share = self.noise_multiplier, self.mu_of_errors / math.sqrt(self.solver.n_steps)
+        about = GridGaussian.of_scale(sigma * (self.clip_norm + sums.errors))
+        errors = sums.errors + math.sqrt(sums.dimension) * about.step  # and of rounding to the grid
+        scale = math.hypot(sigma * (self.clip_norm + errors), errors / share)
+        return GridGaussian.on(about.step, scale * (1.0 + SCALE_MARGIN))
+
 
 @dataclass(frozen=True)
-class DPSGD(DescentSolver[DPSGDPlan]):
+class DPSGD(DescentSolver):
     r"""Noisy gradient descent on Poisson samples, which contain each record with probability q.
 
     Parameters
@@ -108,6 +169,17 @@ class DPSGD(DescentSolver[DPSGDPlan]):
     AISTATS 2022, Theorems 10 and 11.
     Lebeda, Regehr, Kamath and Steinke, "Avoiding pitfalls for privacy accounting of subsampled
     mechanisms under composition", 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.solvers import DPSGD
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(5000, 2))
+    >>> solver = DPSGD(n_steps=50, sampling_rate=0.05)
+    >>> model = DPLogisticRegression(solver=solver, random_state=0).fit(X, X[:, 0] > 0)
+    >>> model.coef_.round(), model.n_iter_
+    (array([[36., -1.]]), 50)
     """
 
     n_steps: int = 100
@@ -118,9 +190,6 @@ class DPSGD(DescentSolver[DPSGDPlan]):
     average: float = 0.0
     precondition: bool = False
     sampling: str = "poisson"
-
-    takes_blocks = True
-    takes_persons = True
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -154,76 +223,13 @@ class DPSGD(DescentSolver[DPSGDPlan]):
             event=composed((*others, sampled_steps(rate, sigma, self.n_steps))),
             theorem=_THEOREM,
             exact=is_covered(problem.loss) and problem.rows_are_exact,
+            solver=self,
             count=count,
             gram=gram,
             sampling_rate=rate,
             clip_norm=self._norm(problem),
             noise_multiplier=sigma,
             mu_of_errors=mu_of_errors,
-        )
-
-    def resume(
-        self,
-        plan: DPSGDPlan,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-        start: np.ndarray,
-    ) -> Solution:
-        problem = plan.problem.with_columns(design.n_features)
-        descent = self.descent(replace(plan, problem=problem), plan.count.release(design, rng))
-        grid = gradient_sum(problem, plan.clip_norm).grid
-        metric = plan.gram.release_for_steps(design, rng) if plan.gram else None
-        loss, rate = plan.problem.loss, plan.sampling_rate
-        longest = math.inf if self.clip_norm is None else plan.clip_norm
-        samples = poisson_samples(design.n_records, rate, self.n_steps, rng)
-
-        def gradient(theta: np.ndarray) -> np.ndarray:
-            records = None if rate == 1.0 else next(samples)
-            return design.slope_sum(loss.gradient, theta, longest, records, grid)
-
-        theta = descent.run(start, gradient, rng, progress, metric)
-        return Solution(
-            theta,
-            self.n_steps,
-            noise_bound=descent.whole_noise,
-            noise_root=metric.root() if metric else None,
-        )
-
-    def descent(self, plan: DPSGDPlan, n: int) -> Descent:
-        """Return steps, noise and ridge of a run.
-
-        Parameters
-        ----------
-        plan : DPSGDPlan
-            *Public.*
-        n : int
-            *Public or released.* Approximate number of rows.
-
-        Returns
-        -------
-        Descent
-        """
-        problem, T = plan.problem, self.n_steps
-        sums = gradient_sum(problem, plan.clip_norm, _most_sampled(plan))
-        release = _release(plan, sums, T)
-        noise = release.scale / plan.sampling_rate
-        h = self.step_size
-        if h is None:
-            gram, unit_noise = plan.gram, noise / math.sqrt(T)
-            longest = gram.longest_step(problem) if gram else longest_step(problem, n)
-            t = problem.flow_time(None if gram else n, unit_noise)
-            h = min(t * (1.0 - self.momentum) / T, longest)
-        C = problem.inverse_regularization(h * T / (1.0 - self.momentum))
-        return Descent(
-            n_steps=T,
-            step_size=h,
-            release=release,
-            rate=plan.sampling_rate,
-            radius=sums.radius,
-            ridge=1.0 / C,
-            momentum=self.momentum,
-            average=self.average,
         )
 
     def _rate(self, n_samples: int | None) -> float:
@@ -239,25 +245,6 @@ class DPSGD(DescentSolver[DPSGDPlan]):
                 f"The derivative of {problem.loss!r} is unbounded. Pass clip_norm to DPSGD."
             )
         return bound
-
-
-def _most_sampled(plan: DPSGDPlan) -> float:
-    """Return a size of samples of `covered_rows` records, exceeded with chance e^−700 at most."""
-    n, rate = plan.problem.covered_rows, plan.sampling_rate
-    return n if rate == 1.0 else likely_size(n, rate)
-
-
-def _release(plan: DPSGDPlan, sums: MachineSum, n_steps: int) -> GridGaussian:
-    """Return the noise of a step.
-
-    The sum of the other records has a rounding error that may depend on whether the record is in
-    the sample. So the noise has two parts: one for the record, and one for the errors.
-    """
-    sigma, share = plan.noise_multiplier, plan.mu_of_errors / math.sqrt(n_steps)
-    about = GridGaussian.of_scale(sigma * (plan.clip_norm + sums.errors))
-    errors = sums.errors + math.sqrt(sums.dimension) * about.step  # and of the rounding to the grid
-    scale = math.hypot(sigma * (plan.clip_norm + errors), errors / share)
-    return GridGaussian.on(about.step, scale * (1.0 + SCALE_MARGIN))
 
 
 def sampled_steps(rate: float, sigma: float, n_steps: int) -> Event:

@@ -12,15 +12,15 @@ from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.losses import GradientDirections
 from skdp.privacy import GDPEvent
-from skdp.samplers import Progress
-from skdp.solvers._descent import Descent, DescentSolver, longest_step, require_stable
-from skdp.solvers._flow import Flow
+from skdp.samplers.base import Progress
+from skdp.solvers._descent import Descent, DescentPlan, DescentSolver, longest_step, require_stable
 from skdp.solvers._machine_sums import gradient_sum, is_covered
-from skdp.solvers._metric import GramRelease, Metric
+from skdp.solvers._releases import GramRelease, Metric
 from skdp.solvers.base import (
     SCALE_MARGIN,
     SHORT_RUN,
-    Plan,
+    Flow,
+    GaussianSolver,
     Problem,
     RowCount,
     Solution,
@@ -28,8 +28,6 @@ from skdp.solvers.base import (
     require_delta,
 )
 from skdp.support.validation import check_count, check_real, check_size, make_plain
-
-__all__ = ["NoisyGD", "NoisyGDPlan"]
 
 # No guarantee rests on these.
 _LONGEST_STEP = 2.0  # in units of 1/curvature, by which steps are counted
@@ -44,6 +42,7 @@ _FOLDS = 6.0  # the momentum of the first step decays by so many factors e
 _NOISE_SHARE = math.sqrt(1.0 + (2.0 * math.expm1(-_FOLDS) - 0.5 * math.expm1(-2 * _FOLDS)) / _FOLDS)
 _MOST_WORK = 1e6  # flow time in units of 1/curvature: at most 1521 steps
 _WIDE = 1024  # columns
+_FEW_COLUMNS = 100  # whose matrix costs little; wider ones are left out if they are noise
 # For two classes below `_FULL_SIGNAL`, where longer runs fit the noise of labels; feature maps have
 # a ridge against that.
 _MOST_WIDE_WORK, _MOST_FEATURES_WORK = 1500.0, 4000.0
@@ -51,6 +50,10 @@ _METRIC_STEPS = 50
 _METRIC_MOMENTUM = 0.8
 _MOST_METRIC_MOMENTUM = 0.85  # if fewer steps would not be stable
 _METRIC_AVERAGE = 0.3
+# T and β of runs of two classes in a metric that shortens steps in every direction by the second
+# share or more, chosen by `benchmarks/bench_steps.py`. Between the two shares runs get gradually
+# shorter, so that a few columns more never take much longer. Three classes lost .0016 in log-loss.
+_SHORTENED_RUN, _SHORTENED = (12, 0.4), (0.4, 0.5)
 _STEADY_SIGNAL = 4000.0
 _LEAST_SHARE = 0.25
 _UNCLIPPED_SIGNAL = 16_000.0
@@ -60,15 +63,6 @@ _SHARE_MARGIN = 1e-14  # a guarantee rests on it: some forty operations, each of
 _NO_CONTRACTION = 1e-300  # below, the formula underflows; the result 1 is always valid
 _THEOREM = "noisy full-batch gradient steps, composed as Gaussian DP"
 _LAST_ITERATE = "last iterate of noisy gradient descent by shifted interpolation"
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoisyGDPlan(Plan):
-    """Public numbers of noisy gradient steps."""
-
-    count: RowCount  # determines step sizes
-    gram: GramRelease | None  # release of the matrix for a metric
-    mu: float  # Gaussian-DP parameter of the steps
 
 
 class _Run(NamedTuple):
@@ -81,21 +75,136 @@ class _Run(NamedTuple):
         return self.n_steps * self.step_size / (1.0 - self.momentum)
 
 
+@dataclass(frozen=True, kw_only=True)
+class NoisyGDPlan(DescentPlan):
+    """Public numbers of noisy gradient steps."""
+
+    solver: NoisyGD
+    count: RowCount  # determines step sizes
+    gram: GramRelease | None  # release of the matrix for a metric
+    mu: float  # Gaussian-DP parameter of the steps
+
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
+        n = self.count.release(design, rng)
+        problem = self.problem.with_columns(design.n_features).adapted(n, self.mu)
+        metric = self.gram.release_for_steps(design, rng) if self.gram else None
+        descent = replace(self, problem=problem).descent(n, metric)
+        share, start = self._share(n), self.first(design)
+        longest = share * problem.loss.lipschitz * problem.row_norm if share < 1.0 else math.inf
+        grid = gradient_sum(problem, longest).grid
+
+        def gradient(theta: np.ndarray) -> np.ndarray:
+            return design.slope_sum(problem.loss.gradient, theta, longest, grid=grid)
+
+        theta = descent.run(start, gradient, rng, progress, metric)
+        passes = descent.n_steps + (metric is not None)
+        return Solution(
+            theta,
+            descent.n_steps,
+            {"n_evaluations": passes * design.n_samples},
+            loss=problem.loss,
+            noise_bound=descent.whole_noise,
+            noise_root=metric.root() if metric else None,
+            flow=None if start.any() else self._flow(descent, n, metric, share),
+        )
+
+    def _flow(self, descent: Descent, n: int, metric: Metric | None, share: float) -> Flow | None:
+        """Return the flow that a run from θ = 0 follows, None if the run is changed by the user."""
+        if self.solver.domain_radius is not None or self.solver.average is not None:
+            return None
+        return Flow(
+            n_samples=n,
+            time=descent.drift,
+            noise=descent.flat_noise,
+            metric_noise=metric.noise if metric else math.inf,
+            clip_share=share,
+            ridge=descent.ridge,
+        )
+
+    def descent(self, n: int, metric: Metric | None = None) -> Descent:
+        """Return steps, noise and ridge of a run on about `n` rows, given the *released* metric.
+
+        The noise is such that the steps are μ-Gaussian DP for every metric.
+        """
+        share, mu, solver = self._share(n), self.mu, self.solver
+        longest = share * self.problem.loss.lipschitz * self.problem.row_norm
+        sums = gradient_sum(self.problem, longest)
+        # clipping to a share allows a run with the noise of an unclipped run at a larger μ
+        problem = replace(self.problem, most_C=self.problem.most_C / share)
+        longer = replace(self, problem=problem, mu=mu / share)
+        run = longer._run(n, metric)
+        each = mu / math.sqrt(run.n_steps)
+        C = problem.inverse_regularization(run.flow_time)
+        if solver._is_contractive(problem):
+            h, M = run.step_size, n * problem.loss.smoothness * problem.row_norm**2
+            each /= _last_iterate(h / C, h * M, run.n_steps)
+        return Descent(
+            n_steps=run.n_steps,
+            step_size=run.step_size,
+            release=sums.noise(each * (1.0 - SCALE_MARGIN)),
+            ridge=1.0 / C,
+            momentum=run.momentum,
+            average=_given(solver.average, _METRIC_AVERAGE if longer._is_steady(n) else 0.0),
+            radius=min(_given(solver.domain_radius, math.inf), sums.radius),
+        )
+
+    def _share(self, n: int) -> float:
+        """Return the clipping norm over the largest norm possible for the loss."""
+        if not self.solver._clips(self.problem):
+            return 1.0
+        of_persons = self.problem.signal(n, self.mu) / _UNCLIPPED_SIGNAL
+        return _given(self.solver.clip_share, min(1.0, max(_LEAST_SHARE, of_persons)))
+
+    def _run(self, n: int, metric: Metric | None) -> _Run:
+        """Return T, h and β for about `n` rows."""
+        problem, solver = self.problem, self.solver
+        noise = problem.lipschitz_difference / self.mu
+        strong = max(1.0, problem.signal(n, self.mu) / _FULL_SIGNAL)
+        t = strong**0.25 * problem.flow_time(None, noise)
+        if self.gram is not None:
+            run = solver._metric_run(problem, t, self.gram)
+            return run if metric is None else self._shorter(run, metric)
+        if any(value is not None for value in (solver.step_size, solver.momentum, solver.n_steps)):
+            return solver._given_run(problem, n, t)
+        return _plain_run(problem, n, t, strong)
+
+    def _shorter(self, run: _Run, metric: Metric) -> _Run:
+        """Return a run in a *released* metric with fewer steps, where it is as accurate."""
+        problem, solver, (T, momentum) = self.problem, self.solver, _SHORTENED_RUN
+        own = solver.n_steps is not None or solver.momentum is not None
+        if own or problem.rows_each != 1 or GradientDirections.of(problem.loss).n_extremes != 1:
+            return run
+        low, high = _SHORTENED
+        way = min(max((1.0 - float(metric.gains.max()) - low) / (high - low), 0.0), 1.0)
+        T = round(run.n_steps * (T / run.n_steps) ** way)
+        momentum = run.momentum * (momentum / run.momentum) ** way
+        assert self.gram is not None, "it released the metric"
+        longest = self.gram.longest_step(problem, problem.ridge)
+        return _Run(T, min(run.flow_time * (1.0 - momentum) / T, longest), momentum)
+
+    def _is_steady(self, n: int) -> bool:
+        """Whether the end of a run fluctuates about one point, so that averaging helps."""
+        problem = self.problem
+        steady = problem.signal(n, self.mu) >= _STEADY_SIGNAL
+        return self.gram is not None and problem.loss.n_scores == 1 and steady
+
+
 @dataclass(frozen=True)
-class NoisyGD(DescentSolver[NoisyGDPlan]):
+class NoisyGD(GaussianSolver, DescentSolver):
     r"""Full-batch gradient descent with noise in every step.
 
     Parameters
     ----------
     n_steps : int or None
-        *Public.* T; None: 50 with a metric and 32 without, or more if stability requires it.
+        *Public.* T; None: 50 with a metric and 32 without, or more if stability requires it. With
+        two classes a released metric may allow for 12.
     step_size : float or None
         *Public.* h, for the gradient of the *sum* over all rows. None: such that the final noise in
         a score reaches the loss's `noise_scale`.
     momentum : float in [0, 1) or None
         *Public.* Heavy-ball momentum β. With 0 the last iterate has a bound of its own. None: 0.8
-        to 0.85 with a metric, growing with the run's length; without a metric 1 − 6/T, or 0.9
-        if `n_steps` or `step_size` is given.
+        to 0.85 with a metric, growing with the run's length, and 0.4 in runs of 12 steps; without a
+        metric 1 − 6/T, or 0.9 if `n_steps` or `step_size` is given.
     average : float in [0, 1] or None
         *Public.* Last share of the run, whose iterates are averaged; 0: the last iterate. None: 0.3
         with a metric and very many rows, else 0.
@@ -110,20 +219,33 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
     precondition : bool
         *Public.* Whether to spend 1 % of μ² on the matrix AᵀA, which gives a metric in which steps
         need not shrink with the number of rows. Only with up to 1024 columns, and if neither
-        `step_size` nor ``momentum=0`` is given.
+        `step_size` nor ``momentum=0`` is given. With two classes and more than 100 columns not if
+        the row count is public and so small that the matrix would be hidden by its noise.
 
     Notes
     -----
     **Guarantee.** G bounds the change of Σ∇ℓ when a record changes; with clipping it is
     proportionally smaller. T steps with noise N(0, s²·I) in the gradient are √T·G/s-Gaussian DP,
     all iterates together (Dong, Roth and Su 2022, Corollary 2). The metric is computed from a
-    matrix with Gaussian noise and multiplies noisy values only; matrix and steps compose.
+    matrix with Gaussian noise and multiplies noisy values only. T and h may depend on it, because
+    the steps are μ₂-Gaussian DP with the same μ₂ for every matrix; matrix and steps compose.
 
     A smaller bound holds with β = 0, no averaging and no clipping, for a smooth loss, a ridge
     m = 1/C and a public row count. The last iterate alone is then
     (G/s)·√((1 − c^T)/(1 + c^T)·(1 + c)/(1 − c))-Gaussian DP (Bok, Su and Altschuler 2024). Here
     c = max(\|1 − h·m\|, \|1 − h·M\|) < 1 and M = m + n·R²·smoothness. s is calibrated to this
     bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.solvers import NoisyGD
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(5000, 2))
+    >>> model = DPLogisticRegression(solver=NoisyGD(n_steps=50), random_state=0)
+    >>> model = model.fit(X, X[:, 0] > 0)
+    >>> model.coef_.round(), model.n_iter_
+    (array([[21., -0.]]), 50)
     """
 
     n_steps: int | None = None
@@ -133,10 +255,6 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
     domain_radius: float | None = None
     clip_share: float | None = None
     precondition: bool = True
-
-    is_gaussian = True
-    takes_blocks = True
-    takes_persons = True
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -197,29 +315,18 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         return self._planned(problem, count, count.rest(gdp_mu(epsilon, delta)))
 
     def plan_at(self, problem: Problem, mu: float) -> NoisyGDPlan:
-        """Return the plan of a μ-Gaussian DP release for a known number of rows.
-
-        Parameters
-        ----------
-        problem : Problem
-            *Public or released.* Its `n_samples` is a number.
-        mu : float
-            *Public.* Gaussian-DP parameter.
-
-        Returns
-        -------
-        NoisyGDPlan
-        """
         return self._planned(problem, RowCount(problem.n_samples, 0.0), mu)
 
     def _planned(self, problem: Problem, count: RowCount, mu: float) -> NoisyGDPlan:
         gram = GramRelease.plan(problem, mu) if self._takes_metric else None
+        gram = None if gram is not None and _hides_all(gram, problem) else gram
         steps = mu if gram is None else gram.rest(mu)
         return NoisyGDPlan(
             problem=problem,
             event=composed((*count.events, *(gram.events if gram else ()), GDPEvent(steps))),
             theorem=_LAST_ITERATE if self._is_contractive(problem) else _THEOREM,
             exact=self.is_exact(problem),
+            solver=self,
             count=count,
             gram=gram,
             mu=steps,
@@ -246,109 +353,9 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         """Whether gradients may be clipped."""
         return problem.rows_each != 1 if self.clip_share is None else self.clip_share < 1.0
 
-    def _share(self, plan: NoisyGDPlan, n: int) -> float:
-        """Return the clipping norm over the largest norm possible for the loss."""
-        if not self._clips(plan.problem):
-            return 1.0
-        of_persons = plan.problem.signal(n, plan.mu) / _UNCLIPPED_SIGNAL
-        return _given(self.clip_share, min(1.0, max(_LEAST_SHARE, of_persons)))
-
     @property
     def _takes_metric(self) -> bool:
         return self.precondition and self.step_size is None and self.momentum != 0.0
-
-    def resume(
-        self,
-        plan: NoisyGDPlan,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-        start: np.ndarray,
-    ) -> Solution:
-        n = plan.count.release(design, rng)
-        problem = plan.problem.with_columns(design.n_features).adapted(n, plan.mu)
-        descent = self.descent(replace(plan, problem=problem), n)
-        metric = plan.gram.release_for_steps(design, rng) if plan.gram else None
-
-        share = self._share(plan, n)
-        longest = share * problem.loss.lipschitz * problem.row_norm if share < 1.0 else math.inf
-        grid = gradient_sum(problem, longest).grid
-
-        def gradient(theta: np.ndarray) -> np.ndarray:
-            return design.slope_sum(problem.loss.gradient, theta, longest, grid=grid)
-
-        theta = descent.run(start, gradient, rng, progress, metric)
-        passes = descent.n_steps + (metric is not None)
-        diagnostics = {"n_evaluations": passes * design.n_samples}
-        return Solution(
-            theta,
-            descent.n_steps,
-            diagnostics,
-            loss=problem.loss,
-            noise_bound=descent.whole_noise,
-            noise_root=metric.root() if metric else None,
-            flow=None if start.any() else self._flow(descent, n, metric, share),
-        )
-
-    def _flow(self, descent: Descent, n: int, metric: Metric | None, share: float) -> Flow | None:
-        """Return the flow that a run from θ = 0 follows, None if the run is changed by the user."""
-        if self.domain_radius is not None or self.average is not None:
-            return None
-        return Flow(
-            n_samples=n,
-            time=descent.drift,
-            noise=descent.flat_noise,
-            metric_noise=metric.noise if metric else math.inf,
-            clip_share=share,
-            ridge=descent.ridge,
-        )
-
-    def descent(self, plan: NoisyGDPlan, n: int) -> Descent:
-        """Return steps, noise and ridge of a run.
-
-        Parameters
-        ----------
-        plan : NoisyGDPlan
-            *Public.*
-        n : int
-            *Public or released.* Approximate number of rows.
-
-        Returns
-        -------
-        Descent
-        """
-        share, mu = self._share(plan, n), plan.mu
-        longest = share * plan.problem.loss.lipschitz * plan.problem.row_norm
-        sums = gradient_sum(plan.problem, longest)
-        # clipping to a share allows a run with the noise of an unclipped run at a larger μ
-        problem = replace(plan.problem, most_C=plan.problem.most_C / share)
-        plan = replace(plan, problem=problem, mu=plan.mu / share)
-        run = self._run(plan, n)
-        each = mu / math.sqrt(run.n_steps)
-        C = problem.inverse_regularization(run.flow_time)
-        if self._is_contractive(problem):
-            h, M = run.step_size, n * problem.loss.smoothness * problem.row_norm**2
-            each /= _last_iterate(h / C, h * M, run.n_steps)
-        return Descent(
-            n_steps=run.n_steps,
-            step_size=run.step_size,
-            release=sums.noise(each * (1.0 - SCALE_MARGIN)),
-            ridge=1.0 / C,
-            momentum=run.momentum,
-            average=_given(self.average, _METRIC_AVERAGE if self._is_steady(plan, n) else 0.0),
-            radius=min(_given(self.domain_radius, math.inf), sums.radius),
-        )
-
-    def _run(self, plan: NoisyGDPlan, n: int) -> _Run:
-        """Return T, h and β for about `n` rows."""
-        problem, noise = plan.problem, plan.problem.lipschitz_difference / plan.mu
-        strong = max(1.0, problem.signal(n, plan.mu) / _FULL_SIGNAL)
-        t = strong**0.25 * problem.flow_time(None, noise)
-        if plan.gram is not None:
-            return self._metric_run(problem, t, plan.gram)
-        if any(value is not None for value in (self.step_size, self.momentum, self.n_steps)):
-            return self._given_run(problem, n, t)
-        return _plain_run(problem, n, t, strong)
 
     def _given_run(self, problem: Problem, n: int, t: float) -> _Run:
         """Return T, h and β, some of them given, stable for the worst `n` rows."""
@@ -358,12 +365,6 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
         T = self.n_steps or max(_FEWEST_STEPS, least)
         h = self.step_size or min(length / T, longest_step(problem, n))
         return _Run(T, h, momentum)
-
-    def _is_steady(self, plan: NoisyGDPlan, n: int) -> bool:
-        """Whether the end of a run fluctuates about one point, so that averaging helps."""
-        problem = plan.problem
-        steady = problem.signal(n, plan.mu) >= _STEADY_SIGNAL
-        return plan.gram is not None and problem.loss.n_scores == 1 and steady
 
     def _metric_run(self, problem: Problem, t: float, gram: GramRelease) -> _Run:
         """Return T, h and β of steps in a metric, where curvature is at most about its noise."""
@@ -380,8 +381,17 @@ class NoisyGD(DescentSolver[NoisyGDPlan]):
     def _is_contractive(self, problem: Problem) -> bool:
         """Whether the bound of the last iterate applies, by public facts."""
         last = self.momentum == 0.0 and not self.average and not self._clips(problem)
-        public = problem.neighboring.count_is_public and problem.n_samples is not None
+        public = problem.count_is_public and problem.n_samples is not None
         return last and public and math.isfinite(problem.loss.smoothness)
+
+
+def _hides_all(gram: GramRelease, problem: Problem) -> bool:
+    """Whether a wide metric of two classes would shorten no step by half: n·R² bounds AᵀA."""
+    n, d, loss = problem.n_samples, problem.n_features or 0, problem.loss
+    two_classes = GradientDirections.of(loss).n_extremes == 1 and problem.rows_each == 1
+    if n is None or d <= _FEW_COLUMNS or not two_classes:
+        return False
+    return n * problem.row_norm**2 <= gram.noise_for_steps(d)
 
 
 def _plain_run(problem: Problem, n: int, t: float, strong: float) -> _Run:

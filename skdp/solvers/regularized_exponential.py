@@ -12,29 +12,22 @@ from scipy.special import expit
 from skdp.accounting import gdp_mu
 from skdp.design import Design, TransformedDesign
 from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
-from skdp.privacy import ApproximatedEvent, Event, GDPEvent, NonPrivateEvent
-from skdp.samplers import (
-    REFERENCE_SAMPLERS,
-    SAMPLERS,
-    Ball,
-    Certificate,
-    Progress,
-    ProximalSampler,
-    Sampler,
-    SamplerPlan,
-    Setting,
-    Target,
-)
-from skdp.solvers._excess_risk import Balance
-from skdp.solvers._flow import Flow
-from skdp.solvers._metric import GramRelease, Metric
+from skdp.losses import GradientDirections
+from skdp.privacy import Event, GDPEvent, NonPrivateEvent
+from skdp.privacy.composed_events import ApproximatedEvent
+from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, Sampler, SamplerPlan, Setting, Target
+from skdp.samplers.ball import Ball
+from skdp.samplers.base import Certificate, Progress
+from skdp.samplers.proximal import ProximalSampler
+from skdp.solvers._releases import GramRelease, Metric
 from skdp.solvers.base import (
     SCALE_MARGIN,
+    Flow,
+    GaussianSolver,
     Plan,
     Problem,
     RowCount,
     Solution,
-    Solver,
     composed,
     grid_width,
     require_delta,
@@ -43,7 +36,97 @@ from skdp.solvers.base import (
 )
 from skdp.support.validation import check_choice, make_plain
 
-__all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
+# No privacy guarantee rests on these; the bound of the risk holds for any values.
+_REACH = 2.5  # in units of the loss's noise scale
+_RISK_SHARE = 0.01  # of the excess, allowed for a chain that has not converged
+_FEWEST = 32.0  # steps of the chain
+
+
+def reach_of(problem: Problem) -> float:
+    """Return the norm of coefficients whose scores reach a few times the loss's noise scale."""
+    return _REACH * problem.loss.noise_scale / problem.row_norm
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance:
+    """Ridge and temperature that balance the terms of a bound of the excess risk.
+
+    With L = L_ℓ·R the Lipschitz constant of one record's loss, a sample at c and α = c/C exceeds,
+    in Σ ℓ and on average, the best θ with |θ| ≤ B by at most d/c + B²/(2C) + V·C. V = 0 for the
+    rows at hand; V = 2n·L² for n times the population that they come from. A μ-Gaussian DP sample
+    has c = (mu/G)²/C.
+    """
+
+    dimension: int  # d, of the space in which the losses vary
+    size: int  # number of coefficients
+    reach: float  # B; 0 if the ridge is part of the objective
+    lipschitz: float  # L
+    lipschitz_difference: float  # G
+    n_samples: int | None
+    population: bool
+
+    @classmethod
+    def of(cls, problem: Problem, domain: Ball | None, n: int | None, population: bool) -> Balance:
+        """Return the balance for a problem; without a domain, B is the reach of the loss."""
+        if problem.n_features is None:
+            raise IncompatibleSolverError(
+                "A sample from the density itself needs n_features in the problem, or a number C."
+            )
+        loss, R = problem.loss, problem.row_norm
+        reach = reach_of(problem) if domain is None else domain.radius
+        directions = GradientDirections.of(loss).dimension if domain is None else loss.n_scores
+        return cls(
+            dimension=problem.n_features * directions,
+            size=problem.n_features * loss.n_scores,
+            reach=reach if isinstance(problem.C, str) else 0.0,
+            lipschitz=loss.lipschitz * R,
+            lipschitz_difference=problem.lipschitz_difference,
+            n_samples=n,
+            population=population,
+        )
+
+    @property
+    def variation(self) -> float:  # V
+        return 2.0 * (self.n_samples or 0) * self.lipschitz**2 if self.population else 0.0
+
+    def C(self, mu: float) -> float:
+        """Return C = c/α that minimizes the bound."""
+        private = self.dimension * (self.lipschitz_difference / mu) ** 2
+        return self.reach / math.sqrt(2.0 * (private + self.variation))
+
+    def excess(self, temperature: float, C: float) -> float:
+        """Return the bound for an exact sample, summed over the rows."""
+        excess = self.dimension / temperature + 0.5 * self.reach**2 / C + self.variation * C
+        if self.reach:
+            return excess
+        return excess + 0.5 * (self.size - self.dimension) / temperature  # from the ridge alone
+
+    def second_moment(self, C: float, alpha: float, domain: Ball | None) -> float:
+        """Return an upper bound of E|θ|², θ an exact sample."""
+        if domain is not None:
+            return domain.radius**2
+        assert self.n_samples is not None, "the number of rows bounds the norm of the mode"
+        mode = self.n_samples * self.lipschitz * C
+        return (math.sqrt(self.size / alpha) + mode) ** 2
+
+    def loss_of(self, distance: float, C: float, second_moment: float) -> float:
+        """Return the largest increase of Σ ℓ if a sample moves by `distance` in quadratic mean."""
+        assert self.n_samples is not None, "each of n losses can increase"
+        moved = self.n_samples * self.lipschitz * distance
+        if not self.reach:
+            moved += distance * (0.5 * distance + math.sqrt(second_moment)) / C
+        return moved
+
+    def relaxations(self, mu: float, C: float, domain: Ball | None) -> float:
+        """Return the run time in units of 1/α in which a chain from 0 approaches the density."""
+        if self.n_samples is None:
+            return _FEWEST
+        alpha = (mu / (self.lipschitz_difference * C)) ** 2
+        moment = self.second_moment(C, alpha, domain) + self.size / alpha
+        lost = self.loss_of(math.sqrt(moment), C, moment)
+        needed = math.log(max(lost / (_RISK_SHARE * self.excess(alpha * C, C)), math.e))
+        return _FEWEST * math.expm1(needed / _FEWEST)
+
 
 _LONG_RUN = 171
 """Number of steps above which a metric helps; no guarantee rests on it."""
@@ -59,25 +142,13 @@ _TV_MARGIN = 1e-9  # a guarantee rests on it: others compute (1 + e^ε)·η to a
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """Public numbers of one sample from the density.
+    """Public numbers of one sample from the density."""
 
-    Parameters
-    ----------
-    sampler_plan : SamplerPlan
-        Plan of the sampler.
-    temperature, prior_precision : float
-        c, in units of 1/loss, and α of the density.
-    domain : Ball or None
-        Domain of the density; None for all of space.
-    balance : Balance or None
-        The bound that determined c and α, if any.
-    """
-
-    sampler_plan: SamplerPlan
-    temperature: float
-    prior_precision: float
-    domain: Ball | None = None
-    balance: Balance | None = None
+    sampler_plan: SamplerPlan  # plan of the sampler
+    temperature: float  # c of the density, in units of 1/loss
+    prior_precision: float  # α of the density, in units of 1/coefficient²
+    domain: Ball | None = None  # domain of the density; None for all of space
+    balance: Balance | None = None  # the bound that determined c and α, if any
 
     @property
     def noise(self) -> float:
@@ -116,15 +187,69 @@ class Schedule:
 class RegularizedExponentialPlan(Plan):
     """Public numbers of a sample from a density, or within `tv` of it."""
 
+    solver: RegularizedExponential
     density_mu: float  # Gaussian-DP parameter of an exact sample together with its metric
     tv: float  # total variation between sample and density
     count: RowCount | None  # determines the run; None for a sampler that does not need it
     schedule: Schedule | None  # None if it depends on an open release: a row count, or a metric
     gram: GramRelease | None  # release of the matrix for the metric
 
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
+        solver, problem, schedule, metric = self.solver, self.problem, self.schedule, None
+        n, mu = problem.n_samples, self.density_mu
+        if schedule is None:
+            assert self.count is not None, "only a missing count leaves the schedule open"
+            n = self.count.release(design, rng)
+            problem, gram = problem.adapted(n, mu), self.gram
+            if gram is None:
+                schedule, gram = solver._run(problem, mu, n, self.tv)
+            if gram is not None:
+                metric, mu = gram.release(design, rng), gram.rest(mu)
+                schedule = solver.schedule(problem, mu, n, self.tv, metric)
+        assert schedule is not None, "a run without a matrix has a schedule"
+        rows = design if metric is None else TransformedDesign.shortening(design, metric.root())
+        target = Target(
+            design=rows,
+            loss=problem.loss,
+            row_norm=problem.row_norm,
+            temperature=schedule.temperature,
+            prior_precision=schedule.prior_precision,
+            domain=solver.domain,
+            row_trace=None if metric is None else metric.trace,
+        )
+        draw = solver.sampler.sample(target, schedule.sampler_plan, rng, progress)
+        on_grid = rounded if solver.domain is None else rounded_inwards
+        theta, root = on_grid(draw.theta, schedule.noise), None
+        if isinstance(rows, TransformedDesign):
+            theta, root = rows.matrix @ theta, rows.matrix
+        return Solution(
+            theta,
+            schedule.sampler_plan.n_steps,
+            draw.diagnostics,
+            loss=problem.loss,
+            noise_bound=schedule.noise if solver.is_gaussian else None,
+            noise_root=root,
+            flow=self._flow(schedule, problem, n, mu, metric),
+        )
+
+    def _flow(
+        self, schedule: Schedule, problem: Problem, n: int | None, mu: float, metric: Metric | None
+    ) -> Flow | None:
+        """Return the run as a flow: in a time t its noise grows to t·G/μ."""
+        solver = self.solver
+        if n is None or not solver.is_gaussian or solver.domain or solver.objective:
+            return None
+        return Flow(
+            n_samples=n,
+            time=schedule.noise * mu / problem.lipschitz_difference,
+            noise=schedule.noise,
+            metric_noise=metric.noise if metric else math.inf,
+            ridge=schedule.prior_precision / schedule.temperature,
+        )
+
 
 @dataclass(frozen=True)
-class RegularizedExponential(Solver[RegularizedExponentialPlan]):
+class RegularizedExponential(GaussianSolver):
     """Regularized exponential mechanism: coefficients sampled from a strongly log-concave density.
 
     Parameters
@@ -218,19 +343,6 @@ class RegularizedExponential(Solver[RegularizedExponentialPlan]):
         return self._planned(problem, count, count.rest(mu) if count else mu, tv)
 
     def plan_at(self, problem: Problem, mu: float) -> RegularizedExponentialPlan:
-        """Return the plan of a μ-Gaussian DP release for a known number of rows.
-
-        Parameters
-        ----------
-        problem : Problem
-            *Public or released.* Its `n_samples` is a number.
-        mu : float
-            *Public.* Gaussian-DP parameter.
-
-        Returns
-        -------
-        RegularizedExponentialPlan
-        """
         return self._planned(problem, RowCount(problem.n_samples, 0.0), mu, 0.0)
 
     def _planned(
@@ -244,6 +356,7 @@ class RegularizedExponential(Solver[RegularizedExponentialPlan]):
             problem=problem,
             event=composed((*(count.events if count else ()), self._event(mu, tv))),
             theorem=self.sampler.theorem,
+            solver=self,
             density_mu=mu,
             tv=tv,
             count=count,
@@ -283,70 +396,6 @@ class RegularizedExponential(Solver[RegularizedExponentialPlan]):
             stacklevel=2,
         )
         return NonPrivateEvent()
-
-    def solve(
-        self,
-        plan: RegularizedExponentialPlan,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> Solution:
-        problem, schedule, metric = plan.problem, plan.schedule, None
-        n, mu = problem.n_samples, plan.density_mu
-        if schedule is None:
-            assert plan.count is not None, "only a missing count leaves the schedule open"
-            n = plan.count.release(design, rng)
-            problem, gram = problem.adapted(n, mu), plan.gram
-            if gram is None:
-                schedule, gram = self._run(problem, mu, n, plan.tv)
-            if gram is not None:
-                metric, mu = gram.release(design, rng), gram.rest(mu)
-                schedule = self.schedule(problem, mu, n, plan.tv, metric)
-        assert schedule is not None, "a run without a matrix has a schedule"
-        rows = design if metric is None else TransformedDesign.shortening(design, metric.root())
-        c, alpha = schedule.temperature, schedule.prior_precision
-        target = Target(
-            design=rows,
-            loss=problem.loss,
-            row_norm=problem.row_norm,
-            temperature=c,
-            prior_precision=alpha,
-            domain=self.domain,
-            row_trace=None if metric is None else metric.trace,
-        )
-        draw = self.sampler.sample(target, schedule.sampler_plan, rng, progress)
-        on_grid = rounded if self.domain is None else rounded_inwards
-        theta = on_grid(draw.theta, schedule.noise)
-        if isinstance(rows, TransformedDesign):
-            theta = rows.matrix @ theta
-        return Solution(
-            theta,
-            schedule.sampler_plan.n_steps,
-            draw.diagnostics,
-            loss=problem.loss,
-            noise_bound=schedule.noise if self.is_gaussian else None,
-            noise_root=rows.matrix if isinstance(rows, TransformedDesign) else None,
-            flow=self._flow(schedule, problem, mu, n, metric),
-        )
-
-    def _flow(
-        self,
-        schedule: Schedule,
-        problem: Problem,
-        mu: float,
-        n: int | None,
-        metric: Metric | None,
-    ) -> Flow | None:
-        """Return the run as a flow: in a time t its noise grows to t·G/μ."""
-        if n is None or not self.is_gaussian or self.domain or self.objective:
-            return None
-        return Flow(
-            n_samples=n,
-            time=schedule.noise * mu / problem.lipschitz_difference,
-            noise=schedule.noise,
-            metric_noise=metric.noise if metric else math.inf,
-            ridge=schedule.prior_precision / schedule.temperature,
-        )
 
     def _run(
         self, problem: Problem, mu: float, n: int | None, tv: float
@@ -434,7 +483,7 @@ class RegularizedExponential(Solver[RegularizedExponentialPlan]):
             loss=problem.loss,
             row_norm=problem.row_norm,
             n_samples=n,
-            n_is_public=problem.neighboring.count_is_public,
+            n_is_public=problem.count_is_public,
             n_features=problem.n_features,
             C=C,
             flow_time=t,

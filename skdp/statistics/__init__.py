@@ -1,15 +1,10 @@
 """Private counts, sums, means, variances, quantiles, histograms, tables and descriptions."""
 
-from skdp.statistics._result import NoisyNumbers, Statistic
-from skdp.statistics.count import count
-from skdp.statistics.covariance import Covariance, covariance
+from skdp.statistics._results import NoisyNumbers, Statistic
+from skdp.statistics.counts import Marginals, count, histogram, marginals
 from skdp.statistics.describe import Description, describe
-from skdp.statistics.histogram import histogram
-from skdp.statistics.marginals import Marginals, marginals
-from skdp.statistics.mean import Mean, mean
+from skdp.statistics.means import Covariance, Mean, Variance, covariance, mean, sum, variance
 from skdp.statistics.quantile import Quantile, quantile
-from skdp.statistics.sum import sum
-from skdp.statistics.variance import Variance, variance
 
 __all__ = [
     "Covariance",

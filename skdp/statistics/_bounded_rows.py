@@ -1,27 +1,34 @@
-"""Transformers of rows within public bounds, such as principal components."""
+"""Transformers of rows within bounds: center, radius and principal directions of the rows.
+
+Each answer is a sum over rows of integers times a power of two. Such sums are exact in double
+precision, in any order and grouping, so no row changes what another row adds. The rows of a person
+have total weight at most 1 and add a point in the convex hull of 0 and of what one row may add.
+So all sensitivities hold for records. Proofs: *Principal components and k-means* in the
+documentation.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleasedT, ReleaseParameters
 from skdp.data.column_facts import ColumnBounds
+from skdp.data.exact_sums import STEP_BITS, counted, counts_from_steps, exact_sums
 from skdp.data.records import Records, check_numeric
-from skdp.data.validation import (
-    bounds_of_columns,
-    model_columns,
-    refuse_missing,
-    validated_numbers,
-)
-from skdp.privacy import Neighboring
+from skdp.data.validation import bounds_of_columns, model_columns, refuse_missing, validated_numbers
+from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.support.types import Bounds, MatrixLike, VectorLike
-from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
+from skdp.workloads.plan import ROUNDED_ONCE, GaussianPlan, GaussianStep, plan_steps
 
 _MOST_COLUMNS = 4096  # exact noise for a matrix of that size takes half a minute
 _FLOATS = [np.float64, np.float32]
@@ -126,6 +133,26 @@ class BoundedRowsTransformer(
     def _exact(self, records: Records[Any]) -> ReleasedT:
         """Fit without privacy."""
 
+    def _publish(
+        self,
+        plan: GaussianPlan | NonPrivatePlan,
+        records: Records[ColumnBounds],
+        released: ReleasedT,
+        guarantee: PrivacyGuarantee,
+    ) -> Self:
+        self.privacy_ = guarantee
+        if not isinstance(released, BaseEstimator):
+            self._keep(records, released)
+            return self
+        for name, value in vars(released).items():  # what scikit-learn's has learned
+            if name.endswith("_") and not name.startswith("_") and name != "n_features_in_":
+                setattr(self, name, value)
+        return self
+
+    @abstractmethod
+    def _keep(self, records: Records[ColumnBounds], released: Any) -> None:
+        """Set the attributes that follow from released numbers."""
+
     @abstractmethod
     def _noisy(
         self, plan: GaussianPlan, records: Records[ColumnBounds], rng: np.random.Generator
@@ -148,3 +175,247 @@ class BoundedRowsTransformer(
         tags.input_tags.allow_nan = bool(np.isfinite(self.epsilon))
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+_BITS = 16  # of a unit vector; products of two, 2^18 of them added up, stay below 2^53
+_FINE_BITS = 24  # of unit vectors, if products are not added up
+_N_RADII = 32
+_RATIO = 2.0**0.25  # of a radius to the next
+_TINY = 1e-140  # a shorter row counts as the center: the square of its length would lose digits
+_LEAST_COUNT = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Center:
+    """*Released*: the mean of the rows, within their bounds, and their approximate number.
+
+    `n_rows` is exact if it is public.
+    """
+
+    mean: np.ndarray
+    n_rows: float
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """*Released*: orthonormal columns by falling weight.
+
+    `weights` are eigenvalues of the sum of yyᵀ over rows y of length at most 1. `edge` is the
+    largest eigenvalue of the noise alone, for many columns.
+    """
+
+    vectors: np.ndarray
+    weights: np.ndarray
+    edge: float
+
+
+def distance_of(neighboring: Neighboring) -> float:
+    """Return the l2 sensitivity of sums to which each row adds non-negative parts of 1."""
+    # A row adds a vector of l2 norm at most 1. Two such vectors have a non-negative product: √2.
+    return math.sqrt(neighboring.n_changed) * ROUNDED_ONCE
+
+
+def ask_center(n_columns: int, neighboring: Neighboring, share: float) -> GaussianStep:
+    """Return the step of `release_center`: sums, and the number of rows if it is private."""
+    if neighboring.count_is_public:
+        return GaussianStep("center", n_columns, 2.0 * ROUNDED_ONCE, share)
+    distance = math.hypot(1.0, _count_unit(n_columns))
+    return GaussianStep("center", n_columns + 1, distance * ROUNDED_ONCE, share)
+
+
+def ask_radius(neighboring: Neighboring, share: float) -> GaussianStep:
+    """Return the step of the counts of rows in shells around the center."""
+    return GaussianStep("radius", _N_RADII, distance_of(neighboring), share)
+
+
+def ask_directions(n_columns: int, neighboring: Neighboring, share: float) -> list[GaussianStep]:
+    """Return the step of Σ yyᵀ, for rows y of length at most 1.
+
+    |yyᵀ|_F = |y|², and |yyᵀ − zzᵀ|²_F = |y|⁴ + |z|⁴ − 2(y·z)² ≤ 2. The direction of a single
+    column is public, so it has no step.
+    """
+    if n_columns == 1:
+        return []
+    size = n_columns * (n_columns + 1) // 2
+    return [GaussianStep("directions", size, distance_of(neighboring), share)]
+
+
+def _count_unit(n_columns: int) -> float:
+    """Return the count of a row, released with numbers of length at most 1."""
+    return n_columns**-0.25
+
+
+def release_center(
+    plan: GaussianPlan, records: Records[ColumnBounds], rng: np.random.Generator
+) -> Center:
+    """Return the noisy mean.
+
+    A row u in [−1, 1]^d adds u_j·√(h_j/Σh), where h are half the widths of the bounds. These
+    weights minimize the noise in the mean, in units of X.
+    """
+    bounds, n = records.facts, records.n_records
+    weights = np.sqrt(bounds.half / bounds.half.sum())
+    sums = exact_sums({"u": weights.size}, records, _units)["u"] * weights
+    if records.count_is_public:
+        count = float(n)
+        released = plan.release("center", sums, rng)
+    else:
+        unit = _count_unit(weights.size)
+        released = plan.release("center", np.append(sums, unit * n), rng)
+        count, released = max(released[-1] / unit, _LEAST_COUNT), released[:-1]
+    u = np.clip(released / (count * weights), -1.0, 1.0)
+    return Center(bounds.middle + bounds.half * u, count)
+
+
+def _units(records: Records[ColumnBounds]) -> Iterator[dict[str, np.ndarray]]:
+    bounds = records.facts
+    for rows, _ in _clipped(records):
+        rows -= bounds.middle
+        rows /= bounds.half
+        yield {"u": np.clip(rows, -1.0, 1.0, out=rows)}
+
+
+def _clipped(
+    records: Records[ColumnBounds], width: int = 1
+) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """Yield chunks of clipped rows, and their steps, where `width` numbers are made of each row.
+
+    Chunks are C-contiguous, so that the order of a row's sum does not depend on its block.
+    """
+    for rows, _, steps in records.chunks(width):
+        yield np.ascontiguousarray(records.facts.clip(rows)), steps
+
+
+def release_spread(
+    plan: GaussianPlan,
+    records: Records[ColumnBounds],
+    center: Center,
+    rng: np.random.Generator,
+    *,
+    quantile: float | None = None,
+    data_norm: float | None = None,
+) -> tuple[float, Directions]:
+    """Return a radius around the center, and directions, in one pass over the rows.
+
+    With `data_norm` rows are clipped to this radius. Otherwise the radius contains about a
+    `quantile` of the rows, and rows are scaled to length 1.
+    """
+    sums = records.total(partial(_spread_sums, center, data_norm))
+    radius = data_norm
+    if radius is None:
+        assert quantile is not None
+        noisy = plan.release("radius", sums["shells"], rng)
+        shell = _first_of_many(noisy, (1.0 - quantile) * center.n_rows)
+        radius = float(_radii(records.facts)[shell])
+    if center.mean.size == 1:
+        return radius, Directions(np.ones((1, 1)), np.array([center.n_rows]), 0.0)
+    return radius, _directions(plan, np.ldexp(sums["moments"].astype(float), -2 * _BITS), rng)
+
+
+def _spread_sums(
+    center: Center, data_norm: float | None, records: Records[ColumnBounds]
+) -> dict[str, np.ndarray]:
+    """Return the number of rows in each shell, and Σ yyᵀ in steps of 2^−2·_BITS."""
+    d, radii = records.facts.half.size, _radii(records.facts)
+    counts, total = np.zeros(_N_RADII, np.int64), np.zeros((d, d), np.int64)
+    for rows, lengths, weights in _from_center(records, center):
+        shells = np.minimum(np.searchsorted(radii, lengths), _N_RADII - 1)
+        counts += counted(shells, _N_RADII, weights)
+        factors = _factors(lengths, data_norm)
+        if weights is not None:
+            factors *= np.sqrt(np.ldexp(weights, -STEP_BITS))
+        rows *= factors[:, None]
+        y = whole(rows, _BITS)
+        total += (y.T @ y).astype(np.int64)
+    return {"shells": counts_from_steps(counts, records.steps), "moments": total}
+
+
+def weighed_rows(z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return integer rows times their weights, without fractions."""
+    if weights is None:
+        return z
+    return np.asarray(np.trunc(z * np.ldexp(weights, -STEP_BITS)[:, None]))
+
+
+def _first_of_many(counts: np.ndarray, most: float) -> int:
+    """Return the outermost shell such that it and the shells beyond have more than `most` rows.
+
+    Counting from outside adds up the noise of few shells, and a radius that is too large costs less
+    than one that is too small. Without such a shell it is the last one.
+    """
+    many = np.flatnonzero(np.cumsum(counts[::-1]) > most)
+    return counts.size - 1 - int(many[0]) if many.size else counts.size - 1
+
+
+def _from_center(
+    records: Records[ColumnBounds], center: Center, width: int = 1
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """Yield x − m, its length, and its weight if that is not 1, for some rows at a time."""
+    for rows, weights in _clipped(records, width):
+        rows -= center.mean
+        yield rows, np.sqrt((rows * rows).sum(axis=1)), weights
+
+
+def farthest(bounds: ColumnBounds) -> float:
+    """Return the largest distance of two rows."""
+    return 2.0 * float(np.linalg.norm(bounds.half))
+
+
+def _radii(bounds: ColumnBounds) -> np.ndarray:
+    """Return growing public radii, up to the largest distance from the middle: |h|."""
+    return 0.5 * farthest(bounds) * _RATIO ** np.arange(1.0 - _N_RADII, 1.0)
+
+
+def _factors(lengths: np.ndarray, data_norm: float | None) -> np.ndarray:
+    """Return factors that scale rows to length 1, or clip them to `data_norm`, in its units."""
+    if data_norm is not None:
+        return shortened(lengths, data_norm) / data_norm
+    return np.where(lengths > _TINY, 1.0 / np.maximum(lengths, _TINY), 0.0)
+
+
+def shortened(lengths: np.ndarray, largest: float) -> np.ndarray:
+    """Return factors with which no row is longer than `largest`."""
+    return largest / np.maximum(lengths, largest)
+
+
+def projected(
+    records: Records[ColumnBounds],
+    center: Center,
+    vectors: np.ndarray,
+    largest: float,
+    width: int = 1,
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """Yield z·V, z, and weights if they are not 1, for some rows at a time.
+
+    z is x − m clipped to length `largest`, in units of it.
+    """
+    V = whole(vectors.copy(), _FINE_BITS)
+    for rows, lengths, weights in _from_center(records, center, width):
+        rows *= (shortened(lengths, largest) / largest)[:, None]
+        z = whole(rows, _FINE_BITS)
+        along = z @ V
+        along *= 4.0**-_FINE_BITS
+        z *= 2.0**-_FINE_BITS
+        yield along, z, weights
+
+
+def whole(values: np.ndarray, bits: int) -> np.ndarray:
+    """Return values in units of 2^−bits, rounded toward 0 in place: none gets larger."""
+    values *= 2.0**bits
+    return np.trunc(values, out=values)
+
+
+def _directions(plan: GaussianPlan, moments: np.ndarray, rng: np.random.Generator) -> Directions:
+    """Return eigenvectors of the noisy matrix.
+
+    It is released in an orthonormal basis of the symmetric matrices: each number off the diagonal
+    once, times √2.
+    """
+    d = len(moments)
+    upper = np.triu_indices(d)
+    lengths = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
+    noisy = np.zeros((d, d))
+    noisy[upper] = plan.release("directions", moments[upper] * lengths, rng) / lengths
+    values, vectors = np.linalg.eigh(noisy, UPLO="U")
+    edge = plan.scale("directions") * math.sqrt(2.0 * d)
+    return Directions(vectors[:, ::-1], values[::-1], edge)

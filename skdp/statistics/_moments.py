@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
+from itertools import compress
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,16 +19,26 @@ from skdp.data.column_facts import ColumnBounds
 from skdp.data.columns import Columns
 from skdp.data.exact_sums import Sums, exact_sums
 from skdp.data.records import Records, check_numeric
-from skdp.statistics._keys import Keys, axes_of
-from skdp.statistics._noise import Terms, half_width, sum_half_widths
-from skdp.statistics._result import Labels, Numbers, Statistic, shown
-from skdp.support.types import Bounds, MatrixLike, VectorLike
+from skdp.statistics._results import (
+    Keys,
+    Labels,
+    Numbers,
+    Statistic,
+    Terms,
+    axes_of,
+    effect_of_noise,
+    half_width,
+    shown,
+    sum_half_widths,
+)
+from skdp.support.types import Bounds, Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import ROUNDED_ONCE, becomes_gaussian, counts_query
 
 SUMS = "sums"
 _RISK = 0.05  # of an interval of all possible numbers, which has no estimate
+_UNNAMED = 1e-6  # of a mean at an end of its bounds that is not named as such
 _SMALL = 0.1  # half width of a mean of numbers in [−1, 1]; no guarantee rests on it
 
 Interval = tuple[np.ndarray, np.ndarray]
@@ -35,15 +46,11 @@ Interval = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Part:
-    """Numbers of a row in [−radius, radius] whose means are released.
-
-    `farthest` is the l1 distance of two rows, where it is less than 2·radius·size.
-    """
+    """Numbers of a row in [−radius, radius] whose means are released."""
 
     name: str
     size: int
     radius: float = 1.0
-    farthest: float = math.inf
 
     def query(self, n_changed: int, n_groups: int | None = None) -> Query:
         """Return the query of the sums, which one record changes by one row or by two.
@@ -51,55 +58,67 @@ class Part:
         With groups, an added or removed record changes all numbers of one group. A replaced one
         changes those of one group by 2·radius, or those of two groups by the radius.
         """
-        l1 = math.inf if n_changed == 1 else self.farthest * ROUNDED_ONCE
-        if n_groups is not None:
-            l1 = n_changed * self.radius * self.size * ROUNDED_ONCE
+        moved = n_changed * self.radius * self.size * ROUNDED_ONCE
         return Query(
             self.name,
             size=(n_groups or 1) * self.size,
             linf_sensitivity=n_changed * self.radius * ROUNDED_ONCE,
             l0_sensitivity=self.size if n_groups is None else n_changed * self.size,
-            l1_sensitivity=l1,
+            l1_sensitivity=math.inf if n_groups is None else moved,
         )
 
 
+class Vector(NamedTuple):
+    """The numbers in [−1, 1] of a value, and the largest l1 and squared l2 distance of two."""
+
+    size: int
+    l1: float
+    square: float
+
+
+# (u, 2u² − 1) and (v, 2v² − 1) for s = |u + v|, so that |u − v| ≤ 2 − s, are (2 − s)·(1 + 2s) apart
+# in l1, which is largest at s = 3/4, and √((2 − s)²·(1 + 4s²)) in l2, at s = (2 + √2)/4.
+OF_MEAN, OF_SPREAD = Vector(1, 2.0, 4.0), Vector(2, 3.125, 5.1447)
+
+
 def present_query(
-    parts: Sequence[Part], weight: float, n_changed: int, n_groups: int | None
+    vector: Vector, n_vectors: int, weight: float, n_changed: int, n_groups: int | None
 ) -> Query:
     """Return the query of the sums over values that are not missing, and of `weight` a value.
 
-    The numbers of each part are divided by their radius. A value of a column adds a vector of P
-    numbers in [−1, 1] and the weight w, and a missing value adds 0. Two values are up to 2 apart in
-    each of the P numbers, with equal w. A value and a gap are as far apart as a vector is long. The
-    vectors of a replaced record are in two groups if it moves. The rows of a person add a point in
-    the convex hull of these vectors and 0, which has no larger diameter in any norm.
+    A row has a vector for each column, or one for all columns. It adds the vector and the weight w,
+    or 0 if the value is missing, or any of them. Two vectors with equal w are as far apart as
+    `vector` says. A vector and a gap are as far apart as a vector is long: each number is at most
+    1. The vectors of a replaced record are in two groups if it moves. The rows of a person add a
+    point in the convex hull of these vectors and 0, which has no larger diameter in any norm.
     """
-    n, size, moves = len(parts), parts[0].size, n_changed > 1 and n_groups is not None
+    n, moves = vector.size, n_changed > 1 and n_groups is not None
     l1, square, largest = n + weight, n + weight**2, max(1.0, weight)
     if moves:
         l1, square = 2.0 * l1, 2.0 * square
     if n_changed > 1:
-        l1, square, largest = max(l1, 2.0 * n), max(square, 4.0 * n), 2.0
+        l1, square, largest = max(l1, vector.l1), max(square, vector.square), 2.0
     return Query(
         SUMS,
-        size=(n_groups or 1) * (n + 1) * size,
+        size=(n_groups or 1) * (n + 1) * n_vectors,
         linf_sensitivity=largest * ROUNDED_ONCE,
-        l0_sensitivity=(1 + moves) * (n + 1) * size,
-        l1_sensitivity=l1 * size * ROUNDED_ONCE,
-        l2_sensitivity=math.sqrt(square * size) * ROUNDED_ONCE,
+        l0_sensitivity=(1 + moves) * (n + 1) * n_vectors,
+        l1_sensitivity=l1 * n_vectors * ROUNDED_ONCE,
+        l2_sensitivity=math.sqrt(square * n_vectors) * ROUNDED_ONCE,
     )
 
 
-def count_weight(noise: str, n_parts: int, n_changed: int, n_groups: int | None) -> float:
+def count_weight(noise: str, vector: Vector, n_changed: int, n_groups: int | None) -> float:
     """Return the weight of a value in `present_query`.
 
     If a record is replaced within its group, two values are as far apart as a value and a gap at
-    the weight √(3P) in l2, and P in l1. So the number of values costs nothing. Beyond 2 it would
-    exceed the largest change of the other numbers.
+    this weight, so that the number of values costs nothing. Beyond 2 it would exceed the largest
+    change of the other numbers.
     """
     if n_changed == 1 or n_groups is not None:
         return 1.0
-    return min(math.sqrt(3.0 * n_parts), 2.0) if noise == "gaussian" else float(n_parts)
+    l2 = math.sqrt(vector.square - vector.size)
+    return min(l2 if noise == "gaussian" else vector.l1 - vector.size, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +184,8 @@ class BoundedStatistic(PrivateFit[Records[Facts], PlanT, ReleasedT]):
 
     takes_infinite_epsilon = False
 
+    _effect_of_noise = effect_of_noise("half the width of the bounds", lambda o: o.n_groups or 1)
+
     def _check_data(
         self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Facts]:
@@ -184,12 +205,19 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
 
     noise: str = "auto"
 
+    by_row: ClassVar[bool] = False
+    """Whether a row with a missing value is left out."""
+
     def _is_gaussian(self) -> bool:
         return becomes_gaussian(self.noise)
 
     @abstractmethod
     def _parts(self, n_columns: int) -> tuple[Part, ...]:
         """Return the parts for this number of columns."""
+
+    def _vector(self, n_columns: int) -> Vector:
+        """Return the numbers of a column's value, or with `by_row` those of all columns."""
+        return OF_MEAN if len(self._parts(n_columns)) == 1 else OF_SPREAD
 
     @staticmethod
     @abstractmethod
@@ -201,8 +229,6 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
         if self.missing == "skip":
             return self._plan_of_present(parameters, facts)
         parts = self._parts(facts.n_columns)
-        if records.is_weighted:  # the sums of weighted rows are rounded number by number
-            parts = tuple(replace(part, farthest=math.inf) for part in parts)
         queries = [part.query(n_changed, facts.n_groups) for part in parts]
         if facts.n_rows is None:
             n_groups = facts.n_groups
@@ -213,19 +239,20 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
         """Return the plan with the least noise, for the weight that suits each kind of noise."""
         gaussian = self.noise == "auto" and parameters.delta > 0.0
         names = ("gaussian", "auto") if gaussian else (self.noise,)
-        n_changed, parts = parameters.neighboring.n_changed, self._parts(facts.n_columns)
+        n_changed, vector = parameters.neighboring.n_changed, self._vector(facts.n_columns)
         plans = []
         for noise in names:
-            weight = count_weight(noise, len(parts), n_changed, facts.n_groups)
-            query = present_query(parts, weight, n_changed, facts.n_groups)
+            weight = count_weight(noise, vector, n_changed, facts.n_groups)
+            n_vectors = self._n_counts(facts)
+            query = present_query(vector, n_vectors, weight, n_changed, facts.n_groups)
             plans.append(parameters.plan_queries([query], noise))
         return min(plans, key=attrgetter("loss"))
 
     def _read(self, plan: QueryPlan, records: Records[Facts], rng: np.random.Generator) -> Sums:
         facts, skips = records.facts, self.missing == "skip"
         sizes = {part.name: part.size for part in self._parts(facts.n_columns)}
-        sizes["count"] = facts.n_columns if skips else 1
-        numbers = partial(_numbers_of, self._numbers, self.missing)
+        sizes["count"] = self._n_counts(facts) if skips else 1
+        numbers = partial(numbers_of, self._numbers, self.missing, self.by_row)
         answers = exact_sums(sizes, records, numbers, facts.keys)
         if skips:
             units = self._units(plan, facts).items()
@@ -233,11 +260,14 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
             answers = {SUMS: np.concatenate(sums, axis=-1)}
         return plan.release(answers, rng)
 
+    def _n_counts(self, facts: Facts) -> int:
+        return 1 if self.by_row else facts.n_columns
+
     def _units(self, plan: QueryPlan, facts: Facts) -> dict[str, tuple[str, float]]:
         """Return the query of each part and of the count, and the unit of its numbers."""
         parts, (query,) = self._parts(facts.n_columns), plan.queries
         n_changed = 2 if query.linf_sensitivity >= 2.0 else 1  # 1 if no two values are compared
-        weight = count_weight(plan.noise, len(parts), n_changed, facts.n_groups)
+        weight = count_weight(plan.noise, self._vector(facts.n_columns), n_changed, facts.n_groups)
         units = {part.name: part.radius for part in parts} | {"count": 1.0 / weight}
         return {name: (SUMS, unit) for name, unit in units.items()}
 
@@ -245,8 +275,9 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
         radii = {part.name: part.radius for part in self._parts(facts.n_columns)}
         if self.missing == "skip":
             units = self._units(plan, facts)
-            each = released[SUMS].reshape(facts.n_groups or 1, len(units), facts.n_columns)
-            each = each[0] if facts.n_groups is None else np.moveaxis(each, 1, 0)
+            ends = np.cumsum([part.size for part in self._parts(facts.n_columns)])
+            each = np.split(released[SUMS].reshape(facts.n_groups or 1, -1), ends, axis=1)
+            each = [own[0] for own in each] if facts.n_groups is None else each
             sums = {name: own * units[name][1] for name, own in zip(units, each, strict=True)}
             return Means(plan, radii, sums, None, facts.n_rows, units)
         if facts.n_groups is not None:
@@ -254,17 +285,20 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
         return Means(plan, radii, released, facts.n_rows)
 
 
-def _numbers_of(
-    numbers: Callable[[np.ndarray], Sums], missing: str, records: Records[Facts]
+def numbers_of(
+    numbers: Callable[[np.ndarray], Sums], missing: str, by_row: bool, records: Records[Facts]
 ) -> Iterator[Sums]:
     """Yield the numbers of some rows at a time, and 1 for each row or for each value."""
     for rows, _, _ in records.chunks():
         found = numbers(records.facts.bounds.unit(rows))
+        present: np.ndarray = ~np.isnan(rows)
         if missing == "middle":
-            yield found | {"count": np.ones((len(rows), 1))}
-        else:
-            present = (~np.isnan(rows)).astype(float)
-            yield {name: own * present for name, own in found.items()} | {"count": present}
+            present = np.ones((len(rows), 1), dtype=bool)
+        elif by_row:
+            present = np.asarray(present.all(axis=1, keepdims=True))
+        if not present.all():
+            found = {name: own * present for name, own in found.items()}
+        yield found | {"count": present}
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,6 +336,17 @@ class Means:
         query, unit = self.units.get("count", ("count", 1.0))
         deviation = unit * self.plan.mechanism(query).expected_loss("l2") ** 0.5
         return np.asarray(every | (self.sums["count"] < 2.0 * deviation))
+
+    def at_bounds(self, names: Sequence[Label]) -> Iterator[str]:
+        """Yield a sentence if means of columns are at an end of their bounds, within the noise."""
+        low, high = self.ends("x", _UNNAMED)
+        at = ((low <= -1.0) | (high >= 1.0)) & self.is_precise("x", _RISK) & ~self.is_noise()
+        if at.any():
+            found = at.reshape(-1, len(names)).any(axis=0)
+            yield (
+                f"Means of columns {[*compress(names, found)]} may be at an end of their bounds, "
+                "to which values are clipped. Check the units and the bounds."
+            )
 
     def mean(self, name: str) -> np.ndarray:
         """Return the means of a part, within its radius."""
@@ -371,6 +416,10 @@ class Moments(Statistic):
 
     _means: Means = field(kw_only=True)
     _bounds: ColumnBounds = field(kw_only=True)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*super().notes, *self._means.at_bounds(dict(self._labels.axes)["column"]))
 
     def _shaped(self, ends: Interval) -> tuple[Numbers, Numbers]:
         low, high = (shown(end.reshape(np.shape(self.value))) for end in ends)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,14 +25,29 @@ from skdp.data.columns import Columns, column_name
 from skdp.data.exact_sums import Sums, counted, from_steps, sums_in_steps
 from skdp.data.records import Records
 from skdp.privacy import ComposedEvent, Event, GaussianCurve, PrivacyGuarantee
-from skdp.statistics._grid import grids_of
-from skdp.statistics._keys import Keys, axes_of, most_records
-from skdp.statistics._loss_ranges import Neighbors
-from skdp.statistics._moments import Interval, Means, Part, no_spread, variance_ends
-from skdp.statistics._noise import half_width
-from skdp.statistics._result import Axes, Labels, Statistic, risk_of
-from skdp.statistics.quantile import QuantilePlan, Ranks, cell_counts, choose_all, of_grids
-from skdp.statistics.variance import spread
+from skdp.statistics._choices import (
+    Neighbors,
+    QuantilePlan,
+    Ranks,
+    cell_counts,
+    choose_all,
+    grids_of,
+    of_grids,
+)
+from skdp.statistics._moments import Interval, Means, Part, no_spread, numbers_of, variance_ends
+from skdp.statistics._results import (
+    Axes,
+    Keys,
+    Labels,
+    Statistic,
+    axes_of,
+    effect_of_noise,
+    half_width,
+    largest_noise,
+    most_records,
+    risk_of,
+)
+from skdp.statistics.means import VarianceStatistic, spread
 from skdp.support.types import Bounds, Categories, Label, MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import counts_query
@@ -43,6 +58,8 @@ _USUAL = (0.25, 0.5, 0.75)
 _NUMBERS = ("count", "mean", "std")
 
 Row = tuple[Label, ...]
+
+_present = partial(numbers_of, VarianceStatistic._numbers, "skip", False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +81,18 @@ class Description(Statistic):
         *Public.* The labels of each number.
     _parts : object
         *Released* and *public*: what `interval` is computed from.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skdp.statistics import describe
+    >>> table = pd.DataFrame({"age": [20, 30, 40, 70] * 2500, "smokes": [0, 1, 0, 0] * 2500})
+    >>> asked = {"bounds": {"age": (0, 100)}, "categories": {"smokes": [0, 1]}}
+    >>> found = describe(table, epsilon=1.0, **asked, random_state=0)
+    >>> round(found["smokes", 1]), round(found["age", "mean"], 1)
+    (2499, 40.0)
+    >>> found.to_frame().loc["age", "estimate"].round(1).to_dict()
+    {'count': 9988.1, 'mean': 40.0, 'std': 18.7, '25%': 23.0, '50%': 35.3, '75%': 59.4}
     """
 
     _rows: tuple[Row, ...] = field(kw_only=True)
@@ -78,7 +107,10 @@ class Description(Statistic):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self._parts.unreadable(), *super().notes)
+        layout, means = self._parts.layout, self._parts.means
+        names = [layout.names[j] for j in layout.numbers]
+        at_bounds = means.at_bounds(names) if names else ()
+        return (*self._parts.unreadable(), *super().notes, *at_bounds)
 
     def _index(self) -> Axes:
         names = (*(name for name, _ in self._labels.axes), "column", "statistic")
@@ -245,17 +277,17 @@ class Layout:
         if records.is_weighted:
             cells |= from_steps({"categories": cells["categories"]})
         sums = {name: s.reshape(self.n_groups, -1) for name, s in from_steps(totals).items()}
-        sums["count"] = np.hstack([sums.pop("present"), cells["categories"]])
+        sums["count"] = np.hstack([sums["count"], cells["categories"]])
         return sums | {"cells": cells["cells"]}
 
     def _totals(self, records: Records[Layout]) -> Sums:
         found = {"categories": self._cells(records)}
         numbers, d = records.select(self.numbers), len(self.numbers)
-        sizes = dict.fromkeys(("x", "square", "present"), d)
+        sizes = dict.fromkeys(("x", "square", "count"), d)
         none = np.zeros((self.n_groups, 0, 1), dtype=np.int64)
         if not d:
             return found | dict.fromkeys(sizes, none[..., 0]) | {"cells": none}
-        sums = sums_in_steps(sizes, partial(_present, self.bounds), self.keys, numbers)
+        sums = sums_in_steps(sizes, _present, self.keys, numbers)
         cells = {"cells": none}
         if self.ranks is not None:
             cells = cell_counts(grids_of(self.bounds), self.keys, None, numbers)
@@ -295,17 +327,6 @@ class Layout:
         return np.hstack([parts[j] for j in sorted(parts)]).ravel()
 
 
-def _present(bounds: ColumnBounds, records: Records[Layout]) -> Iterator[Sums]:
-    """Yield u, u² − 1/2 and 1 for values, and 0 for missing values, some rows at a time."""
-    for rows, _, _ in records.chunks():
-        present, units = ~np.isnan(rows), bounds.unit(rows)
-        yield {
-            "x": np.where(present, units, 0.0),
-            "square": (units**2 - 0.5) * present,
-            "present": present.astype(float),
-        }
-
-
 @dataclass(frozen=True)
 class DescribePlan:
     """Sums and counts with noise, and quantiles that are chosen."""
@@ -315,6 +336,11 @@ class DescribePlan:
 
     theorem = "additive noise and exponential mechanism, composition"
     exact = True
+
+    def rank_error(self, risk: float, share: float) -> float:
+        """Return the bound of all ranks, or of what counts and sums are off by."""
+        ranks = 0.0 if self.choices is None else self.choices.rank_error(risk, share)
+        return max(largest_noise(self.queries), ranks)
 
     @property
     def event(self) -> Event:
@@ -337,6 +363,8 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
     keys: ArrayLike | None = None
 
     released_as = "statistics.describe"
+
+    _effect_of_noise = effect_of_noise("half the width of the bounds", lambda one: one.n_groups)
     takes_infinite_epsilon = False
 
     def _is_gaussian(self) -> bool:
@@ -453,13 +481,15 @@ class _Released:
         means = Means(plan.queries, {"x": 1.0, "square": 0.5}, sums, None)
         quantiles = np.empty((1, n_groups, 0, d))
         if layout.ranks is not None:
-            found = layout.ranks.values(released["cells"], grids_of(layout.bounds))
+            grids = grids_of(layout.bounds)
+            is_noise = plan.choices is not None and plan.choices.hides_ranks(most)
+            found = layout.ranks.values(released["cells"], grids, is_noise=is_noise)
             quantiles = np.delete(found, (1, 2), axis=0)
         return cls(layout, means, counts[:, d:], quantiles, most)
 
     def unreadable(self) -> Iterator[str]:
         """Yield a sentence for each column of numbers whose released count is only noise."""
-        counts, width = self.means.sums["count"], half_width(self.means.plan, "count", 0.05)
+        counts, width = self.means.sums["count"], self._width(0.05)
         of = "" if math.isinf(self.most) else f" of {self.most:g}"
         for j, own in zip(self.layout.numbers, counts.T, strict=True):
             if self.most > 2.0 * width and np.all(own < width):
@@ -470,40 +500,35 @@ class _Released:
 
     def value(self) -> np.ndarray:
         """Return all numbers, in the order of `Layout.rows`."""
-        bounds, means = self.layout.bounds, self.means
-        if not self.layout.numbers:
-            none = [means.sums["count"]] * 3
-            return self._stacked(none, self.quantiles[0], self._possible(self.cells))
-        first = np.where(means.is_noise(), np.nan, means.mean("x"))
-        deviations = np.where(no_spread(means), np.nan, bounds.half * np.sqrt(spread(means)))
-        counts = self._possible(means.sums["count"])
-        numbers = [counts, bounds.middle + bounds.half * first, deviations]
-        return self._stacked(numbers, self.quantiles[0], self._possible(self.cells))
-
-    def _possible(self, counts: np.ndarray) -> np.ndarray:
-        return np.clip(counts, 0.0, self.most)
+        means, counts = self.means, self.means.sums["count"]
+        moments = (counts, counts)  # of no columns
+        if self.layout.numbers:
+            first = np.where(means.is_noise(), np.nan, means.mean("x"))
+            moments = self._moments(first, np.where(no_spread(means), np.nan, spread(means)))
+        return self._stacked(counts, moments, self.quantiles[0], self.cells)
 
     def ends(self, risk: float) -> Interval:
         """Return ends of intervals for all numbers, in the order of `Layout.rows`."""
-        width = half_width(self.means.plan, "count", risk)
-        low, high = self._of_numbers(risk, width)
-        lower, upper = self._of_quantiles(risk)
-        return (
-            self._stacked(low, lower, self._possible(self.cells - width)),
-            self._stacked(high, upper, self._possible(self.cells + width)),
+        means, counts, width = self.means, self.means.sums["count"], self._width(risk)
+        sides = [(counts, counts)] * 2  # of no columns
+        if self.layout.numbers:
+            both = zip(means.ends("x", risk), variance_ends(means, risk), strict=True)
+            sides = [self._moments(*pair) for pair in both]
+        low, high = (
+            self._stacked(counts + w, moments, quantiles, self.cells + w)
+            for w, moments, quantiles in zip(
+                (-width, width), sides, self._of_quantiles(risk), strict=True
+            )
         )
+        return low, high
 
-    def _of_numbers(self, risk: float, width: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Return ends for counts, means and standard deviations."""
-        bounds, counts = self.layout.bounds, self.means.sums["count"]
-        if not self.layout.numbers:
-            return [counts] * 3, [counts] * 3
-        means, variances = self.means.ends("x", risk), variance_ends(self.means, risk)
-        sides = [
-            [self._possible(counts + w), bounds.middle + bounds.half * m, bounds.half * np.sqrt(v)]
-            for w, m, v in zip((-width, width), means, variances, strict=True)
-        ]
-        return sides[0], sides[1]
+    def _width(self, risk: float) -> float:
+        return half_width(self.means.plan, "count", risk)
+
+    def _moments(self, means: np.ndarray, variances: np.ndarray) -> Interval:
+        """Return means and standard deviations in units of the columns."""
+        bounds = self.layout.bounds
+        return bounds.middle + bounds.half * means, bounds.half * np.sqrt(variances)
 
     def _of_quantiles(self, risk: float) -> Interval:
         ranks = self.layout.ranks
@@ -513,8 +538,10 @@ class _Released:
         return self.quantiles[0] * np.nan, self.quantiles[0] * np.nan
 
     def _stacked(
-        self, numbers: Sequence[np.ndarray], quantiles: np.ndarray, cells: np.ndarray
+        self, counts: np.ndarray, moments: Interval, quantiles: np.ndarray, cells: np.ndarray
     ) -> np.ndarray:
         """Return arrays of shape (n_groups, n_columns), quantiles and cells as one vector."""
-        each = np.concatenate([np.stack(numbers, axis=-1), np.moveaxis(quantiles, 1, -1)], axis=-1)
+        counts, cells = (np.clip(one, 0.0, self.most) for one in (counts, cells))
+        numbers = np.stack([counts, *moments], axis=-1)
+        each = np.concatenate([numbers, np.moveaxis(quantiles, 1, -1)], axis=-1)
         return self.layout.flat(each, cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,24 +12,30 @@ from numpy.typing import ArrayLike
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.exact_sums import STEP_BITS, Sums, counted
 from skdp.data.records import Records
-from skdp.mechanisms import ExponentialMechanism
-from skdp.privacy import Event, PrivacyGuarantee
-from skdp.statistics._grid import Grid, grids_of
-from skdp.statistics._keys import Keys, axes_of
-from skdp.statistics._loss_ranges import Neighbors, Ranges, composed
-from skdp.statistics._margin import Margin
+from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._choices import (
+    Neighbors,
+    QuantilePlan,
+    Ranks,
+    cell_counts,
+    choose_all,
+    grids_of,
+    of_grids,
+)
 from skdp.statistics._moments import BoundedStatistic, Facts
-from skdp.statistics._rank import Rank
-from skdp.statistics._result import Labels, Numbers, Statistic, risk_of
+from skdp.statistics._results import (
+    Labels,
+    Numbers,
+    Statistic,
+    axes_of,
+    columns_of,
+    effect_of_noise,
+    risk_of,
+)
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 
 __all__ = ["Quantile", "quantile"]
-
-Counts = Sequence[Sequence[np.ndarray]] | np.ndarray
-_MOST_EPSILON = 300.0  # of choices: they have no noise then, and no Gaussian cover beyond is known
-_ROUNDING = 1.0 + 2.0**-18  # of a utility, by 12·2^−23 at most: see `_loss_ranges`; M ≥ ½
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,23 +49,33 @@ class Quantile(Statistic):
         requested.
     privacy : PrivacyGuarantee
         *Public.* The guarantee of all numbers together.
-    _choice : ExponentialMechanism
+    _plan : QuantilePlan
         *Public.* The mechanism of each choice.
     _level : float or None
         *Public.* The level of the intervals.
     _interval, _cell : tuple of float or ndarray
         *Released*, together with the quantiles.
-    _n_points : int
-        *Public.* Number of points of the grid.
     _labels : object
         *Public.* The labels in `to_frame`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.statistics import quantile
+    >>> pay = np.random.default_rng(0).lognormal(3.0, 0.5, size=5000)
+    >>> asked = {"q": [0.25, 0.5, 0.75], "bounds": (0, 500), "level": 0.95}
+    >>> found = quantile(pay, epsilon=1.0, **asked, random_state=0)
+    >>> found.value.round(1), round(found.rank_error())
+    (array([14.3, 19.9, 27.9]), 152)
+    >>> low, high = found.interval()
+    >>> low.round(1), high.round(1)
+    (array([13.6, 19. , 26.8]), array([14.9, 20.7, 30. ]))
     """
 
-    _choice: ExponentialMechanism = field(kw_only=True)
+    _plan: QuantilePlan = field(kw_only=True)
     _level: float | None = field(kw_only=True)
     _interval: tuple[Numbers, Numbers] = field(kw_only=True)
     _cell: tuple[Numbers, Numbers] = field(kw_only=True)
-    _n_points: int = field(kw_only=True)
 
     def _text(self) -> list[str]:
         value = np.array2string(np.asarray(self.value), precision=6)
@@ -83,8 +98,7 @@ class Quantile(Statistic):
         float
             *Public.*
         """
-        log_tail = math.log(self._n_points / risk_of(level))
-        return 2.0 * self._choice.sensitivity * log_tail / self._choice.epsilon
+        return self._plan.rank_error(risk_of(level))
 
     def cell(self) -> tuple[Any, Any]:
         """Return the ends of the cells of the grid whose numbers were rounded to each `value`.
@@ -115,10 +129,7 @@ class Quantile(Statistic):
     ) -> dict[str, list[float]]:
         if self._level is not None:
             self.interval(level, simultaneous=simultaneous)  # raises for another level
-        numbers = (self.value, *self._interval)
-        estimate, lower, upper = (np.ravel(one).tolist() for one in numbers)
-        levels = [math.nan if self._level is None else self._level] * len(estimate)
-        return {"estimate": estimate, "lower": lower, "upper": upper, "level": levels}
+        return columns_of(self.value, *self._interval, self._level)
 
     def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
         return self._interval
@@ -232,125 +243,6 @@ def quantile(
     )._release((x,), groups, epsilon, delta, neighboring, budget, random_state)
 
 
-@dataclass(frozen=True)
-class QuantilePlan:
-    """Choices by the exponential mechanism for the ranks of each column, with equal noise.
-
-    `ranges` has the lengths, in rows, of intervals in which one record moves the utilities of
-    choices that are charged together, and the number of intervals of each length.
-    """
-
-    choice: ExponentialMechanism
-    ranges: Ranges
-    ranks: tuple[tuple[Rank, ...], ...]
-
-    theorem = "exponential mechanism, composition"
-    exact = True
-
-    @property
-    def event(self) -> Event:
-        """The event of all choices together."""
-        farthest_apart = 2.0 * self.choice.sensitivity  # the range that one choice is charged for
-        return composed(self.ranges, self.choice.event.epsilon / farthest_apart)
-
-
-@dataclass(frozen=True)
-class Ranks:
-    """Public settings: probabilities, and how their intervals are chosen."""
-
-    q: tuple[float, ...]
-    level: float | None
-    sampling: bool
-    ties: bool
-
-    @classmethod
-    def check(
-        cls, q: ArrayLike, level: float | None, sampling: bool = False, ties: bool = True
-    ) -> Ranks:
-        """Return the settings, or raise ValueError."""
-        probabilities = np.atleast_1d(np.asarray(q, dtype=float))
-        inside = (probabilities >= 0.0) & (probabilities <= 1.0)
-        if probabilities.ndim != 1 or not probabilities.size or not inside.all():
-            raise ValueError(f"q must be a probability in [0, 1], or several, got {q!r}.")
-        if level is not None:
-            risk_of(level)
-        if not isinstance(sampling, bool):
-            raise ValueError(f"sampling must be True or False, got {sampling!r}.")
-        if not isinstance(ties, bool):
-            raise ValueError(f"ties must be True or False, got {ties!r}.")
-        return cls(tuple(probabilities.tolist()), level, sampling, ties)
-
-    def planned(
-        self,
-        epsilon: float,
-        delta: float,
-        accountant: str,
-        neighbors: Neighbors,
-        n_rows: int | None,
-        grids: Sequence[Grid],
-    ) -> QuantilePlan:
-        """Return choices that are (ε, δ)-DP together; `n_rows` is None if it is private."""
-        epsilon = min(epsilon, _MOST_EPSILON)
-        n_points = most_points(grids)
-        ranks = (self._ranks(None, n_rows, n_points),) * len(grids)
-        for _ in range(2):  # slopes of margins widen the noise, which widens the margins a little
-            scale = 1.0 / neighbors.cost(ranks, epsilon, delta, accountant).unit
-            ranks = (self._ranks(scale, n_rows, n_points),) * len(grids)
-        cost = neighbors.cost(ranks, epsilon, delta, accountant)
-        farthest = max(rank.sensitivity for own in ranks for rank in own)
-        if neighbors.n_changed == 2:  # within a group a row moves #{x < t} by 1
-            farthest = max(1.0, farthest)
-        farthest *= _ROUNDING
-        choice = ExponentialMechanism(sensitivity=farthest, epsilon=2.0 * farthest * cost.unit)
-        return QuantilePlan(choice, cost.ranges, ranks)
-
-    def _ranks(self, scale: float | None, n_rows: int | None, n_points: int) -> tuple[Rank, ...]:
-        """Return the ranks of all quantiles, then of the lower and the upper ends.
-
-        Ranks have no margins if the scale of the noise is None.
-        """
-        middle = [Rank(p) for p in self.q]
-        if self.level is None:
-            return tuple(middle)
-        margins = [self._margin(p, scale, n_rows, n_points) for p in self.q]
-        ends = [Rank(p, m, side) for side in (-1, 1) for p, m in zip(self.q, margins, strict=True)]
-        return (*middle, *ends)
-
-    def _margin(
-        self, q: float, scale: float | None, n_rows: int | None, n_points: int
-    ) -> Margin | None:
-        """Return the margin of dense values only if it ends within a public number of rows."""
-        if scale is None:
-            return None
-        assert self.level is not None
-        risk, facts = risk_of(self.level), {"sampling": self.sampling}
-        near = Margin.of(q, risk, scale, n_rows=n_rows, n_points=None, **facts)
-        beyond = n_rows is not None and near(n_rows) > min(q, 1.0 - q) * n_rows
-        if not (self.ties or beyond):
-            return near
-        return Margin.of(q, risk, scale, n_rows=n_rows, n_points=n_points, **facts)
-
-    def values(self, chosen: np.ndarray, grids: Sequence[Grid]) -> np.ndarray:
-        """Return the values at chosen grid points, the ends of their cells, and of intervals.
-
-        The shape is (3 or 5, ..., n_probabilities, n_columns). The larger value of a column is for
-        the larger probability. Intervals end with cells, because values were rounded to the grid.
-        """
-        order = np.argsort(np.argsort(self.q))
-        places = chosen.reshape(*chosen.shape[:-2], -1, len(self.q), chosen.shape[-1])
-        places = np.sort(places, axis=-2)[..., order, :]
-        middle, *ends = np.moveaxis(places, -3, 0)
-        sides = [middle] * 3
-        if ends:
-            sides += [np.minimum(ends[0], middle), np.maximum(ends[1], middle)]
-        found = np.empty((len(sides), *middle.shape))
-        for j, grid in enumerate(grids):
-            for k, side in enumerate(sides):  # values, and the low and high ends of two kinds
-                points = (grid.points, grid.low, grid.high, grid.low, grid.high)[k]
-                found[k, ..., j] = points[side[..., j]]
-        return found
-
-
 @dataclass(eq=False)
 class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
     """The release of `quantile`."""
@@ -361,6 +253,8 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
     ties: bool = True
 
     released_as = "statistics.quantile"
+
+    _effect_of_noise = effect_of_noise("all ranks", lambda facts: facts.n_groups or 1)
 
     def _is_gaussian(self) -> bool:
         return True  # the ε of each choice is computed as a Gaussian budget counts it
@@ -396,18 +290,18 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
     ) -> Quantile:
         ranks, facts = self._ranks(), records.facts
         grids = grids_of(facts.bounds)
-        values = ranks.values(released, grids)
+        is_noise = plan.hides_ranks(facts.n_rows or math.inf)
+        values = ranks.values(released, grids, is_noise=is_noise)
         value, least, most, *ends = (self._shaped(one, facts) for one in values)
         low, high = ends or (value * np.nan, value * np.nan)
         groups, columns = axes_of(facts.keys), ("column", facts.columns.labels)
         return Quantile(
             value,
             guarantee,
-            _choice=plan.choice,
+            _plan=plan,
             _level=ranks.level,
             _interval=(low, high),
             _cell=(least, most),
-            _n_points=most_points(grids),
             _labels=Labels((*groups, ("quantile", ranks.q), columns), facts.columns.library),
         )
 
@@ -419,76 +313,3 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
 
     def _ranks(self) -> Ranks:
         return Ranks.check(self.q, self.level, self.sampling, self.ties)
-
-
-def cell_counts(
-    grids: Sequence[Grid], keys: Keys | None, filling: np.ndarray | None, records: Records[Any]
-) -> Sums:
-    """Return *private* counts of values at each grid point: (n_groups, n_columns, n_points).
-
-    Missing values count as `filling`, a number for each column, or not at all if it is None.
-    Weights count in steps.
-    """
-    codes = None if keys is None else keys.codes(records) + 1
-    n_groups, n_points, start = 1 if keys is None else keys.n_groups, most_points(grids), 0
-    counts = np.zeros((n_groups + 1, len(grids), n_points), dtype=np.int64)
-    for rows, _, weights in records.chunks():
-        known = ~np.isnan(rows)
-        filled = rows if filling is None else np.where(known, rows, filling)
-        groups = np.ones(len(rows), int) if codes is None else codes[start : start + len(rows)]
-        for j, grid in enumerate(grids):
-            places = groups * n_points + grid.places(filled[:, j])
-            some = known[:, j] if filling is None else slice(None)
-            own = None if weights is None else weights[some]
-            found = counted(places[some], counts[:, j].size, own)
-            counts[:, j] += found.reshape(n_groups + 1, -1)
-        start += len(rows)
-    return {"cells": counts[1:]}
-
-
-def of_grids(cells: np.ndarray, grids: Sequence[Grid]) -> list[list[np.ndarray]]:
-    """Return the counts of each group and column at the points of its grid."""
-    sizes = [grid.points.size for grid in grids]
-    return [[one[:size] for one, size in zip(own, sizes, strict=True)] for own in cells]
-
-
-def most_points(grids: Sequence[Grid]) -> int:
-    """Return the number of points of the largest grid."""
-    return max(grid.points.size for grid in grids)
-
-
-def choose_all(
-    plan: QuantilePlan, counts: Counts, rng: np.random.Generator, in_steps: bool
-) -> np.ndarray:
-    """Return a grid point for each group, rank and column, from *private* counts.
-
-    Counts of persons are in steps, which are added up as they are.
-    """
-    unit = math.ldexp(1.0, -STEP_BITS) if in_steps else 1.0
-    choices = [
-        [
-            [_choose(*one, unit, plan.choice, rng) for one in zip(group, ranks, strict=True)]
-            for ranks in zip(*plan.ranks, strict=True)
-        ]
-        for group in counts
-    ]
-    return np.array(choices)
-
-
-def _choose(
-    counts: np.ndarray,
-    rank: Rank,
-    unit: float,
-    choice: ExponentialMechanism,
-    rng: np.random.Generator,
-) -> int:
-    """Return a grid point, from the *private* counts at each, in this unit."""
-    at_most = np.cumsum(counts)
-    below, at_most = (at_most - counts) * unit, at_most * unit
-    wanted = rank.of(at_most[-1])
-    if rank.side < 0:  # the lowest point stands for all ranks below
-        below[0] = -math.inf
-    elif rank.side > 0:
-        at_most[-1] = math.inf
-    miss = np.maximum(below - wanted, wanted - at_most)
-    return choice.release(-np.maximum(miss, 0.0), rng)

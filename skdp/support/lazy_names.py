@@ -11,10 +11,9 @@ A name must differ from those of the package's modules: the import of a module s
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-
-__all__ = ["lazy_names"]
+from typing import Generic, TypeVar
 
 
 def lazy_names(
@@ -22,12 +21,7 @@ def lazy_names(
 ) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
-    Parameters
-    ----------
-    package : str
-        Name of the package.
-    homes : dict
-        The public names that each module defines. Modules are named in full.
+    `homes` has the public names that each module defines. Modules are named in full.
     """
     home_of = {name: home for home, names in homes.items() for name in names}
 
@@ -41,3 +35,48 @@ def lazy_names(
         return found
 
     return sorted(home_of), look_up, lambda: sorted({*home_of, *vars(sys.modules[package])})
+
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, type[T]], Generic[T]):
+    """Classes by name, in the order in which they were entered.
+
+    An entry is a class, or its import path ``"module:Class"``. A lookup imports the class; names,
+    `len`, `in` and `name_of` import nothing.
+    """
+
+    def __init__(self, entries: Mapping[str, type[T] | str]) -> None:
+        self._entries = dict(entries)
+        self._names = {_path_of(entry): name for name, entry in self._entries.items()}
+
+    def __getitem__(self, name: str) -> type[T]:
+        entry = self._entries[name]
+        if not isinstance(entry, str):
+            return entry
+        module, kind = entry.split(":")
+        return getattr(import_module(module), kind)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries  # `Mapping` would look the name up, and so import
+
+    def __or__(self, other: Registry[T]) -> Registry[T]:
+        return Registry(self._entries | other._entries)
+
+    def __repr__(self) -> str:
+        return f"Registry({list(self)})"
+
+    def name_of(self, kind: type) -> str | None:
+        """Return the name of a class, or None; its subclasses have no name."""
+        return self._names.get(_path_of(kind))
+
+
+def _path_of(entry: type | str) -> str:
+    return entry if isinstance(entry, str) else f"{entry.__module__}:{entry.__qualname__}"

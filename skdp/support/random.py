@@ -14,17 +14,6 @@ import numpy as np
 from skdp.support.secure_random import SecureGenerator
 from skdp.support.types import RandomState
 
-__all__ = [
-    "child_generator",
-    "hidden",
-    "likely_size",
-    "noise_generator",
-    "poisson_sample",
-    "poisson_samples",
-    "seed_of",
-    "simulation_generator",
-]
-
 _KEY_BYTES = 32
 _BITS, _MARGIN = 53, 2.0**-40  # of a uniform number, and of a quotient of logarithms
 _NEVER = 1e-300  # instead of 0, which has no logarithm
@@ -56,15 +45,13 @@ class HiddenState:
 def hidden(random_state: object) -> object:
     """Return a random state in a form that prints no seed."""
     silent = np.random.Generator, np.random.RandomState, HiddenSeed, HiddenState
-    if random_state is None or isinstance(random_state, silent) or _is_infinite(random_state):
+    if random_state is None or isinstance(random_state, silent):
+        return random_state
+    if isinstance(random_state, float) and not math.isfinite(random_state):  # and so no seed
         return random_state
     if isinstance(random_state, Integral):
         return HiddenSeed(random_state)
     return HiddenState(random_state)
-
-
-def _is_infinite(random_state: object) -> bool:
-    return isinstance(random_state, float) and not math.isfinite(random_state)  # and so no seed
 
 
 def _shown(random_state: object) -> Any:

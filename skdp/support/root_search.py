@@ -14,18 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-__all__ = [
-    "arithmetic",
-    "bisect",
-    "first_to_hold",
-    "geometric",
-    "halvings",
-    "log_ratio",
-    "minimize_from_grid",
-    "next_to_root",
-    "whole",
-]
-
 Condition = Callable[[float], bool]
 Middle = Callable[[float, float], float | None]
 """Two numbers to one strictly between them, or None if they are close enough."""

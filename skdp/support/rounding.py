@@ -7,8 +7,6 @@ from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["CURVE", "FORMULA", "ROOT", "SERIES", "SUM", "THERE_AND_BACK", "down", "margin", "up"]
-
 _Number = TypeVar("_Number", float, np.ndarray)
 
 # Relative errors of computed numbers in units of 2⁻⁵³, the error of one operation that rounds to

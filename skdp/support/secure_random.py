@@ -17,7 +17,6 @@ try:
 except ImportError:  # a Python without OpenSSL
     from os import urandom as _random_bytes
 
-__all__ = ["SecureGenerator"]
 
 _Size = int | tuple[int, ...] | None
 

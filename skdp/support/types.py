@@ -8,19 +8,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = [
-    "Bounds",
-    "Categories",
-    "Countable",
-    "Label",
-    "MatrixLike",
-    "Number",
-    "RandomState",
-    "Schema",
-    "Transformation",
-    "VectorLike",
-]
-
 Number = TypeVar("Number", float, np.ndarray)
 """A number, or an array of numbers."""
 
@@ -38,13 +25,8 @@ RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | Non
 """A seed, a generator, or None for fresh entropy."""
 
 
-class Schema(Protocol):
-    """What `skdp.tables.TableSchema` is to tools: it replaces bounds and categories."""
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the schema."""
-
+Schema: TypeAlias = Any
+"""A `skdp.tables.TableSchema`, which replaces bounds and categories."""
 
 Bounds: TypeAlias = ArrayLike | Mapping[Any, Sequence[float]] | Schema
 """One pair, one pair per column, a pair of vectors, a dict from columns to pairs, or a schema."""

@@ -16,21 +16,6 @@ import numpy as np
 
 from skdp.exceptions import OutOfRangeError
 
-__all__ = [
-    "check_choice",
-    "check_count",
-    "check_delta",
-    "check_epsilon",
-    "check_partition",
-    "check_real",
-    "check_release_name",
-    "check_size",
-    "check_text",
-    "explain_keywords",
-    "make_plain",
-    "set_checked",
-]
-
 _TAKES_ANY = CO_VARARGS | CO_VARKEYWORDS
 # Names in other libraries, and names here. A class has at most a few of them.
 _MEANT = {

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import lru_cache
@@ -27,16 +26,17 @@ from skdp.mechanisms import (
     TruncatedLaplace,
 )
 from skdp.privacy import (
-    BetweenNeighborsEvent,
     ComposedEvent,
-    Composition,
-    DiscreteLaplaceEvent,
     Event,
+    GDPEvent,
     LaplaceEvent,
     Neighboring,
     SelfComposedEvent,
 )
-from skdp.support.rounding import ROOT, down
+from skdp.privacy.composed_events import BetweenNeighborsEvent
+from skdp.privacy.neighboring import Composition
+from skdp.privacy.noise_events import DiscreteLaplaceEvent
+from skdp.support.rounding import ROOT, SERIES, down
 from skdp.support.validation import (
     check_choice,
     check_count,
@@ -45,17 +45,6 @@ from skdp.support.validation import (
     check_real,
     set_checked,
 )
-
-__all__ = [
-    "NOISES",
-    "ROUNDED_ONCE",
-    "Noise",
-    "Query",
-    "QueryPlan",
-    "becomes_gaussian",
-    "counts_query",
-    "plan_queries",
-]
 
 ROUNDED_ONCE = 1.0 + 2.0**-20
 """Factor of sensitivities of sums that are rounded once, as floats of at most 2^31."""
@@ -150,117 +139,80 @@ def counts_query(name: str, size: int, n_changed: int) -> Query:
 Queries = tuple[Query, ...]
 
 
-class Noise(ABC):
-    """A kind of noise for several queries with one guarantee."""
+@dataclass(frozen=True)
+class Noise:
+    """A kind of noise for several queries with one guarantee.
 
-    name: ClassVar[str]
-    needs_delta: ClassVar[bool] = True
+    `mechanisms(queries, epsilon, delta)` returns one mechanism for each query, such that all
+    answers together are (ε, δ)-DP; a plan checks that. It raises OutOfRangeError if the noise
+    would be too small or too large to be sampled exactly.
+    """
 
-    def for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
-        """Return mechanisms with which all answers together are (ε, δ)-DP; a plan checks that.
-
-        Parameters
-        ----------
-        queries : tuple of Query
-            *Public.*
-        epsilon, delta : float
-            *Public.* The guarantee of all answers together.
-
-        Returns
-        -------
-        list of AdditiveMechanism
-            One mechanism for each query.
-
-        Raises
-        ------
-        OutOfRangeError
-            If this kind needs δ > 0, or would be too small or too large to be sampled exactly.
-        """
-        if self.needs_delta and delta == 0.0:
-            raise OutOfRangeError(
-                f"noise={self.name!r} needs delta > 0; 'laplace' and 'staircase' do not."
-            )
-        return self._for_all(queries, epsilon, delta)
-
-    @abstractmethod
-    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
-        """Return the mechanisms, for a δ that was checked."""
+    name: str
+    mechanisms: Callable[[Queries, float, float], list[AdditiveMechanism]]
+    needs_delta: bool = True
 
 
-class GaussianNoise(Noise):
+def _gaussian_noise(queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
     """Gaussian noise; each query gets an equal part of μ²."""
-
-    name = "gaussian"
-
-    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
-        mu = gdp_mu(epsilon, delta) / math.sqrt(len(queries)) * _MARGIN
-        return [_gaussian(query, mu) for query in queries]
+    mu = gdp_mu(epsilon, delta) / math.sqrt(len(queries)) * _MARGIN
+    return [_gaussian(query.l2_sensitivity, query.size, mu) for query in queries]
 
 
-class LaplaceNoise(Noise):
+def _laplace_noise(queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
     """Laplace noise, two-sided geometric for integers; each query gets the same pure ε.
 
     With δ > 0 this ε is the largest whose composition is (ε, δ)-DP by the numerical accountant.
     """
-
-    name = "laplace"
-    needs_delta = False
-
-    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
-        each = _pure_share(queries, epsilon, delta) * _ON_GRID
-        return [_laplace(query, each) for query in queries]
+    each = _pure_share(queries, epsilon, delta) * _ON_GRID
+    return [_laplace(query, each) for query in queries]
 
 
-class StaircaseNoise(Noise):
+def _staircase_noise(queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
     """Staircase noise; each number that may change gets the same pure ε."""
-
-    name = "staircase"
-    needs_delta = False
-
-    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
-        each = epsilon / _l0_sensitivity(queries) * _MARGIN
-        return [
-            Staircase(
-                sensitivity=q.linf_sensitivity,
-                epsilon=each,
-                dimension=q.size,
-                l0_sensitivity=q.l0_sensitivity,
-            )
-            for q in queries
-        ]
+    each = epsilon / _l0_sensitivity(queries) * _MARGIN
+    return [
+        Staircase(
+            sensitivity=q.linf_sensitivity,
+            epsilon=each,
+            dimension=q.size,
+            l0_sensitivity=q.l0_sensitivity,
+        )
+        for q in queries
+    ]
 
 
-class TruncatedLaplaceNoise(Noise):
+def _truncated_noise(queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
     """Truncated Laplace noise; ε and δ are split evenly between the queries."""
-
-    name = "truncated_laplace"
-
-    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
-        epsilon, delta = (whole / len(queries) * _MARGIN for whole in (epsilon, delta))
-        return [
-            TruncatedLaplace.calibrate(epsilon, delta, q.l1_sensitivity, dimension=q.size)
-            for q in queries
-        ]
+    epsilon, delta = (whole / len(queries) * _MARGIN for whole in (epsilon, delta))
+    return [
+        TruncatedLaplace.calibrate(epsilon, delta, q.l1_sensitivity, dimension=q.size)
+        for q in queries
+    ]
 
 
-class SplitOptimizedNoise(Noise):
+def _optimized_noise(queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
     """Optimized noise; ε and δ are split evenly between the numbers that may change."""
-
-    name = "optimized"
-
-    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
-        parts = _l0_sensitivity(queries) / _MARGIN
-        return [_optimized(query, epsilon / parts, delta / parts) for query in queries]
+    parts = _l0_sensitivity(queries) / _MARGIN
+    return [
+        OptimizedNoise(
+            epsilon / parts,
+            delta / parts,
+            sensitivity=q.linf_sensitivity,
+            support="integer" if q.integer else "real",
+        )
+        for q in queries
+    ]
 
 
 NOISES: dict[str, Noise] = {
-    kind.name: kind()
+    kind.name: kind
     for kind in (
-        GaussianNoise,
-        LaplaceNoise,
-        StaircaseNoise,
-        TruncatedLaplaceNoise,
-        SplitOptimizedNoise,
+        Noise("gaussian", _gaussian_noise),
+        Noise("laplace", _laplace_noise, needs_delta=False),
+        Noise("staircase", _staircase_noise, needs_delta=False),
+        Noise("truncated_laplace", _truncated_noise),
+        Noise("optimized", _optimized_noise),
     )
 }
 """Kinds of noise by name."""
@@ -278,6 +230,18 @@ class QueryPlan:
         *Public.* The kind of noise.
     mechanisms : tuple of AdditiveMechanism
         *Public.* One for each query.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.workloads import Query, plan_queries
+    >>> rows = Query("rows", linf_sensitivity=1.0, integer=True)
+    >>> plan = plan_queries([rows, Query("hours", linf_sensitivity=60.0)], epsilon=1.0, delta=1e-5)
+    >>> plan.noise, [round(mechanism.scale, 1) for mechanism in plan.mechanisms]
+    ('laplace', [2.0, 120.0])
+    >>> answers = plan.release({"rows": 1000, "hours": 35250.0}, np.random.default_rng(0))
+    >>> {name: float(answer[0].round()) for name, answer in answers.items()}
+    {'rows': 995.0, 'hours': 35180.0}
     """
 
     queries: Queries
@@ -468,8 +432,11 @@ def _worth_trying(queries: Queries, epsilon: float, delta: float) -> Iterator[st
 
 def _within(queries: Queries, epsilon: float, delta: float, noise: str) -> QueryPlan:
     """Return the plan of a kind of noise, checked by the accountant that the ledger uses."""
+    kind = NOISES[noise]
+    if kind.needs_delta and delta == 0.0:
+        raise OutOfRangeError(f"noise={noise!r} needs delta > 0; 'laplace' and 'staircase' do not.")
     for rounding in (0.0, *np.geomspace(1e-7, 1e-2, 12)):
-        mechanisms = NOISES[noise].for_all(queries, epsilon * (1.0 - rounding), delta)
+        mechanisms = kind.mechanisms(queries, epsilon * (1.0 - rounding), delta)
         plan = QueryPlan(queries, noise, tuple(mechanisms))
         if _meets(plan.event, epsilon, delta):
             return plan
@@ -483,6 +450,8 @@ def _meets(event: Event, epsilon: float, delta: float) -> bool:
     relation = Neighboring.REPLACE_ONE  # no event of a mechanism depends on it
     if event.pure_epsilon(relation) <= epsilon:
         return True
+    if delta > 0.0 and isinstance(event, GDPEvent):  # whose curve is exact
+        return event.curve(relation).epsilon(delta) <= epsilon
     return delta > 0.0 and PLDAccountant(relation).epsilon(event, delta) <= epsilon
 
 
@@ -501,10 +470,9 @@ def _noisy(
     return np.array([mechanism.release(value, rng) for value in values])
 
 
-def _gaussian(query: Query, mu: float) -> Gaussian:
-    """Return noise that is at most μ-Gaussian DP, including the rounding to its grid."""
-    l2 = query.l2_sensitivity
-    first = Gaussian(sensitivity=l2, scale=l2 / mu, dimension=query.size)
+def _gaussian(l2: float, size: int, mu: float) -> Gaussian:
+    """Return noise of about Δ/μ, made larger by what rounding to its grid adds to Δ."""
+    first = Gaussian(sensitivity=l2, scale=l2 / mu, dimension=size)
     return replace(first, scale=first.scale * max(first.event.mu / mu, 1.0))
 
 
@@ -514,11 +482,6 @@ def _laplace(query: Query, epsilon: float) -> AdditiveMechanism:
         scale = max(l1 / epsilon, least)
         return Geometric(sensitivity=int(l1), scale=scale, dimension=query.size)
     return Laplace(sensitivity=l1, scale=l1 / epsilon, dimension=query.size)
-
-
-def _optimized(query: Query, epsilon: float, delta: float) -> OptimizedNoise:
-    support = "integer" if query.integer else "real"
-    return OptimizedNoise(epsilon, delta, sensitivity=query.linf_sensitivity, support=support)
 
 
 def _l0_sensitivity(queries: Queries) -> int:
@@ -544,3 +507,80 @@ def _pure(epsilon: float, l1: int, count: int) -> SelfComposedEvent:
     """Return the event of Laplace releases: on the integers for l1 > 0, else on the reals."""
     noise = DiscreteLaplaceEvent(l1 / epsilon, l1) if l1 else LaplaceEvent(1.0 / epsilon)
     return SelfComposedEvent(BetweenNeighborsEvent(noise), count)
+
+
+# A guarantee rests on this factor: rounding may add a few units of 2⁻⁵³ per step to the sum of the
+# squares of μ.
+_STEP_MARGIN = down(1.0, SERIES)
+
+
+@dataclass(frozen=True)
+class GaussianStep:
+    """Numbers that are released in one step."""
+
+    name: str
+    size: int  # largest number of numbers
+    l2_sensitivity: float  # of neighbors, whatever was released before
+    share: float  # of μ², relative to the shares of the other steps
+
+
+@dataclass(frozen=True)
+class GaussianPlan:
+    """The steps of a fit and the noise of each, fixed before any data are read."""
+
+    steps: tuple[GaussianStep, ...]
+    mechanisms: tuple[Gaussian, ...]
+
+    theorem: ClassVar[str] = "Gaussian mechanism, adaptive composition"
+    exact: ClassVar[bool] = True
+
+    @property
+    def event(self) -> Event:
+        """The event of all steps together."""
+        return ComposedEvent(tuple(mechanism.event for mechanism in self.mechanisms))
+
+    def scale(self, name: str) -> float:
+        """Return the standard deviation of the noise of a step."""
+        return self._mechanism(name).scale
+
+    def release(self, name: str, values: ArrayLike, rng: np.random.Generator) -> np.ndarray:
+        """Return the *private* numbers of a step with noise; release each step once.
+
+        Their number is public, and at most the size of the step.
+        """
+        mechanism, values = self._mechanism(name), np.asarray(values, dtype=float)
+        if values.size > mechanism.dimension:
+            raise ValueError(
+                f"step {name!r} was planned for {mechanism.dimension} numbers, got {values.size}. "
+                "Nothing was released."
+            )
+        return np.asarray(replace(mechanism, dimension=values.size).release(values, rng))
+
+    def _mechanism(self, name: str) -> Gaussian:
+        return dict(zip((step.name for step in self.steps), self.mechanisms, strict=True))[name]
+
+
+def plan_steps(
+    owner: str, steps: Sequence[GaussianStep], epsilon: float, delta: float, *, rest: float = 0.0
+) -> GaussianPlan:
+    """Return noise with which all steps together are (ε, δ)-DP, even if chosen adaptively.
+
+    `owner` is the name in error messages. `rest` is a share of μ² left for other releases. Raises
+    OutOfRangeError if δ is 0, or if the noise would be too small or too large to be sampled
+    exactly.
+    """
+    if delta == 0.0:
+        raise OutOfRangeError(f"{owner} needs delta > 0, because its noise is Gaussian.")
+    mu = gdp_mu(epsilon, delta) * _STEP_MARGIN
+    total = math.fsum([rest, *(step.share for step in steps)])
+    return GaussianPlan(
+        tuple(steps), tuple(_within_mu(step, mu * math.sqrt(step.share / total)) for step in steps)
+    )
+
+
+def _within_mu(step: GaussianStep, mu: float) -> Gaussian:
+    """Return noise that is at most μ-Gaussian DP, including the rounding to its grid."""
+    found = _gaussian(step.l2_sensitivity, step.size, mu)
+    while found.event.mu > mu:
+        found = replace(found, scale=found.scale + found.step)
+    return found

@@ -20,22 +20,21 @@ from skdp.accounting import (
 )
 from skdp.privacy import (
     ApproxDPEvent,
-    ApproximatedEvent,
     ComposedEvent,
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
     Event,
     GaussianEvent,
     GDPEvent,
     LaplaceEvent,
-    NoClosedCurveError,
     NonPrivateEvent,
     PoissonSampledEvent,
     PureDPEvent,
     SelfComposedEvent,
-    TruncatedLaplaceEvent,
     ZCDPEvent,
 )
+from skdp.privacy.composed_events import ApproximatedEvent
+from skdp.privacy.events import NoClosedCurveError
+from skdp.privacy.gaussian import DiscreteGaussianEvent
+from skdp.privacy.noise_events import DiscreteLaplaceEvent, TruncatedLaplaceEvent
 
 RELATIONS = ["replace_one", "add_remove_one"]
 every = pytest.mark.parametrize("kind", ACCOUNTANTS.values(), ids=ACCOUNTANTS)

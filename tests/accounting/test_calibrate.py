@@ -16,7 +16,8 @@ from skdp.accounting import (
     gdp_mu,
 )
 from skdp.accounting.base import UnpricedEventError
-from skdp.privacy import GaussianEvent, GDPEvent, RepeatAndSelectEvent, SelfComposedEvent
+from skdp.privacy import GaussianEvent, GDPEvent, SelfComposedEvent
+from skdp.privacy.noise_events import RepeatAndSelectEvent
 
 NAMES = [name for name in ACCOUNTANTS if name != "pld"]
 

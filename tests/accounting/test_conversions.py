@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skdp.accounting import GDPAccountant, RDPAccountant, UnpricedEventError, ZCDPAccountant
 from skdp.privacy import ComposedEvent, GaussianCurve, GaussianEvent, GDPEvent, SelfComposedEvent
-from skdp.privacy.renyi import randomized_response_divergence
+from skdp.privacy.curve import randomized_response_divergence
 
 # ρ, δ, classic, tight, exact Gaussian
 PRINTED = [

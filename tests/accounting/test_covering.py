@@ -9,16 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from skdp.accounting import covering_mu, gdp_mu
-from skdp.privacy import (
-    DiscreteGaussianEvent,
-    FixedSizeSampledEvent,
-    GaussianCurve,
-    GaussianEvent,
-    PoissonSampledEvent,
-    PrivacyCurve,
-    ZCDPEvent,
-)
+from skdp.accounting import gdp_mu
+from skdp.accounting.concentrated import covering_mu
+from skdp.privacy import GaussianCurve, GaussianEvent, PoissonSampledEvent, PrivacyCurve, ZCDPEvent
+from skdp.privacy.composed_events import FixedSizeSampledEvent
+from skdp.privacy.gaussian import DiscreteGaussianEvent
 
 LAPLACE = {
     0.1: (0.122326, 0.122326, 0.122323, 0.122075),

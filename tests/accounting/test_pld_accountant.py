@@ -7,22 +7,21 @@ import numpy as np
 import pytest
 
 from skdp.accounting import PLDAccountant, RDPAccountant
-from skdp.accounting.pld.from_events import loss_pair
+from skdp.accounting.loss_pairs import loss_pair
 from skdp.privacy import (
     ApproxDPEvent,
-    ApproximatedEvent,
     ComposedEvent,
-    DiscreteGaussianEvent,
-    FixedSizeSampledEvent,
     GaussianEvent,
     GDPEvent,
     LaplaceEvent,
     PoissonSampledEvent,
     PureDPEvent,
     SelfComposedEvent,
-    TruncatedLaplaceEvent,
     ZCDPEvent,
 )
+from skdp.privacy.composed_events import ApproximatedEvent, FixedSizeSampledEvent
+from skdp.privacy.gaussian import DiscreteGaussianEvent
+from skdp.privacy.noise_events import TruncatedLaplaceEvent
 
 RELATIONS = ["add_remove_one", "replace_one"]
 # q, s, T, δ, exact ε under add/remove (the record removed) and under replace-one

@@ -1,6 +1,7 @@
 """The accountant of composed steps against exact values, closed forms and itself."""
 
 import math
+from dataclasses import dataclass
 
 import mpmath
 import numpy as np
@@ -9,23 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 
-from skdp.accounting.pld.composition import compose
-from skdp.accounting.pld.dominating_pairs import (
+from skdp.accounting.grid_choice import profile
+from skdp.accounting.loss_pairs import (
     ApproximatePair,
     CurvePair,
+    GaussianPair,
     LaplacePair,
+    LossPair,
+    PoissonGaussianPair,
+    ReplaceOneGaussianPair,
+    loss_pair,
     optimistic,
     pessimistic,
 )
-from skdp.accounting.pld.from_events import loss_pair
-from skdp.accounting.pld.gaussian_pairs import (
-    GaussianPair,
-    PoissonGaussianPair,
-    ReplaceOneGaussianPair,
-)
-from skdp.accounting.pld.grid_choice import profile
-from skdp.privacy import FixedSizeSampledEvent, GaussianCurve, GaussianEvent, PoissonSampledEvent
-from skdp.privacy.subsampling import PoissonSampledCurve
+from skdp.accounting.pld import compose
+from skdp.privacy import GaussianCurve, GaussianEvent, PoissonSampledEvent, PrivacyCurve
+from skdp.privacy.combined import PoissonSampledCurve
+from skdp.privacy.composed_events import FixedSizeSampledEvent
 
 EXCESS = 5e-4
 # q, s, T, delta, then ε by a contour integral, without any discretized loss: remove, add, replace
@@ -62,14 +63,19 @@ def fixed_size(q, s):
 def by_curve(curve, q):
     """A Poisson-sampled release whose pair is known by its curves alone."""
     sampled = PoissonSampledCurve(curve, q)
-    return CurvePair(sampled.delta, CurvePair(sampled.reversed().delta))
+    return CurvePair(sampled, CurvePair(sampled.reversed()))
+
+
+@dataclass(frozen=True)
+class CurveOfPair(PrivacyCurve):
+    pair: LossPair
+
+    def _delta(self, epsilon):
+        return np.clip(self.pair.evaluate(epsilon)[0], 0.0, 1.0)
 
 
 def one_way(pair):
-    def delta(losses):
-        return np.clip(pair.evaluate(losses)[0], 0.0, 1.0)
-
-    return OneWay(delta, rounding=1e-12)
+    return OneWay(CurveOfPair(pair), rounding=1e-12)
 
 
 def pair_of(kind, q, s):
@@ -82,7 +88,7 @@ def pair_of(kind, q, s):
 
 
 def bounds_one_way(pair, count, delta):
-    from skdp.accounting.pld import composition
+    from skdp.accounting import pld as composition
 
     terms = ((pair, count),)
     return composition._epsilon(terms, delta, False), composition._epsilon(terms, delta, True)
@@ -353,7 +359,8 @@ def test_poisson_sampling_of_a_curve_is_the_closed_form(mu):
     losses = np.linspace(-0.5, 3.0, 301)
     generic, closed = by_curve(GaussianCurve(mu), 0.2), PoissonGaussianPair(mu, 0.2)
     for one, other in ((generic, closed), (generic.backward, closed.backward)):
-        assert one.curve(losses) == pytest.approx(other.evaluate(losses)[0], rel=1e-9, abs=1e-15)
+        exact = pytest.approx(other.evaluate(losses)[0], rel=1e-9, abs=1e-15)
+        assert one.curve.delta(losses) == exact
 
 
 def test_small_delta_many_steps():
@@ -376,7 +383,7 @@ def test_edges():
 
 
 def test_a_repeated_query_is_remembered():
-    from skdp.accounting.pld import composition
+    from skdp.accounting import pld as composition
 
     pair = ReplaceOneGaussianPair(1.0, 0.0123)
     first = compose([(pair, 77)]).epsilon(1e-6)

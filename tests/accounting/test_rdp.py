@@ -15,17 +15,16 @@ from skdp.accounting import (
     ZCDPAccountant,
     calibrate,
 )
-from skdp.accounting.rdp_conversion import delta_from_rdp, epsilon_from_rdp, tight_epsilon
+from skdp.accounting.concentrated import delta_from_rdp, epsilon_from_rdp, tight_epsilon
 from skdp.privacy import (
     ComposedEvent,
     GaussianEvent,
     GDPEvent,
     LaplaceEvent,
     PoissonSampledEvent,
-    RepeatAndSelectEvent,
     SelfComposedEvent,
-    TruncatedLaplaceEvent,
 )
+from skdp.privacy.noise_events import RepeatAndSelectEvent, TruncatedLaplaceEvent
 
 RELATIONS = ["replace_one", "add_remove_one"]
 relations = pytest.mark.parametrize("relation", RELATIONS)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from skdp.accounting import gdp_mu, sampled_gdp_mu, sampled_pure_epsilon
+from skdp.accounting import gdp_mu
+from skdp.accounting.calibration import sampled_gdp_mu, sampled_pure_epsilon
 from skdp.exceptions import OutOfRangeError
 from skdp.privacy import (
     GaussianEvent,

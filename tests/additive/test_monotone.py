@@ -12,11 +12,11 @@ from sklearn.metrics import r2_score
 
 from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget
 from skdp.accounting import gdp_mu
-from skdp.additive.densities import DensityRelease
+from skdp.additive.stages import DensityRelease
 from skdp.exceptions import FewRowsWarning
-from skdp.features.table import TableFacts
+from skdp.features.base import TableFacts
 from skdp.inspection import AdditiveEffectsDisplay
-from skdp.linear_model._stages.ranks import counts_of
+from skdp.linear_model._first_releases import counts_of
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 

@@ -10,10 +10,11 @@ from sklearn.base import clone
 
 from skdp import DPAdditiveClassifier, DPAdditiveRegressor, DPLogisticRegression, PrivacyBudget
 from skdp.accounting import gdp_mu
-from skdp.additive.interactions import SENSITIVITY, PairCells, score_of
+from skdp.additive.stages import SENSITIVITY, PairCells, _fitting, score_of
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures
-from skdp.features.table import TableFacts
+from skdp.features.additive import AdditiveMap
+from skdp.features.base import TableFacts
 from skdp.solvers import NoisyGD
 
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
@@ -136,16 +137,15 @@ def test_wide_tables_are_searched_and_found_pairs_leave_the_metric():
         bounds=(-1, 1), target_bounds=(-1, 1), epsilon=8.0, interactions="auto", n_terms=3
     ).fit(X, product)
     assert number.interactions_ == [(0, 1)]
-    full = DPAdditiveClassifier(
-        bounds=(-1, 1), epsilon=8.0, interactions="auto", n_terms=71, solver="noisy_gd"
-    )
-    assert full.fit(X, product > 0).interactions_ == []  # 1022 features, and 9 of each pair
+    facts = TableFacts.of(14, (), bounds=(-1.0, 1.0))
+    full = AdditiveMap.of(facts, AdditiveFeatures(bounds=(-1, 1), n_terms=71, missing="error"))
+    assert _fitting(((0, 1),), full) == ()  # 1022 features, and 9 of each pair
 
 
 def test_persons_weights_and_several_classes():
     X, y = mixed()
     groups = np.arange(len(X)) // 2
-    model = additive(max_weight=2.0, max_rows=2, solver="noisy_gd", epsilon=8.0)
+    model = additive(max_weight=1.0, max_rows=2, solver="noisy_gd", epsilon=8.0)
     model.fit(X, y, sample_weight=np.ones(len(X)), groups=groups)
     assert ("u", "v") in model.interactions_
     three = additive(epsilon=8.0, solver="noisy_gd").fit(X, y + (X["w"] == "a"))
@@ -211,3 +211,21 @@ def test_missing_values_and_unknown_categories_have_cells():
     model = DPAdditiveClassifier(**FACTS, epsilon=8.0, interactions="auto")
     X = people(3000)
     assert model.fit(X, labels(X)).predict(X).shape == (3000,)
+
+
+def test_a_search_sends_no_rows_of_its_fit(monkeypatch):
+    """What runs on blocks of a collection is pickled for each of them."""
+    seen, plain = [], DPAdditiveRegressor._residuals
+
+    def residuals(learned, y, scores):
+        seen.append(learned.design)
+        return plain(learned, y, scores)
+
+    monkeypatch.setattr(DPAdditiveRegressor, "_residuals", staticmethod(residuals))
+    X = np.random.default_rng(0).uniform(size=(400, 13))
+    model = DPAdditiveRegressor(
+        bounds=(0, 1), target_bounds=(0, 1), interactions="auto", n_terms=1, epsilon=np.inf
+    )
+    model.fit(X, X[:, 0])
+    assert seen
+    assert all(design is None for design in seen)

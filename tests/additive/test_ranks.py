@@ -10,9 +10,9 @@ from sklearn.base import clone
 from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget
 from skdp.accounting import gdp_mu
 from skdp.exceptions import IncompatibleSolverError
-from skdp.features.table import TableFacts
+from skdp.features.base import TableFacts
 from skdp.inspection import AdditiveEffectsDisplay
-from skdp.linear_model._stages.ranks import N_BINS, counts_of, ranks_of
+from skdp.linear_model._first_releases import N_BINS, counts_of, ranks_of
 
 INF = float("inf")
 JOBS = {"categories": FACTS["categories"], "bounds": "auto"}

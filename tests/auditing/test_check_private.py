@@ -28,15 +28,9 @@ from test_every_estimator import ESTIMATORS
 
 import skdp
 from skdp import DPLogisticRegression, PrivacyBudget
-from skdp.auditing import (
-    Attack,
-    CheckResult,
-    CheckResults,
-    MultiRunAudit,
-    check_private,
-    private_checks,
-)
-from skdp.auditing._subject import Subject
+from skdp.auditing import Attack, CheckResults, MultiRunAudit, check_private, private_checks
+from skdp.auditing.attacks import Subject
+from skdp.auditing.check_private import CheckResult
 from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection import DPGridSearchCV
 from skdp.pipeline import make_private_pipeline

@@ -55,4 +55,4 @@ def place(request, tmp_path):
 def check_all_at_each_opening(request, monkeypatch):
     """Tests change ledgers behind the back of this process, and open them again."""
     if "remembers" not in request.keywords:
-        monkeypatch.setattr("skdp.ledger.verification.FULL_EVERY", 1)
+        monkeypatch.setattr("skdp.ledger.store.FULL_EVERY", 1)

@@ -46,7 +46,9 @@ class Interrupts:
         return self._step
 
     def _step(self, frame, event, argument):
-        if event == "opcode" and not (frame is self._first and _is_return(frame)):
+        if event == "opcode" and not (
+            _is_half_done(frame) or (frame is self._first and _is_return(frame))
+        ):
             self.passed += 1
             if self.passed == self.n:
                 self.where = f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}"
@@ -59,6 +61,17 @@ def _is_return(frame):
     here, code = frame.f_lasti, frame.f_code.co_code
     names = [dis.opname[number] for number in code[here : here + 4 : 2]]
     return names[0].startswith("RETURN") or (names[0] == "LOAD_CONST" and "RETURN_VALUE" in names)
+
+
+def _is_half_done(frame):
+    """Whether an exception is about to be pushed or popped, or a call has its keywords already.
+
+    CPython delivers no signal there. An error raised there by a trace function leaves the
+    interpreter with an exception that is never popped, or with keywords for the next call.
+    """
+    here, code = frame.f_lasti, frame.f_code.co_code
+    now, *before = (dis.opname[code[k]] for k in (here, here - 2, here - 6) if k >= 0)
+    return now in ("PUSH_EXC_INFO", "POP_EXCEPT") or ("CALL" in now and "KW_NAMES" in before)
 
 
 def _is_computing(path):

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 @contextmanager
 def connection_of(budget):
     """Lend this thread's connection to a ledger in a file."""
-    yield budget._ledger.storage.connections.use(lambda connection: connection)
+    yield budget._ledger.storage.read(lambda tables: tables.connection)
 
 
 @contextmanager
 def session_of(budget):
     """Lend this thread's session of a ledger on a server; unqualified names are the ledger's."""
-    session = budget._ledger.storage.sessions.use(lambda own: own, math.inf)
+    session = budget._ledger.storage._use(lambda own: own, math.inf)
     session.connection.execute(f'SET search_path = "{session.ledger}"')
     yield session

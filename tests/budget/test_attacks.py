@@ -15,7 +15,7 @@ from opened import connection_of
 from skdp import PrivacyBudget
 from skdp.accounting import gdp_mu
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
-from skdp.ledger.fork_lock import Gate
+from skdp.ledger.gate import Gate
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 COST = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
@@ -157,7 +157,7 @@ def test_an_interrupt_right_after_a_transaction_begins_leaves_no_lock(budget, pa
             return result
 
     with connection_of(budget) as connection:
-        session = budget._ledger.storage.connections._local.session
+        session = budget._ledger.storage.sessions.local.tables
     session.connection = Interrupting(connection)
     with pytest.raises(KeyboardInterrupt):
         spend(budget)
@@ -190,14 +190,16 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
         "terms = {'epsilon': 1.0, 'delta': 1e-5}\n"
         "budgets = [PrivacyBudget(**terms, path=f'{sys.argv[1]}/{i}.db') for i in range(2)]\n"
         "stop, admitted = threading.Event(), []\n"
+        "for one, another in (budgets, budgets[::-1]):\n"
+        "    def check(request, one=one, another=another, check=one._check):\n"
+        "        if threading.current_thread() in threads:\n"
+        "            one._ledger.totals(); another.spent\n"
+        "        check(request)\n"
+        "    one._check = check\n"
         "def spend(i):\n"
         "    while not stop.is_set():\n"
-        "        budget = budgets[i % 2]\n"
-        "        def check(request, check=budget._check):\n"
-        "            budget._ledger.totals(); budgets[1 - i % 2].spent; check(request)\n"
-        "        release = budget._priced(cost, 0.0, 'a fit', None, epsilon=None, tag='')\n"
-        "        budget._ledger.append(release, check); admitted.append(i % 2)\n"
-        "        budget._ledger.close(); PrivacyBudget(**terms).spent; time.sleep(0.01)\n"
+        "        budgets[i].spend(cost, delta=0.0, name='a fit'); admitted.append(i)\n"
+        "        budgets[i]._ledger.close(); PrivacyBudget(**terms).spent; time.sleep(0.01)\n"
         "threads = [threading.Thread(target=spend, args=(i,)) for i in range(2)]\n"
         "for thread in threads: thread.start()\n"
         "def fork():\n"
@@ -211,6 +213,7 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
         "for thread in forks: thread.join()\n"
         "stop.set()\n"
         "for thread in threads: thread.join()\n"
+        "assert admitted, 'no thread has spent'\n"
         "for i in (0, 1):\n"
         "    found = [row['label'] for row in budgets[i].history()]\n"
         "    assert found.count('child') == 12, found.count('child')\n"
@@ -251,7 +254,7 @@ def test_a_thread_that_waits_to_be_alone_closes_nothing_until_it_is(monkeypatch)
             gate.drop(Unused(), os.getpid())
             waited.set()
 
-    monkeypatch.setattr("skdp.ledger.fork_lock.time.sleep", sleep)
+    monkeypatch.setattr("skdp.ledger.gate.time.sleep", sleep)
     other = threading.Thread(target=lambda: gate.alone(list), name="waits")
 
     def first():

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
-from skdp.ledger.tables import Tables
+from skdp.ledger.store import Tables
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 
 PURE = PrivacyGuarantee(PureDPEvent(0.01), "replace_one", "test")
@@ -158,7 +158,7 @@ def test_a_handle_opens_one_connection_a_thread_and_none_is_left_behind():
     budget = in_budget()
     for _ in range(3):
         spend(budget)
-    own = budget._ledger.storage.connections._own
+    own = budget._ledger.storage.sessions.open
     assert len(own) == 1
     with ThreadPoolExecutor(1) as pool:
         pool.submit(spend, budget).result()
@@ -166,7 +166,7 @@ def test_a_handle_opens_one_connection_a_thread_and_none_is_left_behind():
     assert len(own) == 1
     (session,) = own
     budget._ledger.close()
-    assert session.connection is None
+    assert session.generation == -1
     spend(budget)
     assert len(budget.history()) == 5
 

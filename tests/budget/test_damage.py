@@ -219,7 +219,7 @@ def test_a_path_that_cannot_be_looked_at_is_closed(budget, monkeypatch, code):
             raise OSError(code, os.strerror(code))
         return real(path, *args, **kwargs)
 
-    monkeypatch.setattr("skdp.ledger.connections.os.stat", broken)
+    monkeypatch.setattr("skdp.ledger.file_storage.os.stat", broken)
     with pytest.raises(BudgetClosedError, match=r"cannot be used"):
         budget.history()
 

@@ -12,12 +12,12 @@ from sklearn.datasets import make_classification
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.budget import Amount
-from skdp.budget.filters.base import Allowance
-from skdp.budget.plan import PlanCost
+from skdp.budget.dry_run import PlanCost
+from skdp.budget.filters import Allowance
 from skdp.exceptions import BudgetExceededError
 from skdp.metrics import score_report
 from skdp.privacy import GDPEvent
-from skdp.support.digits import at_least, at_most
+from skdp.support.display import at_least, at_most
 
 NUMBERS = [
     *np.random.default_rng(0).lognormal(sigma=9.0, size=300),
@@ -69,7 +69,7 @@ def test_views_of_a_budget_mislead_nobody(composition):
     X, y = make_classification(300, random_state=0)
     DPLogisticRegression(epsilon=0.7123456789, delta=1e-5, budget=budget).fit(X, y)
     assert all(a >= b for a, b in zip(shown(repr(budget.spent)), budget.spent, strict=True))
-    for left in (budget.remaining, budget.remaining_in("one"), budget.epsilon_each(3)):
+    for left in (budget.remaining, budget.at(partition="one").remaining, budget.epsilon_each(3)):
         assert all(a <= b for a, b in zip(shown(repr(left)), left, strict=True))
     spent, delta, left, rest = shown(str(budget).splitlines()[1])
     assert (spent, delta) >= budget.spent

@@ -6,7 +6,10 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 import skdp
-from skdp import PrivacyBudget, statistics
+from skdp import (
+    PrivacyBudget,
+    statistics,
+)
 from skdp._private_fit import PrivateFit
 from skdp.exceptions import BudgetExceededError
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
@@ -29,15 +32,12 @@ ESTIMATORS = {
     },
     "hinge": (skdp.DPHingeClassifier(), X),
     "huber": (skdp.DPHuberRegressor(**TARGET), X),
-    "lad": (skdp.DPLADRegressor(**TARGET), X),
     "poisson": (skdp.DPPoissonRegressor(**TARGET), X),
     "quantile": (skdp.DPQuantileRegressor(**TARGET), X),
-    "sgd classifier": (skdp.DPSGDClassifier(), X),
-    "sgd regressor": (skdp.DPSGDRegressor(**TARGET), X),
+    "sgd classifier": (skdp.DPHingeClassifier(solver="dp_sgd"), X),
+    "sgd regressor": (skdp.DPLinearRegression(solver="dp_sgd", **TARGET), X),
     "additive classifier": (skdp.DPAdditiveClassifier(**BOX), X),
     "additive regressor": (skdp.DPAdditiveRegressor(**BOX, **TARGET), X),
-    "kernel classifier": (skdp.DPKernelClassifier(n_components=20, **BOX), X),
-    "kernel regressor": (skdp.DPKernelRegressor(n_components=20, **BOX, **TARGET), X),
     "forest classifier": (skdp.DPRandomForestClassifier(n_trees=5, depth=3, **BOX), X),
     "forest regressor": (skdp.DPRandomForestRegressor(n_trees=5, depth=3, **BOX, **TARGET), X),
     "tabular classifier": (skdp.DPTabularClassifier(**BOX), X),
@@ -89,7 +89,6 @@ def test_no_estimator_that_spends_is_missing():
     rooms = (
         skdp.additive,
         skdp.ensemble,
-        skdp.kernel_approximation,
         skdp.linear_model,
         skdp.naive_bayes,
         skdp.preprocessing,
@@ -146,7 +145,7 @@ def test_every_statistic_names_its_part(name):
     for part in ("north", 7):
         getattr(statistics, name)(x, epsilon=1.0, budget=budget.at(partition=part), **more)
     assert [row["part"] for row in budget.history()] == ["north", "7"]
-    assert budget.remaining.epsilon < budget.remaining_in("south").epsilon
+    assert budget.remaining.epsilon < budget.at(partition="south").remaining.epsilon
 
 
 def test_a_refusal_names_what_a_gaussian_budget_counts_at_more():

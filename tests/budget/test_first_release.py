@@ -7,13 +7,8 @@ import pytest
 from skdp import PrivacyBudget
 from skdp.accounting import gdp_mu
 from skdp.exceptions import BudgetExceededError
-from skdp.privacy import (
-    ApproxDPEvent,
-    ApproximatedEvent,
-    GDPEvent,
-    PrivacyGuarantee,
-    PureDPEvent,
-)
+from skdp.privacy import ApproxDPEvent, GDPEvent, PrivacyGuarantee, PureDPEvent
+from skdp.privacy.composed_events import ApproximatedEvent
 
 
 def spend(budget, event, delta=1e-6, **more):

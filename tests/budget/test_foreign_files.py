@@ -12,8 +12,8 @@ import pytest
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.chain import first_head, next_hash
-from skdp.ledger.files import is_ledger
+from skdp.ledger.file_storage import is_ledger
+from skdp.ledger.release import digest_of, first_head
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 TERMS = {"epsilon": 1.0, "delta": 1e-5}
@@ -101,8 +101,8 @@ def test_an_empty_file_alone_becomes_a_ledger(tmp_path):
 
 _DIES_WHILE_MAKING = """
 import os, sys
+from skdp import PrivacyBudget
 from skdp.ledger import file_storage
-from skdp.ledger.store import Ledger
 
 class Dying:
     def __init__(self, connection):
@@ -116,7 +116,7 @@ class Dying:
 
 mark = file_storage.mark
 file_storage.mark = lambda connection: mark(Dying(connection))
-Ledger(sys.argv[1], {}).create()
+PrivacyBudget(epsilon=1.0, delta=1e-5, path=sys.argv[1])
 """
 
 
@@ -234,6 +234,6 @@ def rewrite(path, change):
         (time, content, seal), *_ = connection.execute("SELECT time, content, seal FROM entries")
         content = json.dumps(change(json.loads(content)))
         before = first_head(PrivacyBudget(**TERMS)._ledger.terms).hash
-        row = (content, next_hash(before, time, content, seal))
+        row = (content, digest_of(before, time, content, seal))
         connection.execute("UPDATE entries SET content = ?, hash = ?", row)
     connection.close()

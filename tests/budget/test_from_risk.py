@@ -7,17 +7,14 @@ import numpy as np
 import pytest
 
 from skdp import DPLogisticRegression, PrivacyBudget
-from skdp.accounting import covering_mu
+from skdp.accounting.concentrated import covering_mu
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import (
     ApproxDPEvent,
-    ApproximatedEvent,
     AttackRisk,
-    BoundedRangeEvent,
     ComposedEvent,
     GaussianCurve,
     GaussianEvent,
-    GaussianTradeoff,
     GDPEvent,
     LaplaceEvent,
     PoissonSampledEvent,
@@ -26,6 +23,8 @@ from skdp.privacy import (
     SelfComposedEvent,
     event_from_dict,
 )
+from skdp.privacy.composed_events import ApproximatedEvent
+from skdp.privacy.noise_events import BoundedRangeEvent
 
 TARGETS = [
     ({"advantage": 0.1}, lambda risk: risk.advantage),
@@ -84,7 +83,7 @@ def test_whatever_is_admitted_keeps_the_trade_off_function():
         mu = math.sqrt(squared_limit(PrivacyBudget.from_risk(**target)))
         assert math.fsum(covers) <= mu**2 * (1.0 + 1e-4)  # covers are found to 1e-5, upwards
         everything = AttackRisk(budget.spent_curve())
-        assert np.all(everything.tradeoff(alpha) >= GaussianTradeoff(mu)(alpha) - 1e-12)
+        assert np.all(everything.tradeoff(alpha) >= GaussianCurve(mu).tradeoff()(alpha) - 1e-12)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ import os
 import pickle
 import subprocess
 import sys
+import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Barrier
 
@@ -184,7 +186,7 @@ def test_a_handle_names_its_releases_and_their_partition():
         ("mine", "south"),
     ]
     assert seven.spent == budget.spent
-    assert seven.remaining == budget.remaining_in(7)
+    assert seven.remaining == budget.at(partition=7).remaining
     assert north.remaining.epsilon > budget.remaining.epsilon
     assert repr(north).endswith(".at(name='ages', partition='north')")
 
@@ -200,3 +202,17 @@ def test_a_plan_is_of_the_partition_of_its_handle():
     parts = [budget.at(partition=k) for k in range(2)]
     planned = [PlannedRelease(RELEASE, partition=k) for k in range(2)]
     assert budget.plan(planned).epsilon == parts[0].plan([RELEASE]).epsilon
+
+
+def test_a_rejected_release_does_not_keep_the_ledger_open():
+    """Otherwise its connection would last until the next garbage collection."""
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    storage = weakref.ref(budget._ledger.storage)
+    gc.disable()
+    try:
+        with suppress(BudgetExceededError):
+            budget.spend(PrivacyGuarantee(GDPEvent(5.0), "replace_one", "test"), delta=1e-5)
+        del budget
+        assert storage() is None
+    finally:
+        gc.enable()

@@ -21,7 +21,6 @@ from skdp.privacy import GDPEvent, PrivacyGuarantee
 TERMS = {"epsilon": 1.0, "delta": 1e-5}
 COST = PrivacyGuarantee(GDPEvent(0.01), "replace_one", "test")
 DONE, DAMAGED, USAGE, UNREACHABLE, COPY, FORMAT = range(6)
-OLD = Path(__file__).parent / "old_ledgers"
 PAGE = Path(__file__).parents[2] / "docs" / "ledger_administration.md"
 
 
@@ -78,7 +77,6 @@ def test_each_command_and_each_exit_code_in_a_process_of_its_own(file, tmp_path)
     head, output, copy = PrivacyBudget.open(file).head, tmp_path / "out.json", tmp_path / "copy.db"
     assert head in run_alone("verify", file).stdout
     assert head in run_alone("show", file).stdout
-    assert run_alone("migrate", file).returncode == DONE
     assert run_alone("export", file, "--output", output).returncode == DONE
     assert head in output.read_text()
     assert run_alone("verify", file, "--at-least", f"1-{'0' * 64}").returncode == DAMAGED
@@ -121,13 +119,6 @@ def test_export_writes_what_an_import_reads(budget, path, tmp_path):
     done = run("export", path, "--output", output)
     assert done.returncode == USAGE
     assert "cannot be written" in done.stderr
-
-
-def test_migrate_leaves_a_ledger_of_this_format_as_it_is(budget, path):
-    before = budget.to_json()
-    done = run("migrate", path)
-    assert (done.returncode, done.stderr) == (DONE, "")
-    assert budget.to_json() == before
 
 
 def test_adopt_makes_a_copy_the_ledger_and_closes_the_other(file, tmp_path):
@@ -197,7 +188,7 @@ def test_a_wrong_command_line_exits_with_2(words):
     assert "usage: python -m skdp.ledger" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["verify", "show", "export", "migrate", "adopt"])
+@pytest.mark.parametrize("command", ["verify", "show", "export", "adopt"])
 def test_no_command_makes_a_ledger(command, tmp_path, capsys):
     more = ["--reason", "x"] if command == "adopt" else []
     assert main([command, str(tmp_path / "none.db"), *more]) == UNREACHABLE
@@ -222,44 +213,12 @@ def test_a_malformed_address_is_not_quoted():
     assert "qzx" not in done.stderr + done.stdout
 
 
-@pytest.mark.parametrize("command", ["verify", "migrate", "show", "export"])
-@pytest.mark.parametrize("kind", ["first", "second-early", "second"])
-def test_ledgers_of_older_formats_are_migrated_and_keep_their_chain(kind, command, tmp_path):
-    path = tmp_path / "old.db"
-    with closing(sqlite3.connect(path)) as own:
-        own.executescript((OLD / f"{kind}-gdp.sql").read_text())
-    with closing(sqlite3.connect(path)) as own:
-        hashes = [] if kind == "first" else own.execute("SELECT hash FROM releases").fetchall()
-    facts = json.loads((OLD / f"{kind}.json").read_text())["gdp"]
-    assert run(command, path).returncode == DONE
-    budget = PrivacyBudget.open(path)
-    assert facts["head"] in (None, budget.head)
-    assert len(budget.history()) == facts["n"]
-    assert [entry["hash"] for entry in budget.entries()][: len(hashes)] == [h for (h,) in hashes]
-    assert json.loads(run("verify", path, "--json").stdout)["head"] == budget.head
-
-
-@pytest.mark.parametrize("kind", ["server-early", "server"])
-def test_a_ledger_of_an_older_format_on_a_server_is_for_its_owner_to_migrate(kind, server):
-    name, role = f"of_{uuid4().hex}", f"audit_{uuid4().hex[:8]}"
-    with server.connect() as own:
-        own.execute((OLD / f"{kind}-gdp.sql").read_text().replace("old_gdp", name))
-        own.execute(f"CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA {name} TO {role}")
-        own.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO {role}")
-        hashes = own.execute(f"SELECT hash FROM {name}.releases ORDER BY id").fetchall()
-    assert run("verify", server.address(name, user=role)).returncode == FORMAT
-    assert run("migrate", server.address(name)).returncode == DONE
-    budget = PrivacyBudget.open(server.address(name, user=role))
-    assert [entry["hash"] for entry in budget.entries()] == [h for (h,) in hashes]
-    assert run("verify", server.address(name, user=role), "--at-least", budget.head)[0] == DONE
-
-
 def test_a_newer_format_exits_with_5_and_no_byte_changes(file):
     with closing(sqlite3.connect(file)) as own:
         own.execute("PRAGMA user_version = 99")
         own.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = {path.name: path.read_bytes() for path in file.parent.iterdir()}
-    for command in ("verify", "show", "export", "migrate", "adopt"):
+    for command in ("verify", "show", "export", "adopt"):
         more = ["--reason", "x"] if command == "adopt" else []
         done = run(command, file, *more)
         assert (done.returncode, done.stdout) == (FORMAT, ""), done
@@ -274,7 +233,7 @@ def test_a_newer_format_on_a_server_exits_with_5_and_nothing_changes(address, se
     with server.connect() as own:
         own.execute(f'UPDATE "{ledger}".origin SET format = 99')
         before = own.execute(f'SELECT * FROM "{ledger}".entries').fetchall()
-        for command in ("verify", "show", "export", "migrate"):
+        for command in ("verify", "show", "export"):
             assert main([command, address]) == FORMAT
         assert own.execute(f'SELECT * FROM "{ledger}".entries').fetchall() == before
         assert own.execute(f'SELECT format FROM "{ledger}".origin').fetchone() == (99,)

@@ -7,7 +7,7 @@ import pytest
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger import connections, locks
+from skdp.ledger import file_storage as locks
 
 fcntl = pytest.importorskip("fcntl")
 TERMS = {"epsilon": 1.0, "delta": 1e-5}
@@ -47,9 +47,8 @@ def test_a_database_whose_locks_do_nothing_is_refused(tmp_path, monkeypatch, exi
     if existing:
         PrivacyBudget(**TERMS, path=tmp_path / "study.db")._ledger.close()
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    real = connections.uri_of
-    for module in (connections, locks):
-        monkeypatch.setattr(module, "uri_of", lambda *args: real(*args) + "&vfs=unix-none")
+    real = locks.uri_of
+    monkeypatch.setattr(locks, "uri_of", lambda *args: real(*args) + "&vfs=unix-none")
     with pytest.raises(BudgetClosedError, match=r"lock that SQLite holds has no effect"):
         PrivacyBudget(**TERMS, path=tmp_path / "study.db")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

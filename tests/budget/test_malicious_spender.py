@@ -15,7 +15,7 @@ import pytest
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.server.schema import grants
+from skdp.ledger.server.functions import grants
 from skdp.privacy import PrivacyGuarantee, PureDPEvent
 
 psycopg = pytest.importorskip("psycopg")

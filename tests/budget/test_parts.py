@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skdp import DPLogisticRegression, DPSGDClassifier, PrivacyBudget
+from skdp import DPHingeClassifier, DPLogisticRegression, PrivacyBudget
 from skdp.budget import FILTERS, PlannedRelease
-from skdp.budget.cost import priced_release
-from skdp.budget.filters import rule_of
+from skdp.budget.filters import priced_release, rule_of
 from skdp.exceptions import BudgetExceededError
-from skdp.ledger.totals import Totals
+from skdp.ledger.release import Totals
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
+from skdp.solvers import DPSGD
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(2000, 2)), RNG.integers(2, size=2000)
@@ -44,7 +44,7 @@ def test_names_that_no_ledger_can_keep_are_refused(place, text):
     guarantee = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "")
     for use in (
         lambda: budget.spend(guarantee, delta=0.0, name="a", partition=text),
-        lambda: budget.remaining_in(text),
+        lambda: budget.at(partition=text),
         lambda: budget.share(epsilon=0.5, name=text),
     ):
         with pytest.raises(ValueError, match="must not contain NUL characters or halves"):
@@ -60,7 +60,8 @@ def test_two_ways_to_write_a_letter_are_one_name(place):
         share = budget.share(epsilon=0.5, name=name)
         share.spend(guarantee, delta=0.0, name="a", partition=name)
     assert {(row["part"], row["account"]) for row in budget.history()} == {(composed, composed)}
-    assert budget.remaining_in(apart) == budget.remaining_in(composed) == budget.remaining
+    left = [budget.at(partition=name).remaining for name in (apart, composed)]
+    assert left == [budget.remaining] * 2
 
 
 @pytest.mark.parametrize("part", [1.5, True, b"north", ["north"]])
@@ -69,7 +70,6 @@ def test_a_part_is_a_text_or_a_whole_number(part):
     for spend in (
         lambda: DPLogisticRegression(budget=budget.at(partition=part)).fit(X, Y),
         lambda: PlannedRelease(GDPEvent(0.1), partition=part),
-        lambda: budget.remaining_in(part),
     ):
         with pytest.raises(ValueError, match="partition must be a string, an integer or None"):
             spend()
@@ -79,11 +79,13 @@ def test_a_part_is_a_text_or_a_whole_number(part):
 def test_parts_without_a_gaussian_take_slack_each_for_itself():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     for k in range(5):
-        DPSGDClassifier(epsilon=0.5, n_steps=10, budget=budget.at(partition=k)).fit(X, Y)
+        DPHingeClassifier(solver=DPSGD(n_steps=10), epsilon=0.5, budget=budget.at(partition=k)).fit(
+            X, Y
+        )
     rows = budget.history()
     assert len({row["slack"] for row in rows}) == len({row["gdp_mu"] for row in rows}) == 1
     one = PrivacyBudget(epsilon=3.0, delta=1e-5)
-    DPSGDClassifier(epsilon=0.5, n_steps=10, budget=one).fit(X, Y)
+    DPHingeClassifier(solver=DPSGD(n_steps=10), epsilon=0.5, budget=one).fit(X, Y)
     assert budget.spent == one.spent
     planned = [PlannedRelease(PureDPEvent(0.3), partition=k) for k in range(100)]
     assert budget.plan(planned).admitted
@@ -104,10 +106,9 @@ def test_a_share_counts_parts_as_the_budget_does():
     other.spend(guarantee, delta=1e-5, name="b", partition=1)
     assert other.spent == share.spent  # of what it released itself
     assert budget.spent.epsilon > share.spent.epsilon  # part 1 was read from both
-    assert budget.remaining_in(1) == budget.remaining
-    assert budget.remaining_in(2).epsilon > budget.remaining.epsilon
-    assert share.remaining_in(5).epsilon == pytest.approx(0.5, rel=0.01)
-    assert share.remaining_in(None) == share.remaining
+    assert budget.at(partition=1).remaining == budget.remaining
+    assert budget.at(partition=2).remaining.epsilon > budget.remaining.epsilon
+    assert share.at(partition=5).remaining.epsilon == pytest.approx(0.5, rel=0.01)
 
 
 # Brute force: the best adaptive analyst against two records, one in each part. A release is a

@@ -12,7 +12,7 @@ from opened import session_of
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger import verification
+from skdp.ledger import store
 from skdp.ledger.verification import Verification
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
@@ -26,8 +26,8 @@ def spend(budget, name="a fit", **more):
 
 @pytest.fixture
 def remembering(monkeypatch):
-    monkeypatch.setattr(verification, "FULL_EVERY", 4)
-    verification.forget_verified()
+    monkeypatch.setattr(store, "FULL_EVERY", 4)
+    store._verified_before.clear()
 
 
 @pytest.fixture
@@ -99,9 +99,8 @@ def test_nothing_but_lists_reads_entries(place, monkeypatch):
     budget = PrivacyBudget(**TERMS, path=place)
     for name in ("a", "b", "a"):
         spend(budget, name)
-    monkeypatch.setattr("skdp.ledger.tables.Tables.entries", None)
+    monkeypatch.setattr("skdp.ledger.store.Tables.entries", None)
     spend(budget, "b")
-    budget.check([("c", COST)])
     assert budget.plan([COST] * 3).admitted
     assert "in 4 releases" in str(budget)
     rows = [line for line in budget.report().splitlines() if "GDPEvent" in line and "|" in line]
@@ -147,7 +146,7 @@ def test_a_server_that_stalls_holds_a_spend_until_its_deadline(address, server, 
 
 
 def test_a_full_server_is_asked_again_until_the_deadline(server, address, monkeypatch):
-    from skdp.ledger.server import sessions
+    from skdp.ledger.server import storage as sessions
 
     budget, calls = PrivacyBudget(**TERMS, path=address), []
     connect = sessions._Connection.connect
@@ -177,7 +176,7 @@ def test_a_full_server_is_asked_again_until_the_deadline(server, address, monkey
 def test_a_client_that_holds_the_lock_is_disconnected_by_those_who_wait(
     address, server, monkeypatch
 ):
-    monkeypatch.setattr("skdp.ledger.server.sessions._LOCK_MILLISECONDS", 300)
+    monkeypatch.setattr("skdp.ledger.server.storage._LOCK_MILLISECONDS", 300)
     budget = PrivacyBudget(**TERMS, path=address)
     ledger = address.partition("ledger=")[2]
     with server.connect() as own:

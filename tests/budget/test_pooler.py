@@ -12,7 +12,7 @@ from local_pooler import local_pooler, pooler_program
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.server.schema import grants
+from skdp.ledger.server.functions import grants
 from skdp.privacy import PrivacyGuarantee, PureDPEvent
 
 TERMS = {"epsilon": 1.0, "delta": 0.0, "composition": "pure"}

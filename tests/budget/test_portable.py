@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from skdp import PrivacyBudget
-from skdp.ledger.tables import Tables
+from skdp.ledger.store import Tables
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 
 EVENT = GDPEvent(0.1)
@@ -52,10 +52,10 @@ def test_an_import_that_is_interrupted_leaves_nothing(place, tmp_path, monkeypat
     spend(budget)
     text = budget.to_json()
 
-    def interrupt(*args):
+    def interrupt(*args, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Tables, "write", interrupt)
+    monkeypatch.setattr(Tables, "append", interrupt)
     with pytest.raises(KeyboardInterrupt):
         PrivacyBudget.from_json(text, path=place)
     assert list(tmp_path.iterdir()) == []

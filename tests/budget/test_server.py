@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,7 +25,7 @@ from opened import session_of
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.ledger.server.address import is_address
-from skdp.ledger.server.schema import grants
+from skdp.ledger.server.functions import grants
 from skdp.ledger.verification import Verification
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
@@ -361,14 +362,14 @@ def test_a_long_ledger_may_be_added_up_for_longer_than_a_spend_may_hang(
 def test_a_refusal_is_put_into_words_when_the_ledger_is_free_again(budget, address, monkeypatch):
     other, words = PrivacyBudget(**TERMS, path=address), []
 
-    def shortfall(*facts):
+    def shortfall(refused, releases):
         with ThreadPoolExecutor(1) as pool:
             pool.submit(spend, other, "meanwhile").result(10)
-        words.append([row.label for row in facts[-1]])
+        words.append([row.label for row in islice(releases, refused.request.number)])
         return "too much"
 
     spend(budget, "a")
-    monkeypatch.setattr("skdp.budget.handle.shortfall", shortfall)
+    monkeypatch.setattr("skdp.budget.messages.RefusedError._shortfall", shortfall)
     with pytest.raises(BudgetExceededError, match="too much") as error:
         budget.spend(PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""), delta=0.0, name="b")
     assert type(error.value) is BudgetExceededError

@@ -157,29 +157,25 @@ def test_a_file_that_is_no_ledger_is_closed(tmp_path):
 
 @pytest.mark.parametrize("composition", ["gdp", "basic", "zcdp", "rdp"])
 @pytest.mark.parametrize("share", [None, 0.9])
-def test_check_refuses_just_what_spending_one_after_another_would_refuse(composition, share):
+def test_a_plan_is_admitted_just_if_spends_one_after_another_are(composition, share):
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, composition=composition)
     if share is not None:
         budget = budget.share(epsilon=share)
     event = GDPEvent(0.08)
     asked = GaussianCurve(0.08).epsilon(1e-6), 1e-6
     one = PrivacyGuarantee(event, "replace_one", "test", asked=asked)
-    refusals = []
-    while not refusals:
-        n = len(budget.history())
-        with pytest.raises(BudgetExceededError) as foreseen:
-            budget.check([(f"fit {k}", one) for k in range(n, 20)])
-        assert len(budget.history()) == n
-        try:
-            budget.spend(one, epsilon=asked[0], delta=1e-6, name=f"fit {n}")
-        except BudgetExceededError as refusal:
-            refusals.append(str(refusal))
+    foreseen = [budget.plan([one] * n).admitted for n in range(1, 20)]
+    assert budget.history() == []
+    n = foreseen.index(False)
+    for _ in range(n):
+        budget.spend(one, epsilon=asked[0], delta=1e-6)
+    with pytest.raises(BudgetExceededError):
+        budget.spend(one, epsilon=asked[0], delta=1e-6)
     assert n >= 2
-    assert refusals == [str(foreseen.value)]
-    assert refusals[0].startswith(f"fit {n} costs")
+    assert not any(foreseen[n:])
 
 
-def test_check_of_another_relation_is_refused_as_a_spend_is(budget):
+def test_a_plan_of_another_relation_is_refused_as_a_spend_is(budget):
     other = PrivacyGuarantee(EVENT, "add_remove_one", "test")
-    with pytest.raises(ValueError, match=r"that one has .* budget has neighboring='replace_one'"):
-        budget.check([("that one", other)])
+    with pytest.raises(ValueError, match=r"release has .* budget has neighboring='replace_one'"):
+        budget.plan([other])

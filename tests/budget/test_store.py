@@ -8,10 +8,15 @@ from dataclasses import replace
 import pytest
 
 from skdp.budget import Release
+from skdp.budget.filters import rule_of
 from skdp.exceptions import BudgetClosedError
+from skdp.ledger.file_storage import storage_at
 from skdp.ledger.store import Ledger
 
 TERMS = {"epsilon": 1.0, "delta": 1e-5, "composition": "gdp", "neighboring": "replace_one"}
+TERMS |= {"unit": "record", "slack": 0.0, "tv": 0.0, "strict": False, "exact": False}
+TERMS |= {"orders": "[]"}
+RULE = rule_of("gdp", 1.0, 1e-5, slack=0.0)
 
 
 def row(label, **change):
@@ -23,9 +28,13 @@ def row(label, **change):
 ENTRY = row("a fit")
 
 
+def ledger_at(place, **change):
+    return Ledger(storage_at(str(place)), TERMS | change, RULE)
+
+
 def with_one(place):
     """Return a ledger that holds one release."""
-    ledger = Ledger(place, TERMS)
+    ledger = ledger_at(place)
     ledger.create()
     ledger.append(ENTRY, accept)
     return ledger
@@ -101,8 +110,8 @@ def test_a_failed_append_leaves_the_ledger_open_for_the_next(ledger):
 
 def test_a_process_that_dies_in_the_middle_leaves_no_row_and_no_lock(ledger):
     code = (
-        "import os, sys; from skdp.ledger.store import Ledger; "
-        f"ledger = Ledger(sys.argv[1], {TERMS!r}); "
+        "import os, sys; from skdp import PrivacyBudget; "
+        "ledger = PrivacyBudget.open(sys.argv[1])._ledger; "
         "ledger.append(ledger.releases()[0], lambda releases: os._exit(7))"
     )
     assert subprocess.run([sys.executable, "-c", code, ledger.path]).returncode == 7
@@ -111,14 +120,14 @@ def test_a_process_that_dies_in_the_middle_leaves_no_row_and_no_lock(ledger):
 
 
 def test_the_same_terms_open_the_same_ledger(ledger):
-    Ledger(ledger.path, dict(TERMS)).create()
+    ledger_at(ledger.path).create()
     assert untimed(ledger.releases()) == untimed([ENTRY])
 
 
 def test_a_ledger_whose_making_failed_can_be_made_again(place):
-    ledger = Ledger(place, TERMS)
+    ledger = ledger_at(place)
     with pytest.raises(BudgetClosedError, match="cannot be used"):
-        Ledger(ledger.path, TERMS | {"epsilon": object()}).create()
+        ledger_at(ledger.path, epsilon=object()).create()
     ledger.create()
     assert untimed(ledger.releases()) == untimed([])
 
@@ -129,7 +138,7 @@ def test_a_ledger_whose_making_failed_can_be_made_again(place):
 )
 def test_other_terms_are_refused(ledger, change):
     with pytest.raises(ValueError, match=r"The ledger .* was made for .*, not for"):
-        Ledger(ledger.path, TERMS | change).create()
+        ledger_at(ledger.path, **change).create()
     assert untimed(ledger.releases()) == untimed([ENTRY])
 
 
@@ -160,7 +169,7 @@ def test_garbage_is_refused_at_open_and_left_as_it_is(tmp_path):
     path = tmp_path / "garbage.db"
     path.write_bytes(bytes(range(256)) * 64)
     with pytest.raises(BudgetClosedError, match=r"garbage\.db cannot be used"):
-        Ledger(str(path), TERMS).create()
+        ledger_at(path).create()
     assert path.read_bytes() == bytes(range(256)) * 64
 
 
@@ -175,12 +184,12 @@ def test_a_ledger_that_is_overwritten_later_is_closed(in_file, tmp_path, damage)
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path):
     with pytest.raises(BudgetClosedError, match="cannot be used"):
-        Ledger(str(tmp_path / "nowhere" / "study.db"), TERMS).create()
+        ledger_at(tmp_path / "nowhere" / "study.db").create()
 
 
 @pytest.mark.parametrize("name", ["with space.db", "per%20cent.db", "what?.db", "a#b.db", "é.db"])
 def test_any_file_name_will_do(tmp_path, name):
-    ledger = Ledger(str(tmp_path / name), TERMS)
+    ledger = ledger_at(tmp_path / name)
     ledger.create()
     ledger.append(ENTRY, accept)
     assert untimed(ledger.releases()) == untimed([ENTRY])

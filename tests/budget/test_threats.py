@@ -15,7 +15,7 @@ from local_server import local_server, programs
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.server.schema import grants
+from skdp.ledger.server.functions import grants
 from skdp.privacy import PrivacyGuarantee, PureDPEvent
 
 psycopg = pytest.importorskip("psycopg")

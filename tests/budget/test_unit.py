@@ -42,7 +42,6 @@ def test_a_release_of_another_unit_is_refused(place, unit, shared):
     other = guarantee(UNITS[1 - UNITS.index(unit)])
     for refused in (
         lambda: handle.spend(other, delta=1e-5, name="a fit"),
-        lambda: handle.check([("a fit", other)]),
         lambda: handle.plan([other]),
         lambda: handle.plan([PlannedRelease(other, partition="a")]),
     ):
@@ -50,7 +49,7 @@ def test_a_release_of_another_unit_is_refused(place, unit, shared):
             refused()
     assert budget.history() == []
     assert handle.plan([EVENT]).admitted
-    handle.check([("a fit", guarantee(unit))])
+    assert handle.plan([guarantee(unit)]).admitted
     handle.spend(guarantee(unit), delta=1e-5, name="a fit")
     assert len(budget.history()) == 1
 
@@ -82,16 +81,6 @@ def test_an_export_keeps_the_unit(unit):
     again = PrivacyBudget.from_json(budget.to_json())
     assert again.unit == unit
     assert again.extends(budget.head)
-
-
-def test_an_export_without_a_unit_is_of_records():
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-    budget.spend(guarantee("record"), delta=1e-5, name="a fit")
-    data = json.loads(budget.to_json())
-    del data["terms"]["unit"]
-    again = PrivacyBudget.from_json(json.dumps(data))
-    assert again.unit == "record"
-    assert again.head == budget.head
 
 
 def test_who_edits_the_unit_of_an_export_is_found_out():

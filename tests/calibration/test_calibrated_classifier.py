@@ -1,6 +1,7 @@
 """Private calibration: probabilities that help, one release that is paid for, nothing besides."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import estimator_checks
 
 from skdp import DPLogisticRegression, PrivacyBudget
-from skdp.calibration import CalibrationMap, DPCalibratedClassifier
-from skdp.exceptions import BudgetExceededError
+from skdp.calibration import DPCalibratedClassifier
+from skdp.calibration.calibrated import CalibrationMap
+from skdp.exceptions import BudgetExceededError, FewRowsWarning
 from skdp.metrics import score_report
 from skdp.pipeline import check_pipeline
 from skdp.workloads import QueryPlan
@@ -172,7 +174,6 @@ def test_a_calibration_is_paid_for_or_not_made(neighboring, method):
 @pytest.mark.parametrize(
     ("model", "y", "message"),
     [
-        (DPCalibratedClassifier(MODEL, epsilon=0.1), None, "too few"),
         (DPCalibratedClassifier(MODEL, method="platt"), None, "method"),
         (DPCalibratedClassifier(MODEL, epsilon=np.inf), None, "finite"),
         (DPCalibratedClassifier(MODEL, noise="none"), None, "noise"),
@@ -180,7 +181,6 @@ def test_a_calibration_is_paid_for_or_not_made(neighboring, method):
         (DPCalibratedClassifier(MODEL), np.zeros(7), "inconsistent"),
         (DPCalibratedClassifier(LogisticRegression()), None, "not fitted"),
         (DPCalibratedClassifier(OneClass()), None, "two classes"),
-        (DPCalibratedClassifier(SEVERAL, epsilon=0.6), None, "At least 1118"),
     ],
 )
 def test_what_is_wrong_is_refused_and_nothing_is_spent(model, y, message):
@@ -204,10 +204,35 @@ def test_what_a_classifier_says_of_private_rows_is_not_passed_on():
     assert refused.value.__context__ is None
 
 
-def test_private_numbers_of_rows_are_never_too_few():
-    X, y = draw(50, np.random.default_rng(0))
-    model = DPCalibratedClassifier(MODEL, epsilon=0.1, neighboring="add_remove_one").fit(X, y)
-    assert model.report_.n_samples is None
+@every_relation
+@pytest.mark.parametrize("model", [MODEL, SEVERAL])
+@pytest.mark.parametrize("n", [50, 100])
+def test_few_rows_are_warned_of(model, n, neighboring):
+    """Before the spend if their number is public."""
+    X, y = draw(n, np.random.default_rng(0))
+    budget = PrivacyBudget(epsilon=0.3, delta=1e-5, neighboring=neighboring)
+    terms = {"epsilon": 0.3, "neighboring": neighboring, "budget": budget}
+    with pytest.warns(FewRowsWarning, match="rarer class"):
+        DPCalibratedClassifier(model, **terms).fit(X, y)
+    with warnings.catch_warnings(action="error"):
+        fit = DPCalibratedClassifier(model, **{**terms, "budget": None}).fit
+        if neighboring == "add_remove_one":
+            assert fit(X, y).maps_  # once paid, nothing raises
+        else:
+            with pytest.raises(FewRowsWarning, match="500" if model is MODEL else "1200"):
+                fit(X, y)
+
+
+@pytest.mark.parametrize(("share", "is_warned"), [(0.002, True), (0.1, False)])
+def test_few_rows_of_a_rare_class_are_warned_of_by_the_released_counts(share, is_warned):
+    """40 and 2000 of them, where 150 are needed; noise changes it with a chance below 1e-9."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(20_000, 1)), (np.arange(20_000) < share * 20_000).astype(int)
+    for neighboring in ("replace_one", "add_remove_one"):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            DPCalibratedClassifier(MODEL, neighboring=neighboring).fit(X, y)
+        assert [one.category for one in seen] == [FewRowsWarning] * is_warned
 
 
 @every_relation
@@ -323,7 +348,7 @@ def test_of_persons_each_counts_once():
         model.fit(X, y)
 
 
-def test_too_few_persons():
+def test_few_persons_are_warned_of():
     X, y = draw(1000, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="200 persons at epsilon=1 are too few"):
+    with pytest.warns(FewRowsWarning, match="rarer class"):
         DPCalibratedClassifier(MODEL).fit(X, y, groups=np.arange(1000) // 5)

@@ -13,17 +13,15 @@ from sklearn.base import clone
 
 from skdp import DPTreeDensity, DPTreeNB, PrivacyBudget, TableSchema
 from skdp.density import _cliques
-from skdp.density._consistency import fitted_pair, level_counts, with_sums
+from skdp.density._cliques import fitted_pair, level_counts, with_sums
 from skdp.exceptions import (
-    BudgetExceededError,
     FewRowsWarning,
     OutOfRangeError,
     WeakPrivacyWarning,
 )
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import Neighboring
-from skdp.workloads.gaussian_steps import GaussianPlan
-from skdp.workloads.plan import ROUNDED_ONCE
+from skdp.workloads.plan import ROUNDED_ONCE, GaussianPlan
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.FewRowsWarning")
 
@@ -140,17 +138,6 @@ def test_the_sensitivities_hold_for_a_numeric_target(neighboring, monkeypatch):
 
 
 @pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
-def test_the_sensitivities_hold_for_persons_with_several_rows(neighboring, monkeypatch):
-    persons = [RNG.integers(2, size=(RNG.integers(1, 5), 4)).tolist() for _ in range(60)]
-    neighbors = [([*FIXED, *rows], {"groups": [0, 1, 2, 3, *[4] * len(rows)]}) for rows in persons]
-    if neighboring == "add_remove_one":
-        neighbors = [(FIXED, {"groups": [0, 1, 2, 3]}), *neighbors]
-    found, planned = largest_moves(monkeypatch, neighbors, neighboring)
-    assert all(found[name] <= planned[name] * (1.0 + 1e-12) for name in planned)
-    assert found["choice"] <= planned["choice"]
-
-
-@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 def test_fewer_pairs_have_less_noise_for_the_same_sensitivity(neighboring, monkeypatch):
     """A limit of the cells leaves a tree: two pairs, of three that are planned."""
     monkeypatch.setattr(_cliques, "_MOST_CELLS", 8)
@@ -185,33 +172,6 @@ def test_columns_that_belong_together_are_chosen():
 # --- Costs ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
-@pytest.mark.parametrize("composition", ["gdp", "basic"])
-def test_a_fit_spends_its_price_and_all_else_is_free(neighboring, composition):
-    x, y = mixed(500)
-    budget = PrivacyBudget(
-        epsilon=2.0, delta=2e-5, composition=composition, neighboring=neighboring
-    )
-    terms = {"bounds": (-4, 4), "delta": 1e-5, "neighboring": neighboring, "budget": budget}
-    models = DPTreeDensity(**terms), DPTreeNB(**terms)
-    price = budget.price(models[0], x.shape)
-    density = models[0].fit(x)
-    spent = budget.spent.epsilon
-    assert price.n_releases == len(budget.history()) == 1
-    assert density.privacy_.epsilon(2e-5) == pytest.approx(price.epsilon, rel=1e-9)
-    assert 0.9 < spent <= 1.0
-    density.sample(100), density.score_samples(x), density.marginal([0, 1])
-    assert budget.spent.epsilon == spent
-    classifier = models[1].fit(x, y)
-    both = budget.spent.epsilon
-    classifier.predict_proba(x), classifier.sample(10)
-    assert spent < both == budget.spent.epsilon
-
-
-def test_the_cost_is_close_to_what_was_asked():
-    assert 0.95 < density_of().privacy_.epsilon(1e-5) <= 1.0
-
-
 def test_too_many_cells_are_rejected_before_the_spend():
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     rows = np.zeros((10, 99))
@@ -243,14 +203,6 @@ def test_wrong_parameters_are_rejected_and_nothing_is_spent(settings, message):
     with pytest.raises((ValueError, OutOfRangeError), match=message):
         model.fit(np.zeros((10, 2)))
     assert not budget.history()
-
-
-def test_a_budget_that_is_used_up_admits_no_fit():
-    budget = PrivacyBudget(epsilon=0.5, delta=1e-5)
-    model = DPTreeDensity(bounds=(-4, 4), budget=budget)
-    with pytest.raises(BudgetExceededError):
-        model.fit(mixed(100)[0])
-    assert not hasattr(model, "edges_")
 
 
 # --- The model -----------------------------------------------------------------------------------
@@ -453,29 +405,6 @@ def test_one_row_each_is_the_same_as_persons_with_one_row():
     assert np.array_equal(clipped.predict_proba(x), alone)
 
 
-@pytest.mark.parametrize("model", [DPTreeDensity, DPTreeNB])
-def test_dask_gives_the_same_release(model):
-    da = pytest.importorskip("dask.array")
-    x, y = mixed(600)
-    data = (x, y) if model is DPTreeNB else (x,)
-    blocks = tuple(da.from_array(v, chunks=(200, *v.shape[1:])) for v in data)
-    one = model(bounds=(-4, 4), random_state=0).fit(*data)
-    other = model(bounds=(-4, 4), random_state=0).fit(*blocks)
-    assert one.edges_ == other.edges_
-    method = "predict_proba" if model is DPTreeNB else "score_samples"
-    assert np.array_equal(getattr(one, method)(x), getattr(other, method)(blocks[0]).compute())
-
-
-def test_frames_come_back_as_frames():
-    pl = pytest.importorskip("polars")
-    table = letters(500)
-    model = DPTreeDensity(categories=LETTERS, random_state=0)
-    assert list(clone(model).fit(table).sample(3).columns) == list(LETTERS)
-    assert isinstance(clone(model).fit(pl.from_pandas(table)).sample(3), pl.DataFrame)
-    numbers = {"bounds": (-4, 4), "random_state": 0}
-    assert DPTreeDensity(**numbers).fit(mixed(500)[0]).sample(3).dtype == float
-
-
 SCHEMA = TableSchema(
     {
         "person": "id",
@@ -540,11 +469,6 @@ def test_weights_without_privacy_have_a_range(weight, message):
         DPTreeNB(epsilon=math.inf, bounds=(-4, 4)).fit(x, y, sample_weight=np.full(50, weight))
 
 
-def test_no_rows_are_like_few_rows_if_their_number_is_private():
-    model = DPTreeDensity(bounds=(-4, 4), neighboring="add_remove_one", random_state=0)
-    assert np.isfinite(model.fit(np.empty((0, 2))).score_samples([[0.0, 1.0]])).all()
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_noise_that_outweighs_all_records_leaves_a_density(seed):
     """Counts of a column by its own table and by those of its pairs have no level in common."""
@@ -569,17 +493,17 @@ def test_few_rows_are_warned_of():
 
 
 def test_a_marginal_takes_no_memory_for_each_label():
-    """The table has 2 MB, and with each of the fifty labels it would have 100 MB."""
+    """The table has 0.5 MB, and with each of the thirty labels it would have 15 MB."""
     rng = np.random.default_rng(0)
-    x, y = rng.integers(64, size=(2000, 3)), rng.integers(50, size=2000)
-    density = DPTreeNB(categories=range(64), classes=range(50), missing="error", random_state=0)
+    x, y = rng.integers(40, size=(2000, 3)), rng.integers(30, size=2000)
+    density = DPTreeNB(categories=range(40), classes=range(30), missing="error", random_state=0)
     model = density.fit(x, y)._released_.model
     tracemalloc.start()
     table = model.marginal([0, 1, 2], by_value=False)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert table.shape == (64, 64, 64)
-    assert peak < 50e6
+    assert table.shape == (40, 40, 40)
+    assert peak < 7e6
     by_value = model.marginal([0, 1, 2], by_value=True)
     assert by_value.sum(axis=-1) == pytest.approx(table, rel=1e-9)
 
@@ -629,7 +553,7 @@ def test_too_many_columns_for_few_rows_are_named_before_the_spend():
     answers = pd.DataFrame(rng.integers(3, size=(900, 20))).add_prefix("q")
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     warnings.simplefilter("error", FewRowsWarning)
-    with pytest.raises(FewRowsWarning, match="900 records are few for 20 columns and epsilon=1"):
+    with pytest.raises(FewRowsWarning, match=r"900 rows are few for .* level of 20 columns"):
         DPTreeDensity(categories=[0, 1, 2], budget=budget).fit(answers)
     assert not budget.history()
     given = {"categories": [0, 1, 2], "random_state": 0}

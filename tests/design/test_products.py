@@ -7,7 +7,8 @@ from scipy import sparse
 
 from skdp.data.persons import Persons
 from skdp.design import ClippedDesign, SharedDesign, row_products, slope_products
-from skdp.losses import LogisticLoss, SharedLoss, weighted_targets
+from skdp.losses import LogisticLoss
+from skdp.losses.weighted import SharedLoss, weighted_targets
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(700, 3)) * (rng.random((700, 3)) < 0.6)

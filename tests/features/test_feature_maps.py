@@ -1,5 +1,8 @@
 """Public feature maps: norms, domains, missing values, frames, and what is refused."""
 
+import itertools
+from inspect import signature
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils import all_estimators
 
 from skdp.features import (
     AdditiveFeatures,
@@ -14,6 +18,7 @@ from skdp.features import (
     RandomFourierFeatures,
     RandomTreeFeatures,
 )
+from skdp.features.row_wise import check_row_wise
 from skdp.preprocessing import BoundsScaler
 
 MAPS = [AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures]
@@ -361,3 +366,43 @@ def test_of_two_columns_a_list_of_tuples_is_of_pairs():
     sides = BoundsScaler(bounds=([0, 5], [10, 100])).fit_transform(rows)
     np.testing.assert_array_equal(pairs, sides)
     np.testing.assert_array_equal(pairs, [[0.0, 1.0], [1.0, -1.0]])
+
+
+def refusal(transformer):
+    """Return why a transformer is refused as features, None if it is not."""
+    try:
+        check_row_wise(transformer)
+    except ValueError as refused:
+        return str(refused)
+    return None
+
+
+OF_SKLEARN = [kind for _, kind in all_estimators(type_filter="transformer")]
+DEFAULTS = [
+    kind
+    for kind in OF_SKLEARN
+    if all(one.default is not one.empty for one in signature(kind).parameters.values())
+]
+
+
+@pytest.mark.parametrize("Kind", DEFAULTS, ids=lambda Kind: Kind.__name__)
+def test_each_transformer_of_sklearn_is_a_feature_map_or_refused_with_a_reason(Kind):
+    why = refusal(Kind())
+    assert why is None or why.startswith(f"features cannot contain {Kind.__name__}")
+
+
+def test_most_transformers_of_sklearn_are_refused_and_some_are_not():
+    refused = [refusal(Kind()) is not None for Kind in DEFAULTS]
+    assert 5 < refused.count(False) < 10 < refused.count(True)
+
+
+@pytest.mark.parametrize("interactions", [None, [(0, 1)]])
+def test_one_more_category_costs_no_jump_of_the_numbers_that_are_stored(interactions):
+    """Above some number of categories, zeros are not stored any more."""
+    stored, bounds = [], {0: (-1.0, 1.0)}
+    for k in range(20, 400):
+        categories = {1: list(range(k))}
+        features = AdditiveFeatures(bounds=bounds, categories=categories, interactions=interactions)
+        stored.append(features.feature_map(2).for_fits().n_entries)
+    assert all(more <= 1.06 * few for few, more in itertools.pairwise(stored))
+    assert stored[-1] < 30

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from skdp import DPHingeClassifier, DPLogisticRegression, DPSGDClassifier, PrivacyBudget
+from skdp import DPGaussianNB, DPHingeClassifier, DPLogisticRegression, PrivacyBudget
 from skdp.inspection import CostOfPrivacyDisplay
 from skdp.preprocessing import RowClipper
 from skdp.solvers import SOLVERS
@@ -117,7 +117,7 @@ def test_bars_lead_from_the_open_score_to_the_private_one():
 
 
 def test_a_model_without_a_solver_is_refused():
-    for estimator in (LogisticRegression(), DPSGDClassifier()):
+    for estimator in (LogisticRegression(), DPGaussianNB()):
         with pytest.raises(TypeError, match="solver"):
             display(estimator)
 

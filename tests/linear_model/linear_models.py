@@ -1,11 +1,11 @@
 """The private linear models of these tests; regressors with the bounds that they need."""
 
+from dataclasses import fields
 from functools import partial, update_wrapper
 
 from skdp import (
     DPHingeClassifier,
     DPHuberRegressor,
-    DPLADRegressor,
     DPLinearRegression,
     DPLogisticRegression,
     DPQuantileRegressor,
@@ -18,7 +18,12 @@ def within_one(Model):
 
 
 CLASSIFIERS = [DPLogisticRegression, DPHingeClassifier]
-HUBER, LAD, LEAST_SQUARES, QUANTILE = REGRESSORS = [
-    within_one(Model)
-    for Model in (DPHuberRegressor, DPLADRegressor, DPLinearRegression, DPQuantileRegressor)
+HUBER, LEAST_SQUARES, QUANTILE = REGRESSORS = [
+    within_one(Model) for Model in (DPHuberRegressor, DPLinearRegression, DPQuantileRegressor)
 ]
+
+
+def reading(plan, read):
+    """Return a copy of a plan that reads by a function of the plan and of what it is given."""
+    kind = type("Reading", (type(plan),), {"read": lambda plan, *given: read(plan, *given)})
+    return kind(**{one.name: getattr(plan, one.name) for one in fields(plan)})

@@ -23,9 +23,11 @@ from skdp import (
 )
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
-from skdp.losses import SquaredLoss, WeightedLoss
+from skdp.losses import SquaredLoss
+from skdp.losses.weighted import WeightedLoss
 from skdp.privacy import Neighboring
-from skdp.research import CoordinateDescent, PhasedSGD
+from skdp.research.solvers.coordinate_descent import CoordinateDescent
+from skdp.research.solvers.phased_sgd import PhasedSGD
 from skdp.solvers import DPSGD, AdaSSP, NoisyGD, Problem
 
 MODELS = [

@@ -12,7 +12,7 @@ from linear_models import LEAST_SQUARES
 from scipy import sparse
 
 from skdp import DPLogisticRegression
-from skdp.design.exact_total import ROWS_SUMMED
+from skdp.design.base import ROWS_SUMMED
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.solvers import DPSGD, NoisyGD
 

@@ -13,19 +13,18 @@ from sklearn.metrics import roc_auc_score
 
 from skdp import (
     DPAdditiveClassifier,
-    DPKernelClassifier,
+    DPHingeClassifier,
     DPLogisticRegression,
     DPRandomForestClassifier,
-    DPSGDClassifier,
     PrivacyBudget,
 )
 from skdp.accounting import gdp_mu
 from skdp.data.records import Records
-from skdp.design.exact_total import SumGrid
+from skdp.design.base import SumGrid
 from skdp.exceptions import IncompatibleSolverError
-from skdp.features import AdditiveFeatures
+from skdp.features import AdditiveFeatures, RandomFourierFeatures
+from skdp.linear_model._first_releases import CenterRelease
 from skdp.linear_model._records import LinearFacts, row_sums
-from skdp.linear_model._stages.center import CenterRelease
 from skdp.losses import LogisticLoss
 from skdp.privacy import Neighboring
 from skdp.solvers import SOLVERS, Problem
@@ -215,7 +214,8 @@ def test_blocks_persons_and_weights_of_one_have_the_same_center(neighboring):
     da = pytest.importorskip("dask.array")
     X, y = flags()
     model = DPLogisticRegression(center=True, neighboring=neighboring, classes=(0, 1))
-    seeded = model.set_params(random_state=0, max_weight=1.0)
+    # with weights, also of classes, no errors of probabilities are released
+    seeded = model.set_params(random_state=0, max_weight=1.0, class_weight={0: 1.0, 1: 1.0})
     one = clone(seeded).fit(X, y)
     in_blocks = da.from_array(X, chunks=(90, 20)), da.from_array(y, chunks=90)
     blocks = clone(seeded).set_params(subsample=1.0).fit(*in_blocks)
@@ -269,11 +269,15 @@ def test_rows_stay_as_they_are(neighboring, settings):
 @every_relation
 def test_random_features_sparse_rows_and_partial_fits_stay_as_they_are(neighboring):
     X, y = flags(d=4)
-    for Model in (DPKernelClassifier, DPRandomForestClassifier):
-        assert Model(bounds=(-1, 1), neighboring=neighboring).fit(X, y).center_ is None
+    forest = DPRandomForestClassifier(bounds=(-1, 1), neighboring=neighboring)
+    waves = DPLogisticRegression(
+        features=RandomFourierFeatures(bounds=(-1, 1)), neighboring=neighboring
+    )
+    for model in (forest, waves):
+        assert model.fit(X, y).center_ is None
     fitted = DPLogisticRegression(neighboring=neighboring).fit(sparse.csr_matrix(X), y)
     assert fitted.center_ is None
-    stochastic = DPSGDClassifier(neighboring=neighboring).fit(X, y)
+    stochastic = DPHingeClassifier(solver="dp_sgd", neighboring=neighboring).fit(X, y)
     assert stochastic.partial_fit(X, y).center_ is None
 
 

@@ -29,16 +29,11 @@ from skdp import (
     DPAdditiveRegressor,
     DPHingeClassifier,
     DPHuberRegressor,
-    DPKernelClassifier,
-    DPKernelRegressor,
-    DPLADRegressor,
     DPLinearRegression,
     DPLogisticRegression,
     DPQuantileRegressor,
     DPRandomForestClassifier,
     DPRandomForestRegressor,
-    DPSGDClassifier,
-    DPSGDRegressor,
     DPTabularClassifier,
     DPTabularRegressor,
     PrivacyBudget,
@@ -51,6 +46,7 @@ from skdp.features import (
 )
 from skdp.linear_model._records import matrix_of, rows_of
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
+from skdp.solvers import DPSGD
 
 INF = float("inf")
 TARGET = {"target_bounds": (0.0, 1.0)}
@@ -60,6 +56,7 @@ WAVES = FeatureMixture(
     additive=CURVES, random=RandomFourierFeatures(**FACTS, n_components=12), additive_share=0.3
 )
 LEAVES = RandomTreeFeatures(**FACTS, n_trees=5, depth=3)
+FOREST = FeatureMixture(additive=CURVES, random=LEAVES, additive_share=0.5)
 NUMERIC = make_pipeline(
     SimpleImputer(strategy="constant", fill_value=0.0, keep_empty_features=True),
     BoundsScaler(bounds=[(0, 100), (0, 1e6)]),
@@ -73,15 +70,21 @@ CODED = ColumnTransformer(
     sparse_threshold=0,
 )
 MIXED = make_union(CODED, ColumnTransformer([("curves", CURVES, ["age", "job", "income"])]))
-MAPS = {"curves": CURVES, "mixture": WAVES, "leaves": LEAVES, "coded": CODED, "union": MIXED}
+MAPS = {
+    "curves": CURVES,
+    "mixture": WAVES,
+    "leaves": LEAVES,
+    "forest": FOREST,
+    "coded": CODED,
+    "union": MIXED,
+}
 every_map = pytest.mark.parametrize("features", MAPS.values(), ids=MAPS)
 MODELS = [
     DPLogisticRegression(),
     DPHingeClassifier(),
-    DPSGDClassifier(n_steps=10),
-    DPSGDRegressor(n_steps=10, **TARGET),
+    DPHingeClassifier(solver=DPSGD(n_steps=10)),
+    DPLinearRegression(solver=DPSGD(n_steps=10), **TARGET),
     DPHuberRegressor(**TARGET),
-    DPLADRegressor(**TARGET),
     DPLinearRegression(**TARGET),
     DPQuantileRegressor(quantile=[0.2, 0.8], **TARGET),
 ]
@@ -89,8 +92,6 @@ every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(mo
 FRONTS = [
     DPAdditiveClassifier(**FACTS, interactions=[("age", "job")], norm="blocks"),
     DPAdditiveRegressor(**FACTS, **TARGET, reference="low"),
-    DPKernelClassifier(**FACTS, n_components=10, scale=1.0, feature_seed=3),
-    DPKernelRegressor(**FACTS, **TARGET, n_components=10, additive_share=0.2),
     DPRandomForestClassifier(**FACTS, n_trees=4, transformation={"income": 1e3}),
     DPRandomForestRegressor(**FACTS, **TARGET, n_trees=4, depth=2, n_terms=3),
     DPTabularClassifier(**FACTS),
@@ -100,7 +101,7 @@ FRONTS = [
 
 def is_exact(features):
     """Whether rounding errors are bounded: not with a transformer of another library."""
-    return features in (CURVES, WAVES, LEAVES)
+    return features in (CURVES, WAVES, LEAVES, FOREST)
 
 
 def dense(rows):
@@ -230,7 +231,7 @@ def test_the_features_of_a_row_follow_from_this_row_alone(features):
 @pytest.mark.parametrize("features", [CURVES, WAVES, CODED], ids=["curves", "mixture", "coded"])
 def test_more_rows_go_on_from_released_coefficients(features):
     X, y = people(200), labels(people(200))
-    model = DPSGDClassifier(n_steps=5, features=features, random_state=0)
+    model = DPHingeClassifier(solver=DPSGD(n_steps=5), features=features, random_state=0)
     model.partial_fit(X[:100], y[:100], classes=[0, 1])
     before = model.feature_map_
     model.partial_fit(X[100:], y[100:])

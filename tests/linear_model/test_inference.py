@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skdp import DPHuberRegressor, DPLinearRegression, DPLogisticRegression
-from skdp.linear_model._inference.covariance import Curvature
-from skdp.linear_model._inference.releases import MatrixRelease
+from skdp.linear_model._intervals import Curvature
+from skdp.linear_model._standard_errors import MatrixRelease
 from skdp.preprocessing import BoundsScaler
 
 rng = np.random.default_rng(0)
@@ -205,6 +205,23 @@ def test_too_much_noise_is_said_and_not_guessed():
 def logistic():
     frame = pd.DataFrame(X, columns=["age", "income", "height"])
     return DPLogisticRegression(standard_errors=True, epsilon=3.0).fit(frame, LABELS)
+
+
+@pytest.mark.parametrize("way", ["rows", "persons", "weights", "classes"])
+def test_a_ridge_that_outweighs_a_rare_class_leaves_no_intervals(way):
+    """The step of the correction is 2.8 in log-odds on average, and 1.2 is the most."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 2))
+    y = (rng.random(4000) < 1.0 / (1.0 + np.exp(5.0 - X @ [1.5, -1.0]))).astype(int)
+    asked = {"weights": {"max_weight": 1.0}, "classes": {"class_weight": {0: 0.9, 1: 1.0}}}
+    given = {"persons": {"groups": np.arange(4000)}, "weights": {"sample_weight": np.ones(4000)}}
+    model = DPLogisticRegression(
+        epsilon=4.5, delta=1e-5, classes=[0, 1], standard_errors=True, data_norm=2.0,
+        random_state=0, **asked.get(way, {}),
+    )  # fmt: skip
+    low, high = model.fit(X, y, **given.get(way, {})).coef_interval()
+    assert np.isnan([low, high]).all()
+    assert "outweighs the rarer class" in model.summary().as_text()
 
 
 def test_intervals_are_normal_and_have_the_shape_of_the_coefficients(logistic):

@@ -17,18 +17,15 @@ from skdp.accounting import gdp_mu
 from skdp.data.persons import Persons
 from skdp.design import ClippedDesign, SharedDesign, row_products, slope_products
 from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
-from skdp.linear_model._inference.moments import MomentInference, _Residual
-from skdp.linear_model._inference.moments import _Spread as MomentSpread
-from skdp.linear_model._inference.tilted import TiltedInference, _Spread
-from skdp.losses import (
-    ClassWeightedLoss,
-    HuberLoss,
-    LogisticLoss,
-    SharedLoss,
-    SquaredLoss,
-    WeightedLoss,
-    weighted_targets,
+from skdp.linear_model._standard_errors import (
+    LossSpread,
+    MomentInference,
+    ResidualSpread,
+    TiltedInference,
+    _Residual,
 )
+from skdp.losses import HuberLoss, LogisticLoss, SquaredLoss
+from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss, weighted_targets
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
 
@@ -113,7 +110,7 @@ def test_noise_covers_the_matrices_of_objective_perturbation(loss, labels, relat
     plan = TiltedInference(is_robust=True).plan(problem, 1.0, 1e-5)
 
     def sums(design, theta):
-        spread = np.zeros(2) if plan.spread is None else design.total(_Spread(loss, theta))
+        spread = np.zeros(2) if plan.spread is None else design.total(LossSpread(loss, theta))
         if plan.spread is not None:
             spread = spread / np.array([plan.spread.longest**2, plan.spread.steepest])
         curvature = row_products(design, loss.hessian, theta)
@@ -131,7 +128,7 @@ def test_noise_covers_the_residuals_of_least_squares(loss, relation):
 
     def sums(design, theta):
         units = np.array([plan.spread.longest**2, plan.spread.steepest])
-        spread = design.total(MomentSpread(loss, theta)) / units
+        spread = design.total(ResidualSpread(loss, theta)) / units
         middle = slope_products(design, _Residual(loss, longest), theta)
         return np.zeros(1), spread, middle
 

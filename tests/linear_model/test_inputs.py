@@ -1,17 +1,12 @@
 """What a scikit-learn user may pass, and what comes back."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from linear_models import CLASSIFIERS, REGRESSORS
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from sklearn.pipeline import make_pipeline
 
 from skdp import DPHingeClassifier, DPLogisticRegression
-from skdp.preprocessing import BoundsScaler
 
 every_classifier = pytest.mark.parametrize("Model", CLASSIFIERS)
 every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
@@ -28,18 +23,12 @@ def data(n_classes=2, n=300):
 
 @every_classifier
 @both_sizes
-def test_easy_data_are_learned(Model, n_classes):
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_easy_data_are_learned(Model, n_classes, neighboring):
     X, y = data(n_classes)
-    assert Model(epsilon=10.0, random_state=0).fit(X, y).score(X, y) > 0.95
-
-
-@every_classifier
-@both_sizes
-def test_the_two_relations_both_learn(Model, n_classes):
-    X, y = data(n_classes)
-    model = Model(epsilon=10.0, neighboring="add_remove_one", random_state=0).fit(X, y)
+    model = Model(epsilon=10.0, neighboring=neighboring, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.95
-    assert model.privacy_.neighboring == "add_remove_one"
+    assert model.privacy_.neighboring == neighboring
 
 
 @every_classifier
@@ -55,29 +44,6 @@ def test_sparse_input_gives_the_dense_fit(Model, n_classes, convert):
     np.testing.assert_allclose(
         model.decision_function(convert(X)), model.decision_function(X), atol=1e-12
     )
-
-
-@every_model
-@pytest.mark.parametrize("Frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_keep_their_column_names(Model, Frame):
-    X, y = data()
-    frame = Frame({"age": X[:, 0], "height": X[:, 1]})
-    model = Model(random_state=0).fit(frame, y)
-    assert model.feature_names_in_.tolist() == ["age", "height"]
-    np.testing.assert_array_equal(model.coef_, Model(random_state=0).fit(X, y).coef_)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(Frame({"height": X[:, 0], "age": X[:, 1]}))
-
-
-@every_classifier
-@both_sizes
-def test_labels_may_be_anything_that_sorts(Model, n_classes):
-    X, y = data(n_classes)
-    names = np.array(["ash", "beech", "cedar"])[y]
-    model = Model(epsilon=10.0, random_state=0).fit(X, names)
-    plain = Model(epsilon=10.0, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(model.coef_, plain.coef_)
-    assert (model.predict(X) == np.array(["ash", "beech", "cedar"])[plain.predict(X)]).all()
 
 
 @every_classifier
@@ -122,32 +88,6 @@ def test_more_weight_on_a_class_wins_it_more_rows(Model):
     X = 0.05 * X  # hard to tell apart
     model = Model(epsilon=3.0, class_weight={1: 20.0}, random_state=0).fit(X, y)
     assert (model.predict(X) == 1).mean() > 0.7
-
-
-@every_model
-def test_parameters_are_never_written_by_a_fit(Model):
-    X, y = data()
-    model = Model(C=3.0, epsilon=2, random_state=0)
-    before = model.get_params()
-    model.fit(X, y)
-    assert model.get_params() == before
-    assert clone(model).get_params() == before
-
-
-@every_model
-def test_predicting_needs_the_same_columns_and_a_fit(Model):
-    X, y = data()
-    with pytest.raises(ValueError, match="fitted"):
-        Model().predict(X)
-    with pytest.raises(ValueError, match="3 features"):
-        Model(random_state=0).fit(X, y).predict(np.ones((2, 3)))
-
-
-@every_model
-def test_it_works_at_the_end_of_a_pipeline(Model):
-    X, y = data()
-    model = make_pipeline(BoundsScaler(bounds=(-1, 1)), Model(epsilon=10.0, random_state=0))
-    assert model.fit(X, y).score(X, y) > 0.8
 
 
 @every_model

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skdp import DPLogisticRegression
-from skdp.samplers import ProximalSampler
+from skdp.samplers.proximal import ProximalSampler
 from skdp.solvers import SOLVERS, NoisyGD, RegularizedExponential
 
 X = np.linspace(-1.0, 1.0, 400).reshape(200, 2)

@@ -4,6 +4,7 @@ import itertools
 import math
 import tracemalloc
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from sklearn.base import is_classifier
 
 import skdp
 from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget
-from skdp.accounting import sampled_gdp_mu
+from skdp.accounting.calibration import sampled_gdp_mu
 from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
 from skdp.features import (
     AdditiveFeatures,
@@ -23,6 +24,7 @@ from skdp.features import (
 )
 from skdp.privacy import Neighboring, event_from_dict
 from skdp.solvers import SOLVERS, NoisyGD, OutputPerturbation, RegularizedExponential
+from skdp.solvers.noisy_gd import NoisyGDPlan
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4000, 3))
@@ -42,7 +44,6 @@ MODELS = [
     skdp.DPHingeClassifier(),
     skdp.DPLinearRegression(**TARGET),
     skdp.DPHuberRegressor(**TARGET),
-    skdp.DPLADRegressor(**TARGET),
     skdp.DPQuantileRegressor(quantile=(0.2, 0.8), **TARGET),
     skdp.DPHingeClassifier(features=AdditiveFeatures(**BOX)),
     skdp.DPLinearRegression(features=RandomTreeFeatures(n_trees=5, depth=3, **BOX), **TARGET),
@@ -61,9 +62,15 @@ class Watcher(NoisyGD):
 
     seen: list = []  # noqa: RUF012
 
-    def solve(self, plan, design, *rest, **more):
-        self.seen.append((plan.problem, design.row_norms()))
-        return super().solve(plan, design, *rest, **more)
+    def plan(self, problem, epsilon, delta):
+        plan = super().plan(problem, epsilon, delta)
+        return Watched(**{f.name: getattr(plan, f.name) for f in fields(plan)})
+
+
+class Watched(NoisyGDPlan):
+    def read(self, design, rng, progress):
+        self.solver.seen.append((self.problem, design.row_norms()))
+        return super().read(design, rng, progress)
 
 
 def samples_of(n_fits, n=400, rate=0.3, **more):
@@ -121,7 +128,7 @@ def test_the_last_iterate_has_no_bound_of_its_own_on_a_sample():
     class Noted(NoisyGD):
         def plan(self, problem, epsilon, delta):
             plan = super().plan(problem, epsilon, delta)
-            plans.append((plan, self.descent(plan, 1000)))
+            plans.append((plan, plan.descent(1000)))
             return plan
 
     for subsample in (None, 0.25):
@@ -314,7 +321,7 @@ def test_automatic_samples_hold_a_million_rows():
 
 def test_dask_collections_beyond_a_million_rows_are_sampled_by_default(monkeypatch):
     da = pytest.importorskip("dask.array")
-    monkeypatch.setattr("skdp.linear_model._sample.ENOUGH_ROWS", 100)
+    monkeypatch.setattr("skdp.linear_model._plans.ENOUGH_ROWS", 100)
     lazy = da.from_array(X, chunks=(len(X) // 3, X.shape[1])), da.from_array(Y, chunks=len(Y) // 3)
     whole = "Poisson sample" not in str(DPLogisticRegression().fit(X, Y).privacy_)
     assert whole, "rows in memory are all read"

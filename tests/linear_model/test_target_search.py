@@ -5,27 +5,26 @@ import warnings
 
 import numpy as np
 import pytest
-from linear_models import HUBER, LAD, LEAST_SQUARES
+from linear_models import HUBER, LEAST_SQUARES, QUANTILE
 
 from skdp import (
     DPAdditiveRegressor,
     DPLinearRegression,
     DPPoissonRegressor,
     DPQuantileRegressor,
-    DPSGDRegressor,
     DPTabularRegressor,
     PrivacyBudget,
 )
 from skdp.accounting import gdp_mu
 from skdp.data.records import Records
-from skdp.linear_model._stages.target_search import TargetSearch, counts_below
-from skdp.linear_model._target_scale import TargetRange
+from skdp.linear_model._first_releases import TargetSearch, counts_below
+from skdp.linear_model._records import TargetRange
 from skdp.privacy import Neighboring
 
 RIGHT = (-1.0, 1.0)
 WIDE = (-200.0, 200.0)
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
-every_regressor = pytest.mark.parametrize("Model", [HUBER, LAD, LEAST_SQUARES])
+every_regressor = pytest.mark.parametrize("Model", [HUBER, QUANTILE, LEAST_SQUARES])
 
 
 def data(n=4000):
@@ -85,7 +84,7 @@ def test_a_budget_and_a_dry_run_charge_what_was_asked_for():
             target_bounds=WIDE, solver="exponential_mechanism", epsilon=1e-3, delta=0.0
         ),
         DPQuantileRegressor(target_bounds=WIDE, quantile=[0.5, 0.95]),
-        DPSGDRegressor(target_bounds=WIDE),
+        DPLinearRegression(solver="dp_sgd", target_bounds=WIDE),
     ],
     ids=["small n·μ", "not Gaussian", "pure", "extreme quantiles", "sgd"],
 )

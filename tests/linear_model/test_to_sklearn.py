@@ -2,6 +2,7 @@
 
 import pickle
 import pickletools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,17 +16,15 @@ from skdp import (
     DPAdditiveRegressor,
     DPHingeClassifier,
     DPHuberRegressor,
-    DPKernelClassifier,
     DPLinearRegression,
     DPLogisticRegression,
     DPPoissonRegressor,
     DPQuantileRegressor,
-    DPSGDClassifier,
-    DPSGDRegressor,
 )
-from skdp.features import AdditiveFeatures
+from skdp.features import AdditiveFeatures, RandomFourierFeatures
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
+from skdp.solvers import DPSGD
 
 INF = float("inf")
 N = 3000
@@ -48,11 +47,11 @@ MODELS = {
     "three classes": (LOGISTIC(C=1.0), THREE),
     "hinge": (DPHingeClassifier(), TWO),
     "hinge, three classes": (DPHingeClassifier(), THREE),
-    "steps": (DPSGDClassifier(n_steps=50), TWO),
+    "steps": (DPHingeClassifier(solver=DPSGD(n_steps=50)), TWO),
     "a number": (DPLinearRegression(**TARGET), SCORE),
     "Huber": (DPHuberRegressor(**TARGET), SCORE),
     "a quantile": (DPQuantileRegressor(**TARGET), SCORE),
-    "steps to a number": (DPSGDRegressor(n_steps=50, **TARGET), SCORE),
+    "steps to a number": (DPLinearRegression(solver=DPSGD(n_steps=50), **TARGET), SCORE),
     "no privacy": (LOGISTIC(epsilon=INF), TWO),
     "no privacy, three classes": (LOGISTIC(epsilon=INF), THREE),
     "a number without privacy": (DPLinearRegression(epsilon=INF, **TARGET), SCORE),
@@ -86,6 +85,16 @@ def test_predictions_are_equal_and_a_pickle_names_nothing_of_skdp(name):
     if hasattr(model, "classes_"):
         np.testing.assert_array_equal(plain.predict(ROWS), model.predict(ROWS))
         np.testing.assert_array_equal(plain.classes_, model.classes_)
+
+
+@pytest.mark.parametrize("name", ["two classes", "a weak signal", "much noise", "little noise"])
+def test_a_link_that_a_release_has_moved_is_plain_too(name):
+    model = fitted(name)
+    model._probabilities_ = replace(model._probabilities_, is_nearer=True)
+    assert model._probabilities_.follows_evidence
+    np.testing.assert_allclose(
+        model.to_sklearn().predict_proba(ROWS), model.predict_proba(ROWS), rtol=1e-9
+    )
 
 
 def test_sparse_rows_and_frames_work_and_other_columns_are_rejected():
@@ -128,9 +137,13 @@ def test_a_pipeline_with_another_scaler_raises_an_error(scaler, words):
 @pytest.mark.parametrize(
     ("model", "y", "words"),
     [
-        (LOGISTIC(center=True, random_state=0), TWO, "fit with center=False"),
-        (LOGISTIC(center=False), THREE, "for two classes, or for models whose signal_ is None"),
-        (DPKernelClassifier(bounds=(-5, 5)), TWO, "has features that scikit-learn does not"),
+        (LOGISTIC(center=True), TWO, "fit with center=False"),
+        (LOGISTIC(center=False), THREE, "two classes, or for models of few rows"),
+        (
+            LOGISTIC(features=RandomFourierFeatures(bounds=(-5, 5))),
+            TWO,
+            "has features that scikit-learn does not",
+        ),
         (
             ADDITIVE(bounds=(-5, 5), monotonic_cst=[1, 0, 0, 0]),
             TWO,
@@ -143,8 +156,9 @@ def test_a_pipeline_with_another_scaler_raises_an_error(scaler, words):
     ],
 )
 def test_what_scikit_learn_does_not_have_raises_an_error(model, y, words):
+    away = X + 1.0  # a center that noise cannot hide
     with pytest.raises(ValueError, match=words):
-        model.fit(X, y).to_sklearn()
+        model.fit(away, y).to_sklearn()
 
 
 TABLE = pd.DataFrame(

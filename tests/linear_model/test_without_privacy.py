@@ -15,7 +15,6 @@ from sklearn.svm import LinearSVC
 from skdp import (
     DPHingeClassifier,
     DPHuberRegressor,
-    DPLADRegressor,
     DPLinearRegression,
     DPLogisticRegression,
     DPQuantileRegressor,
@@ -31,7 +30,6 @@ MODELS = [
     DPLogisticRegression,
     DPHingeClassifier,
     DPHuberRegressor,
-    DPLADRegressor,
     DPLinearRegression,
     DPQuantileRegressor,
 ]
@@ -69,7 +67,7 @@ def test_hinge_classifier(X, y, C):
         (DPLinearRegression(fit_intercept=False), LinearRegression(fit_intercept=False)),
         (DPHuberRegressor(), HuberRegressor(max_iter=10_000)),
         (DPHuberRegressor(C=2.0), HuberRegressor(alpha=0.5, max_iter=10_000)),
-        (DPLADRegressor(), QuantileRegressor(alpha=0.0)),
+        (DPQuantileRegressor(), QuantileRegressor(alpha=0.0)),
         (DPQuantileRegressor(quantile=0.8), QuantileRegressor(quantile=0.8, alpha=0.0)),
     ],
     ids=repr,
@@ -93,10 +91,9 @@ def test_several_quantiles_are_several_quantile_regressors():
         assert intercept == pytest.approx(reference.intercept_)
 
 
-@pytest.mark.parametrize("Model", [DPLADRegressor, DPQuantileRegressor])
-def test_a_ridge_that_the_reference_does_not_know_is_refused(Model):
+def test_a_ridge_that_the_reference_does_not_know_is_refused():
     with pytest.raises(ValueError, match=r"C must be 'auto' with epsilon=inf"):
-        Model(epsilon=INF, C=1.0).fit(*NUMBER)
+        DPQuantileRegressor(epsilon=INF, C=1.0).fit(*NUMBER)
 
 
 @pytest.mark.parametrize(

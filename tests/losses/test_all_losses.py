@@ -9,27 +9,42 @@ from hypothesis import strategies as st
 
 from skdp.losses import (
     LOSSES,
-    AdaptiveCompetitorLoss,
-    AdaptiveHingeLoss,
-    AdaptiveLogisticLoss,
-    ClassWeightedLoss,
     ClippedLogisticLoss,
     CompetitorLoss,
     HingeLoss,
     HuberLoss,
     LogisticLoss,
+    Loss,
     Minorant,
     MultinomialLoss,
-    PairwiseLoss,
     PoissonLoss,
     QuantileLoss,
     ResidualLoss,
     SmoothedHingeLoss,
     SquaredLoss,
-    WeightedLoss,
-    adapted,
-    weighted_targets,
 )
+from skdp.losses.base import adapted
+from skdp.losses.classification import (
+    AdaptiveCompetitorLoss,
+    AdaptiveHingeLoss,
+    AdaptiveLogisticLoss,
+)
+from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss, weighted_targets
+from skdp.research.pairwise_loss import PairwiseLoss
+
+
+def subclasses_of(kind):
+    return {kind}.union(*(subclasses_of(one) for one in kind.__subclasses__()))
+
+
+def test_a_loss_around_another_passes_its_score_units_on():
+    """A guarantee rests on them, and a loss without them is taken to need none."""
+    wrappers = {
+        kind for kind in subclasses_of(Loss) if "loss" in getattr(kind, "__match_args__", ())
+    }
+    assert {ClassWeightedLoss, WeightedLoss} <= wrappers
+    assert {kind for kind in wrappers if not hasattr(kind, "score_units")} == set()
+
 
 INSTANCES = [
     AdaptiveLogisticLoss(),

@@ -21,7 +21,7 @@ from skdp.mechanisms import (
     Staircase,
     TruncatedLaplace,
 )
-from skdp.mechanisms._grid import to_steps
+from skdp.mechanisms.grid_gaussian import to_steps
 from skdp.privacy import Event
 
 FALSE_ALARM = 1e-6
@@ -51,7 +51,7 @@ every_kind = pytest.mark.parametrize("kind", MECHANISMS.values(), ids=list(MECHA
 @pytest.fixture
 def coarse(monkeypatch):
     """A grid of 8 to 15 steps in the sensitivity, on which every step can be seen."""
-    monkeypatch.setattr("skdp.mechanisms._grid._BITS", 3)
+    monkeypatch.setattr("skdp.mechanisms.grid_gaussian._BITS_OF_SENSITIVITY", 3)
 
 
 def rebuilt(mechanism):

@@ -12,15 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from skdp.mechanisms._exact_normal import discrete_normal, whole_steps_of_normal
-from skdp.mechanisms._grid import (
+from skdp.mechanisms.grid_gaussian import (
     bernoulli_exp,
+    discrete_normal,
     from_steps,
     geometric,
     grid_step,
     ratio_below,
     rejection,
     to_steps,
+    whole_steps_of_normal,
 )
 
 FALSE_ALARM = 1e-6

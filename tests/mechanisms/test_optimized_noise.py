@@ -15,10 +15,15 @@ from scipy import stats
 
 from skdp.accounting import PLDAccountant
 from skdp.exceptions import OutOfRangeError, UncertifiedNoiseError
-from skdp.mechanisms import Geometric, OptimizedNoise, Staircase, TruncatedLaplace
-from skdp.mechanisms.optimized import additive, linear_program
-from skdp.mechanisms.optimized.certified_distribution import exact_delta
-from skdp.mechanisms.optimized.costs import values_below
+from skdp.mechanisms import (
+    Geometric,
+    OptimizedNoise,
+    Staircase,
+    TruncatedLaplace,
+    linear_program,
+    optimized_noise,
+)
+from skdp.mechanisms.linear_program import exact_delta, values_below
 from skdp.privacy import SelfComposedEvent, event_from_dict
 from skdp.research import DataDependentNoise
 
@@ -264,8 +269,8 @@ def test_a_delta_below_all_rounding_is_not_claimed():
 @pytest.mark.parametrize("loss", ["l1", steeper_above])
 def test_adding_violated_shifts_one_by_one_finds_the_same_loss(loss, monkeypatch):
     at_once = OptimizedNoise(1.0, 0.2, loss=loss, cells=13).bracket
-    additive._best_distribution.cache_clear()
-    additive._lower_bound.cache_clear()
+    optimized_noise._best_distribution.cache_clear()
+    optimized_noise._lower_bound.cache_clear()
     monkeypatch.setattr(linear_program, "_AT_ONCE", 0)
     again = OptimizedNoise(1.0, 0.2, loss=loss, cells=13).bracket
     assert again == pytest.approx(at_once, rel=1e-6)
@@ -333,7 +338,7 @@ def exact_masses(noise):
 @every_noise
 def test_samples_are_exact_and_cost_what_the_event_says(noise, monkeypatch):
     """On a grid of 8 to 15 steps in a sensitivity, where the rounding of the value costs much."""
-    monkeypatch.setattr("skdp.mechanisms._grid._BITS", 3)
+    monkeypatch.setattr("skdp.mechanisms.grid_gaussian._BITS_OF_SENSITIVITY", 3)
     noise = dataclasses.replace(noise)
     n, mass = exact_masses(noise)
     draws = noise._draw(30_000, np.random.default_rng())

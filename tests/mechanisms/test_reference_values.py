@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from skdp.mechanisms import Gaussian, Geometric, Laplace, Staircase, TruncatedLaplace
-from skdp.mechanisms.staircase import best_gamma
+from skdp.mechanisms.noise import best_gamma
 
 TRUNCATED = [  # epsilon, delta, E|X|, E X² (Geng, Ding, Guo and Kumar 2020, closed forms)
     (0.2, 0.05, 2.36335, 8.24167),

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from skdp.mechanisms import ExponentialMechanism, PermuteAndFlip
-from skdp.mechanisms._exact_choice import _floor_of_exp, _weights, choose
+from skdp.mechanisms.selection import _floor_of_exp, _weights, choose
 
 FALSE_ALARM = 1e-6
 UTILITIES = [3.0, 2.5, 0.0, 2.5]

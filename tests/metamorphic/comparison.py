@@ -16,8 +16,10 @@ from releases import Case, Record
 from tape import Answer, Tape, distance, recorded
 
 from skdp.accounting import PLDAccountant
-from skdp.privacy import ApproxDPEvent, BoundedRangeEvent, ComposedEvent, GDPEvent
-from skdp.privacy.events.base import mu_of_pure
+from skdp.features import RandomFourierFeatures
+from skdp.privacy import ApproxDPEvent, ComposedEvent, GDPEvent
+from skdp.privacy.events import mu_of_pure
+from skdp.privacy.noise_events import BoundedRangeEvent
 
 __all__ = ["compare", "run"]
 
@@ -26,8 +28,8 @@ LAST_ROUNDING = 1e-12
 """Relative: three sums are exact, and each is rounded once to a float."""
 LESS_A_RANK = "calibration._threshold"
 """The sums of this stage are less a public number."""
-THROUGH_BLAS = "kernel_approximation"
-"""The features of these releases are products whose last bits depend on the number of rows."""
+THROUGH_BLAS = RandomFourierFeatures
+"""The features of this kind are products whose last bits depend on the number of rows."""
 
 
 def compare(case: Case, n_neighbors: int, seed: int) -> None:
@@ -68,6 +70,8 @@ def compare_new(
         second, its_result = run(case, other, first)
         assert not (found := violations(first, second)), f"{case}: {found}"
         assert published(its_result) == published(result), f"{case}: it publishes more"
+        said, its_words = ([str(w.message) for w in tape.warned] for tape in (first, second))
+        assert its_words == said, f"{case}: it warns of more"
         check_costs(case, first, second, result)
         check_rows(case, first, second, len(old), len(new))
         if case.relation == "add_remove_one":
@@ -186,7 +190,7 @@ def _costs(pairs: list[tuple[Answer, Answer]]) -> dict[tuple[str, str], float]:
 
 def check_rows(case: Case, one: Tape, other: Tape, before: int, after: int) -> None:
     """Check that the other rows of a solver are unchanged, bit by bit."""
-    if THROUGH_BLAS in case.name:
+    if isinstance(case.settings.get("features"), THROUGH_BLAS):
         return
     for a, b in zip(one.rows, other.rows, strict=True):
         assert (a - b).total() <= before, f"{case}: other rows changed with one"

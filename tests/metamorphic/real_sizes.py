@@ -87,6 +87,7 @@ class RealCase(Case):
         paid = {**self.settings, "budget": budget, "random_state": None}
         return replace(self, settings=paid, in_budget=False).run(persons)
 
+    @np.errstate(over="ignore")
     def table(self, rows: Sequence[Record]) -> Any:
         """Return numbers, or a frame with every kind of column for a schema."""
         numbers = np.array([row.numbers for row in rows], dtype=float)
@@ -224,6 +225,10 @@ def has_center(model: Any) -> bool:
     return model.center_ is not None
 
 
+def is_recalibrated(model: Any) -> bool:
+    return model._probabilities_.moved is not None
+
+
 def has_range(model: Any) -> bool:
     return model.target_bounds_ != TARGETS
 
@@ -232,28 +237,41 @@ def has_merged_bins(model: Any) -> bool:
     return min(len(levels) for levels in model.levels_[:2]) < 64
 
 
-SEARCH = "linear_model._stages.target_search"
-CENTER = "linear_model._stages.center"
-COUNTED = "linear_model._stages.auto_features"
-TILTED, MOMENTS = "linear_model._inference.tilted", "linear_model._inference.moments"
-STEPS, MEANS = "solvers.noisy_gd", "solvers._means"
-TREE = "density._plan"
+SEARCH = "linear_model._first_releases _noisy"
+CENTER = "linear_model._first_releases CenterRelease"
+CLASSES = "linear_model._last_releases ClassShift"
+RANKS = "linear_model._first_releases RankRelease"
+COUNTED = "linear_model._plans CountedPlan"
+ERRORS = "linear_model._standard_errors"
+TILTED, MOMENTS = f"{ERRORS} Tilted", f"{ERRORS} Moment"
+STEPS, MEANS = "solvers.noisy_gd", "solvers._releases MeansRelease"
+TREE = "density._release"
+ROW_NUMBERS = "linear_model._last_releases RowNumbers"
 LINEAR, LOGISTIC = "linear_model.DPLinearRegression", "linear_model.DPLogisticRegression"
 HUBER, ROBUST = "linear_model.DPHuberRegressor", {"standard_errors": "robust"}
 ADDITIVE = "additive.DPAdditiveRegressor"
-MANY = {"epsilon": 40.0}  # n·μ is then enough for a search for pairs
+MANY = {"epsilon": 80.0}  # n·μ, also of weighted records, is then enough for a search for pairs
+ENOUGH = {"epsilon": 10.0}  # n·μ/2 is then enough for errors of probabilities
 WITH_SCHEMA: dict[str, Any] = {"bounds": SCHEMA, "categories": None}
 CENTERED = {"center": True}
 
 REAL: dict[str, list[RealCase]] = {
-    "means and center": real(
-        LOGISTIC, CENTERED, {CENTER: 1, MEANS: 1, STEPS: 4}, (*ROWS, *PERSONS), shows=has_center
-    ),
-    "means": real(LOGISTIC, {}, {MEANS: 1}, (*ROWS, *PERSONS)),
-    "weights and center": real(
-        LOGISTIC, CENTERED, {CENTER: 1, STEPS: 4}, WEIGHTED, shows=has_center
+    "means and center": real(LOGISTIC, CENTERED, {CENTER: 1, MEANS: 1, STEPS: 4}, shows=has_center),
+    "means": real(LOGISTIC, {}, {MEANS: 1}),
+    "choice of the link": real(
+        LOGISTIC, {"epsilon": 3.0}, {MEANS: 1, ROW_NUMBERS: 1}, (*ROWS, *PERSONS)
     ),
     "a rare class": real(LOGISTIC, {"classes": list(LABELS)}, {STEPS: 4}),
+    "errors of probabilities": real(
+        LOGISTIC, ENOUGH, {CLASSES: 1}, (*ROWS, *PERSONS), shows=is_recalibrated
+    ),
+    "errors of several classes": real(
+        LOGISTIC,
+        {**ENOUGH, "classes": list(LABELS)},
+        {CLASSES: 2},
+        (*ROWS, *PERSONS),
+        shows=is_recalibrated,
+    ),
     "range of targets": real(LINEAR, {}, {SEARCH: 19}, shows=has_range),
     "range that keeps its low end": real(
         "linear_model.DPPoissonRegressor", {"target_bounds": (0.0, 10.0)}, {SEARCH: 19}
@@ -265,19 +283,19 @@ REAL: dict[str, list[RealCase]] = {
         (*ROWS, *PERSONS),
         shows=has_center,
     ),
-    "ranks": real(ADDITIVE, {"bounds": "auto"}, {"linear_model._stages.ranks": 1, SEARCH: 19}),
+    "ranks": real(ADDITIVE, {"bounds": "auto"}, {RANKS: 1, SEARCH: 19}),
     "densities of columns": real(
-        ADDITIVE, {"monotonic_cst": [1, -1, *[0] * 6]}, {"additive.densities": 1, SEARCH: 19}
+        ADDITIVE, {"monotonic_cst": [1, -1, *[0] * 6]}, {"additive.stages": 1, SEARCH: 19}
     ),
     "pairs of numbers": real(
         ADDITIVE,
         {**MANY, **WITH_SCHEMA, "interactions": "auto"},
-        {"additive.pairs": 1, SEARCH: 38},
+        {"additive.stages": 1, SEARCH: 38},
     ),
     "pairs of classes": real(
         "additive.DPAdditiveClassifier",
         {**MANY, **WITH_SCHEMA, "interactions": "auto"},
-        {"additive.pairs": 1, STEPS: 8},
+        {"additive.stages": 1, STEPS: 8},
     ),
     "features by a count": real(
         "tabular.DPTabularClassifier",
@@ -289,7 +307,7 @@ REAL: dict[str, list[RealCase]] = {
     "ranks of a table": real(
         "tabular.DPTabularRegressor",
         {"bounds": "auto"},
-        {"linear_model._stages.ranks": 1, SEARCH: 19},
+        {RANKS: 1, SEARCH: 19},
     ),
     "trees of a schema": real("ensemble.DPRandomForestClassifier", WITH_SCHEMA, {STEPS: 4}),
     "merged bins": real(
@@ -324,7 +342,7 @@ REAL: dict[str, list[RealCase]] = {
     "errors by person": real(HUBER, {**ROBUST, "max_rows": 3}, {TILTED: 3}, PERSONS),
     "errors of classes by person": real(LOGISTIC, {**ROBUST, "max_rows": 3}, {TILTED: 2}, PERSONS),
     "conformal choices": real(
-        "calibration.DPConformalRegressor", {}, {SEARCH: 19, "statistics.quantile": 1}
+        "calibration.DPConformalRegressor", {}, {SEARCH: 19, "statistics._choices": 1}
     ),
     "conformal searches": real(
         "calibration.DPConformalRegressor", {}, {"calibration._threshold": 10}, in_budget=True
@@ -343,11 +361,11 @@ REAL: dict[str, list[RealCase]] = {
     "search of candidates": real(
         "model_selection.DPGridSearchCV", {}, {"model_selection._private_search": 1}
     ),
-    "clusters": real("cluster.DPKMeans", {}, {"cluster._lloyd": 2, "statistics._spread": 3}),
-    "components": real("decomposition.DPPCA", {}, {"decomposition.dp_pca": 1}),
+    "clusters": real("cluster.DPKMeans", {}, {"cluster": 2, "statistics._bounded_rows": 3}),
+    "components": real("decomposition.DPPCA", {}, {"decomposition": 1}),
     "naive Bayes": real("naive_bayes.DPMixedNB", WITH_SCHEMA, {"naive_bayes": 1}),
     "description": real("statistics.describe", WITH_SCHEMA, {"statistics": 20}, in_budget=True),
-    "quantiles": real("statistics.quantile", {"bounds": ONLY_NUMBERS}, {"statistics.quantile": 2}),
+    "quantiles": real("statistics.quantile", {"bounds": ONLY_NUMBERS}, {"statistics._choices": 2}),
     "mean": real("statistics.mean", {"bounds": ONLY_NUMBERS}, {"statistics": 1}),
     "covariance": real("statistics.covariance", {"bounds": ONLY_NUMBERS}, {"statistics": 1}),
 }

@@ -24,8 +24,8 @@ import pytest
 import skdp._private_fit
 import skdp.workloads
 from skdp.design import LossSum, in_memory
-from skdp.linear_model._inference.releases import MatrixRelease, SpreadRelease
-from skdp.linear_model._stages.ranks import RankRelease, ranks_of
+from skdp.linear_model._first_releases import RankRelease, ranks_of
+from skdp.linear_model._standard_errors import MatrixRelease, SpreadRelease
 from skdp.mechanisms import (
     AdditiveMechanism,
     ExponentialMechanism,
@@ -34,25 +34,24 @@ from skdp.mechanisms import (
     Laplace,
     Mechanism,
 )
-from skdp.mechanisms._grid import grid_step, to_steps
-from skdp.mechanisms._selection import Selection
-from skdp.mechanisms.grid_gaussian import GridGaussian
-from skdp.pipeline._rehearsal import _Rehearsed
-from skdp.privacy import Event, GDPEvent, ObjectivePerturbationEvent
+from skdp.mechanisms.grid_gaussian import GridGaussian, grid_step, to_steps
+from skdp.mechanisms.selection import Selection
+from skdp.pipeline.private_pipeline import _Rehearsed
+from skdp.privacy import Event, GDPEvent
+from skdp.privacy.objective_perturbation import ObjectivePerturbationEvent
 from skdp.research.solvers.coordinate_descent import Cycles
 from skdp.research.solvers.exponential_mechanism import ExponentialMechanismPlan
-from skdp.research.solvers.phased_sgd import PhasedSGD
+from skdp.research.solvers.phased_sgd import PhasedSGDPlan
 from skdp.samplers import SAMPLERS
 from skdp.samplers.base import Sample
-from skdp.solvers import SOLVERS, Solution, objective_perturbation, output_perturbation
+from skdp.solvers import SOLVERS, Solution, perturbation
 from skdp.solvers._descent import Descent
-from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers._minimizer import Minimum
-from skdp.solvers.base import ResumableSolver, RowCount
+from skdp.solvers._releases import GramRelease, Metric
+from skdp.solvers.base import Plan, RowCount
 from skdp.solvers.dp_sgd import DPSGDPlan
 from skdp.solvers.noisy_gd import NoisyGDPlan
-from skdp.workloads.gaussian_steps import GaussianPlan
-from skdp.workloads.plan import Query, QueryPlan, plan_queries
+from skdp.workloads.plan import GaussianPlan, Query, QueryPlan, plan_queries
 
 __all__ = ["Answer", "Cost", "Tape", "ZeroNoise", "distance", "forget_plans", "recorded"]
 
@@ -158,16 +157,19 @@ class Tape:
         Whether synthetic rows are asked, whose answers must be equal in all runs.
     claims : dict
         The Gaussian-DP parameter for which each noise on a grid was planned.
+    warned : list
+        The warnings of the run.
     """
 
     first: Tape | None = None
     answers: list[Answer] = field(default_factory=list)
     replies: list[Any] = field(default_factory=list)
     rows: list[Counter] = field(default_factory=list)
-    solving: list[tuple[Any, Any]] = field(default_factory=list)
+    solving: list[Any] = field(default_factory=list)
     metric_mu: float = 0.0
     is_synthetic: bool = False
     claims: dict[GridGaussian, float] = field(default_factory=dict)
+    warned: list[warnings.WarningMessage] = field(default_factory=list)
 
     def ask(
         self,
@@ -184,7 +186,7 @@ class Tape:
         if self.is_synthetic:
             limits, adds_up = {"linf": 0.0}, False
         flat = np.array(values, dtype=float).ravel()
-        stage = f"{_asking_module()} {step}".rstrip()
+        stage = _stage(step)
         at, answer = len(self.answers), Answer(name, flat, limits, slack, cost, adds_up, stage)
         self.answers.append(answer)
         self.replies.append(reply() if self.first is None else self._repeated(at, answer))
@@ -201,15 +203,16 @@ class Tape:
         return self.first.replies[at]
 
 
-def _asking_module() -> str:
-    """Return the module that asks, which is the nearest caller that adds no noise itself."""
+def _stage(step: str) -> str:
+    """Return the module that asks, the nearest caller that adds no noise, and its step or name."""
     frame = sys._getframe(2)
     while frame.f_back is not None:
         module = frame.f_globals["__name__"]
         if module.startswith("skdp.") and not module.startswith(_ADD_NOISE):
             break
         frame = frame.f_back
-    return str(frame.f_globals["__name__"]).removeprefix("skdp.")
+    module = str(frame.f_globals["__name__"]).removeprefix("skdp.")
+    return f"{module} {step or frame.f_code.co_qualname}"
 
 
 _ADD_NOISE = ("skdp.mechanisms", "skdp.workloads", "skdp.data.records")
@@ -250,8 +253,11 @@ for _name in ("bytes", "choice", "geometric", "integers", "logseries", "permutat
 @contextmanager
 def recorded(tape: Tape, seed: int = 0) -> Iterator[Tape]:
     """Record the answers of releases on a tape, and return its replies to them."""
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        warnings.catch_warnings(record=True) as tape.warned,
+    ):
+        warnings.simplefilter("always")
         patch.setattr(skdp._private_fit, "noise_generator", lambda state: ZeroNoise(seed))
         patch.setattr(skdp.workloads, "plan_queries", _planned_once)
         patch.setattr(QueryPlan, "release", _query_plan(tape))
@@ -264,8 +270,10 @@ def recorded(tape: Tape, seed: int = 0) -> Iterator[Tape]:
         patch.setattr(RankRelease, "release", _ranks(tape))
         for kind in _kinds_that_define("release", Mechanism):
             patch.setattr(kind, "release", _mechanism(tape))
-        for kind, name in {_entry(solver) for solver in SOLVERS.values()}:
-            patch.setattr(kind, name, _solve(tape, getattr(kind, name)))
+        assert len(SOLVERS.values()) > 5  # all of them are imported
+        for kind in _kinds_that_define("read", Plan):
+            if kind.__module__.startswith(("skdp.solvers", "skdp.research")):
+                patch.setattr(kind, "read", _read(tape, kind.read))
         for (owner, method), own in _SOLVER_STEPS.items():
             patch.setattr(owner, method, own(tape, getattr(owner, method)))
         for kind in {_definer(sampler, "sample") for sampler in SAMPLERS.values()}:
@@ -308,12 +316,6 @@ def _kinds_that_define(method: str, kind: type) -> list[type]:
 
 def _below(kind: type) -> list[type]:
     return [kind, *itertools.chain(*(_below(one) for one in kind.__subclasses__()))]
-
-
-def _entry(solver: type) -> tuple[type, str]:
-    """Return the class and the method by which every run of a solver goes."""
-    name = "resume" if issubclass(solver, ResumableSolver) else "solve"  # solve calls resume
-    return _definer(solver, name), name
 
 
 def _definer(kind: type, method: str) -> type:
@@ -449,30 +451,31 @@ def _ranks(tape: Tape) -> Callable[..., Any]:
     return release
 
 
-def _solve(tape: Tape, solve: Callable[..., Solution]) -> Callable[..., Solution]:
-    def observed(
-        solver: Any, plan: Any, design: Any, rng: Any, progress: Any, *start: Any
-    ) -> Solution:
-        if isinstance(solver, PhasedSGD) and solver.n_phases != 1:
-            return observed(replace(solver, n_phases=1), plan, design, rng, progress)
-        tape.solving.append((solver, plan))
+def _read(tape: Tape, read: Callable[..., Solution]) -> Callable[..., Solution]:
+    def observed(plan: Any, design: Any, rng: Any, progress: Any) -> Solution:
+        if isinstance(plan, PhasedSGDPlan) and plan.solver.n_phases != 1:
+            return observed(
+                replace(plan, solver=replace(plan.solver, n_phases=1)), design, rng, progress
+            )
+        tape.solving.append(plan)
         tape.metric_mu = 0.0
         tape.rows.append(rows_of(design))
-        tape.ask(f"{solver!r} by {plan!r}", [], {}, lambda: None)
+        tape.ask(repr(plan), [], {}, lambda: None)
         try:
-            found = solve(solver, plan, design, rng, progress, *start)
+            found = read(plan, design, rng, progress)
         finally:
             tape.solving.pop()
-        if isinstance(solver, PhasedSGD):
-            found = _phase(tape, solver, plan, found)
-        return replace(found, diagnostics={})
+        return replace(
+            _phase(tape, plan, found) if isinstance(plan, PhasedSGDPlan) else found,
+            diagnostics={},
+        )
 
     return observed
 
 
-def _phase(tape: Tape, solver: PhasedSGD, plan: Any, found: Solution) -> Solution:
+def _phase(tape: Tape, plan: PhasedSGDPlan, found: Solution) -> Solution:
     """Compare the end of a phase, which has its own noise."""
-    (phase,) = solver.phases(plan.problem, plan.mu, 25 if plan.count.mu else plan.count.public)
+    (phase,) = plan.solver.phases(plan.problem, plan.mu, 25 if plan.count.mu else plan.count.public)
     limits = {"l2": phase.noise * plan.mu}
     cost = Cost("gdp", "l2", 1.0 / phase.noise)
     theta = chosen(found.theta.shape, 1.0)
@@ -494,11 +497,10 @@ def rows_of(design: Any) -> Counter:
 
 
 def _chosen_count(tape: Tape, release: Callable[..., int]) -> Callable[..., int]:
-    def observed(count: RowCount, design: Any, rng: Any) -> int:
+    def observed(count: RowCount, exact: float, rng: Any) -> int:
         if count.public is not None:
-            return release(count, design, rng)
+            return release(count, exact, rng)
         cost = Cost("gdp", "l2", count.mu)
-        exact = design.n_records
         reply = partial(max, exact, FEWEST)
         return int(tape.ask(repr(count), exact, {"l1": 1.0}, reply, cost=cost))
 
@@ -513,7 +515,7 @@ def upper(gram: np.ndarray) -> np.ndarray:
 
 def _gram(tape: Tape, release: Any) -> Callable[..., Metric]:
     def observed(gram: GramRelease, design: Any, rng: Any) -> Metric:
-        d, exact = design.n_features, design.cross_product()
+        d, exact = design.n_features, gram.exact(design)
         tape.metric_mu, limits = gram.mu, {"l2": gram.scale * gram.mu}
 
         def reply() -> Metric:
@@ -534,8 +536,8 @@ def _descent(tape: Tape, run: Any) -> Callable[..., np.ndarray]:
     def observed(
         descent: Descent, start: Any, gradient: Any, rng: Any, progress: Any, metric: Any = None
     ) -> np.ndarray:
-        solver, plan = tape.solving[-1]
-        limit = descent.noise * _mu_of_a_step(solver, plan, descent)
+        plan = tape.solving[-1]
+        limit = descent.noise * _mu_of_a_step(plan, descent)
         cost = None
         if isinstance(plan, NoisyGDPlan):
             cost = Cost("gdp", "l2", math.sqrt(descent.n_steps) / descent.noise, True)
@@ -547,18 +549,18 @@ def _descent(tape: Tape, run: Any) -> Callable[..., np.ndarray]:
     return observed
 
 
-def _mu_of_a_step(solver: Any, plan: Any, descent: Descent) -> float:
+def _mu_of_a_step(plan: Any, descent: Descent) -> float:
     """Return l2 sensitivity over noise of one step, by the event that was planned."""
     if isinstance(plan, DPSGDPlan):
         return plan.problem.neighboring.n_changed / plan.noise_multiplier
     assert isinstance(plan, NoisyGDPlan)
-    assert not solver._is_contractive(plan.problem)
+    assert not plan.solver._is_contractive(plan.problem)
     return plan.mu / math.sqrt(descent.n_steps)
 
 
 def _cycles(tape: Tape, run: Callable[..., Any]) -> Callable[..., np.ndarray]:
     def observed(cycles: Cycles, problem: Any, design: Any, rng: Any, progress: Any) -> Any:
-        mu = tape.solving[-1][1].mu
+        mu = tape.solving[-1].mu
         limit = cycles.noise * mu / math.sqrt(cycles.n_cycles)
         seen: list[Any] = []
 
@@ -580,7 +582,7 @@ def _cycles(tape: Tape, run: Callable[..., Any]) -> Callable[..., np.ndarray]:
 def _minimize(tape: Tape, minimize: Any) -> Callable[..., Minimum]:
     def observed(objective: Any, tolerance: float, radius: float = math.inf) -> Minimum:
         shape = objective.tilt.shape
-        _, plan = tape.solving[-1]
+        plan = tape.solving[-1]
         for k, scale in enumerate(SCALES):
             theta = chosen(shape, scale, k)
             found = objective.design.slope_sum(objective.loss.gradient, theta)
@@ -612,7 +614,7 @@ def _parts(event: Event) -> tuple[Event, ...]:
 
 def _sample(tape: Tape) -> Callable[..., Sample]:
     def observed(sampler: Any, target: Any, plan: Any, rng: Any, progress: Any) -> Sample:
-        _, whole = tape.solving[-1]
+        whole = tape.solving[-1]
         if isinstance(whole, ExponentialMechanismPlan):
             return _tempered(tape, target, whole)
         mu = math.sqrt(whole.density_mu**2 - tape.metric_mu**2)
@@ -642,10 +644,9 @@ def _tempered(tape: Tape, target: Any, plan: ExponentialMechanismPlan) -> Sample
 
 
 _SOLVER_STEPS = {
-    (RowCount, "release"): _chosen_count,
+    (RowCount, "estimate"): _chosen_count,
     (GramRelease, "release"): _gram,
     (Descent, "run"): _descent,
     (Cycles, "run"): _cycles,
-    (objective_perturbation, "minimize"): _minimize,
-    (output_perturbation, "minimize"): _minimize,
+    (perturbation, "minimize"): _minimize,
 }

@@ -1,6 +1,7 @@
 """The suite can fail: it finds each of these defects, which are inserted on purpose."""
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -12,33 +13,31 @@ from comparison import compare, compare_real
 from real_sizes import REAL
 from tape import forget_plans
 
-from skdp.additive import densities, pairs
+from skdp import cluster
+from skdp.additive import stages
 from skdp.calibration import _threshold
-from skdp.cluster import _lloyd
+from skdp.data import encoding
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import STEP_BITS
 from skdp.data.persons import Persons
 from skdp.data.records import Records
-from skdp.data.schema import values
-from skdp.density import _plan as trees
 from skdp.density import _release
 from skdp.design import Design, memory
 from skdp.design.shared import SharedDesign
+from skdp.linear_model import _first_releases, _last_releases, _standard_errors
 from skdp.linear_model._base import PrivateLinearModel
-from skdp.linear_model._inference import moments
-from skdp.linear_model._inference.releases import MatrixRelease, SpreadRelease
-from skdp.linear_model._stages import center, ranks, target_search
-from skdp.linear_model._stages.mean_shift import ScoreShift
-from skdp.losses import WeightedLoss
+from skdp.linear_model._last_releases import ScoreShift
+from skdp.linear_model._standard_errors import MatrixRelease, SpreadRelease
+from skdp.losses.weighted import WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
-from skdp.metrics import _counts
-from skdp.solvers import NoisyGD, Problem, _means, adassp
+from skdp.metrics import _evaluation
+from skdp.solvers import Problem, _releases, adassp
 from skdp.solvers.base import RowCount
+from skdp.solvers.noisy_gd import NoisyGDPlan
 from skdp.statistics import _moments
 from skdp.statistics._moments import present_query
-from skdp.workloads import Query
 from skdp.workloads import plan as plans
-from skdp.workloads.gaussian_steps import GaussianPlan
+from skdp.workloads.plan import GaussianPlan
 
 SEEDS = 5  # each finds most mutants alone
 
@@ -79,8 +78,8 @@ def halved(function):
     return lambda *args, **more: 0.5 * function(*args, **more)
 
 
-def of_half_the_distance(query, mu, plan=plans._gaussian):
-    return plan(replace(query, l2_sensitivity=0.5 * query.l2_sensitivity), mu)
+def of_half_the_distance(l2, size, mu, plan=plans._gaussian):
+    return plan(0.5 * l2, size, mu)
 
 
 def unclipped(bounds, X):
@@ -98,12 +97,17 @@ def with_the_number_of_rows(model, *args, publish=PrivateLinearModel._publish):
     return model
 
 
+def with_a_warning(model, records, *parameters, problem=PrivateLinearModel._problem):
+    warnings.warn(f"{records.n_records} rows", stacklevel=1)
+    return problem(model, records, *parameters)
+
+
 def planned_for_all_rows(model, records, parameters, problem=PrivateLinearModel._problem):
     return replace(problem(model, records, parameters), n_samples=records.n_records)
 
 
-def with_half_the_noise(solver, plan, n, descent=NoisyGD.descent):
-    found = descent(solver, plan, n)
+def with_half_the_noise(plan, *facts, descent=NoisyGDPlan.descent):
+    found = descent(plan, *facts)
     return replace(found, release=GridGaussian.of_scale(0.5 * found.noise))
 
 
@@ -116,28 +120,29 @@ def not_clipped(design, derivative, theta, longest=math.inf, records=None, grid=
     return Design.slope_sum(design, derivative, theta)
 
 
-def of_one_cell(name, **facts):
-    return Query(name, **{**facts, "l0_sensitivity": 1})
+def of_one_cell(name, size, n_changed):
+    return plans.counts_query(name, size, 1)
 
 
 HALF = property(halved(Problem.lipschitz_difference.fget))
 LOGISTIC = "linear_model.DPLogisticRegression"
 REMOVED = {"relation": "add_remove_one"}
+MIDDLE = {"missing": "middle"}
 STEPS = {"solver": "noisy_gd"}
 
 
-def without_a_count(parts, weight, *others):
+def without_a_count(vector, n_vectors, weight, *others):
     """Forget that the number of values changes too."""
-    return present_query(parts, 0.0, *others)
+    return present_query(vector, n_vectors, 0.0, *others)
 
 
 MUTANTS = [
     mutant(plans, "_gaussian", of_half_the_distance, "statistics.mean"),
     mutant(plans, "_gaussian", of_half_the_distance, "naive_bayes.DPGaussianNB", weighted=True),
-    mutant(ColumnBounds, "unit", unclipped, "statistics.sum"),
-    mutant(ColumnBounds, "clip", filled_with_the_mean, "statistics.covariance", **REMOVED),
+    mutant(ColumnBounds, "unit", unclipped, "statistics.mean"),
+    mutant(ColumnBounds, "clip", filled_with_the_mean, "statistics.variance", MIDDLE, **REMOVED),
     mutant(_moments, "present_query", without_a_count, "statistics.mean", **REMOVED),
-    mutant(_counts, "Query", of_one_cell, "metrics.confusion_report"),
+    mutant(_evaluation, "counts_query", of_one_cell, "metrics.confusion_report"),
     mutant(Problem, "lipschitz_difference", HALF, LOGISTIC),
     mutant(Persons, "row_weights", lambda p: np.ones(len(p.codes)), LOGISTIC, persons=True),
     mutant(
@@ -148,7 +153,7 @@ MUTANTS = [
     ),
     mutant(memory, "clip_factors", lambda X, norm: np.ones(X.shape[0]), LOGISTIC),
     mutant(SharedDesign, "slope_sum", not_clipped, LOGISTIC, STEPS, persons=True),
-    mutant(NoisyGD, "descent", with_half_the_noise, LOGISTIC, STEPS),
+    mutant(NoisyGDPlan, "descent", with_half_the_noise, LOGISTIC, STEPS),
     mutant(
         adassp,
         "_sensitivity",
@@ -165,13 +170,14 @@ MUTANTS = [
         **REMOVED,
     ),
     mutant(
-        _lloyd,
+        cluster,
         "shortened",
         lambda lengths, largest: np.ones(len(lengths)),
         "cluster.DPKMeans",
         **REMOVED,
     ),
     mutant(PrivateLinearModel, "_publish", with_the_number_of_rows, LOGISTIC, **REMOVED),
+    mutant(PrivateLinearModel, "_problem", with_a_warning, LOGISTIC, **REMOVED),
     mutant(PrivateLinearModel, "_problem", planned_for_all_rows, LOGISTIC, **REMOVED),
     mutant(
         GaussianPlan,
@@ -219,17 +225,27 @@ def without_noise(count, records, rng):
 
 def of_unbounded_scores(sums, block):
     y = block.targets
-    scores = block.scores(sums.theta) / _means._MOST_SCORE
+    scores = block.scores(sums.theta) / _releases._MOST_SCORE
     signed = np.where(y > 0, 1.0, -1.0)
     return np.array([signed.sum(), scores.sum(), signed @ scores])
 
 
+def of_half_the_gains(*facts, gains=_last_releases.gains_of):
+    found = gains(*facts)
+    return found._replace(between=0.5 * found.between)
+
+
+def of_equal_rows(sums, block):
+    y = block.targets if block.targets.dtype.names is None else block.targets["target"]
+    return sums.of_rows(y, block.scores(sums.theta)).sum(axis=1)
+
+
 def of_all_residuals(residual, y, z):
-    targets, shares = moments._targets(residual.loss, y)
+    targets, shares = _standard_errors._targets(residual.loss, y)
     return shares * (z - targets)
 
 
-def nulls_take_the_first(part, date_format, moments_of=values.moments):
+def nulls_take_the_first(part, date_format, moments_of=encoding.moments):
     found = moments_of(part, date_format)
     return np.where(np.isnan(found), np.nanmin(found), found)
 
@@ -240,60 +256,83 @@ def from_the_exact_count(plan, records, exact, rng, merged=_release._merged_leve
     return replace(levels, edges={j: ends[[0, inner, -1]] for j, ends in levels.edges.items()})
 
 
-def by_the_middle_of_the_data(bounds, records, below=target_search.counts_below):
+def by_the_middle_of_the_data(bounds, records, below=_first_releases.counts_below):
     return below(replace(bounds, high=float(records.y.max()) + 1.0), records)
 
 
-def of_one_table(name, size, squared, share, step=trees._step):
+def of_one_table(name, size, squared, share, step=_release._step):
     return step(name, size, 1, share)
 
 
-def of_one_column(n_columns, n_bins, mu, neighboring, noise=ranks.histogram_noise):
+def of_one_column(n_columns, n_bins, mu, neighboring, noise=_first_releases.histogram_noise):
     return noise(1, n_bins, mu, neighboring)
 
 
 def of_every_row(facts, n_bins, records):
-    return {"counts": np.ldexp(ranks.counts_of(facts, records.X, n_bins), STEP_BITS)}
+    return {"counts": np.ldexp(_first_releases.counts_of(facts, records.X, n_bins), STEP_BITS)}
 
 
 def half_as_far(*facts, farthest=_threshold._farthest):
     return 0.5 * farthest(*facts)
 
 
+def of_one_error(errors, problem, facts=_last_releases.Errors.facts):
+    """Forget that the errors of probabilities are released twice: whole, and by log-odds."""
+    found = facts(errors, problem)
+    return replace(found, between=0.6 * found.between)
+
+
+def of_unbounded_errors(errors, block, own=_last_releases.Errors.__call__):
+    log_odds = errors.link(block.scores(errors.theta))
+    return own(errors, block) + 0.5 * np.atleast_2d(log_odds.T)[0].sum()
+
+
 HALF_NOISE = SimpleNamespace(
     at=lambda mu, between, *more: GridGaussian.at(mu, 0.5 * between, *more)
 )
 UNSCALED = property(lambda records: records.weights)
+ERRORS = _last_releases.Errors
 SPREAD = property(halved(SpreadRelease.scale.fget))
 ONE = staticmethod(lambda mu, largest, relation: MatrixRelease(mu, 0.5 * largest / mu))
 PERSONS = {"persons": True}
 WEIGHTED = {"weighted": True}
 REAL_MUTANTS = [
-    real_mutant(target_search, "GridGaussian", HALF_NOISE, "range of targets"),
-    real_mutant(target_search, "counts_below", by_the_middle_of_the_data, "range of targets"),
-    real_mutant(center, "_SENSITIVITY", halves(center._SENSITIVITY), "means and center"),
+    real_mutant(_first_releases, "GridGaussian", HALF_NOISE, "range of targets"),
+    real_mutant(_first_releases, "counts_below", by_the_middle_of_the_data, "range of targets"),
+    real_mutant(
+        _first_releases, "_SENSITIVITY", halves(_first_releases._SENSITIVITY), "means and center"
+    ),
     real_mutant(memory, "clip_factors", lambda X, norm: np.ones(len(X)), "means and center"),
-    real_mutant(Records, "shares", UNSCALED, "weights and center", **WEIGHTED),
-    real_mutant(_means, "_SENSITIVITY", halves(_means._SENSITIVITY), "means"),
-    real_mutant(_means._Sums, "__call__", of_unbounded_scores, "means"),
+    real_mutant(Records, "shares", UNSCALED, "means and center", **WEIGHTED),
+    real_mutant(_releases, "_SENSITIVITY", halves(_releases._SENSITIVITY), "means"),
+    real_mutant(_releases._Sums, "__call__", of_unbounded_scores, "means"),
+    real_mutant(_last_releases, "gains_of", of_half_the_gains, "choice of the link"),
+    real_mutant(_last_releases, "gains_of", of_half_the_gains, "choice of the link", **REMOVED),
+    real_mutant(_last_releases._Sums, "__call__", of_equal_rows, "choice of the link", **PERSONS),
     real_mutant(
         RowCount, "release", lambda count, records, rng: records.n_records, "means", **REMOVED
     ),
-    real_mutant(ranks, "histogram_noise", of_one_column, "ranks"),
-    real_mutant(ranks, "histogram_noise", of_one_column, "ranks of a table"),
-    real_mutant(densities, "histogram_noise", of_one_column, "densities of columns"),
-    real_mutant(ranks, "_counts", of_every_row, "ranks", **PERSONS),
-    real_mutant(pairs, "SENSITIVITY", 0.25, "pairs of numbers"),
-    real_mutant(trees, "_step", of_one_table, "merged bins"),
+    real_mutant(ERRORS, "facts", of_one_error, "errors of probabilities"),
+    real_mutant(ERRORS, "facts", of_one_error, "errors of several classes", **REMOVED),
+    real_mutant(ERRORS, "__call__", of_unbounded_errors, "errors of probabilities"),
+    real_mutant(ERRORS, "__call__", of_unbounded_errors, "errors of several classes", **PERSONS),
+    real_mutant(_first_releases, "histogram_noise", of_one_column, "ranks"),
+    real_mutant(_first_releases, "histogram_noise", of_one_column, "ranks of a table"),
+    real_mutant(_first_releases, "histogram_noise", of_one_column, "densities of columns"),
+    real_mutant(_first_releases, "_bin_counts", of_every_row, "ranks", **PERSONS),
+    real_mutant(stages, "SENSITIVITY", 0.25, "pairs of numbers"),
+    real_mutant(_release, "_step", of_one_table, "merged bins"),
     real_mutant(_release, "_merged_levels", from_the_exact_count, "merged bins", **REMOVED),
     real_mutant(Records, "shares", UNSCALED, "numeric target", **WEIGHTED),
-    real_mutant(values, "moments", nulls_take_the_first, "merged bins"),
+    real_mutant(encoding, "moments", nulls_take_the_first, "merged bins"),
     real_mutant(SpreadRelease, "scale", SPREAD, "standard errors"),
     real_mutant(MatrixRelease, "plan", ONE, "robust errors"),
     real_mutant(
         Persons, "row_weights", lambda p: np.ones(len(p.codes)), "errors by person", **PERSONS
     ),
-    real_mutant(moments._Residual, "__call__", of_all_residuals, "robust errors by moments"),
+    real_mutant(
+        _standard_errors._Residual, "__call__", of_all_residuals, "robust errors by moments"
+    ),
     real_mutant(_threshold, "_farthest", half_as_far, "conformal searches"),
 ]
 

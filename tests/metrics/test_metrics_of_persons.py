@@ -110,34 +110,29 @@ def person(rng):
 @pytest.mark.slow
 @every_score
 @every_relation
-def test_no_answers_are_farther_apart_than_declared(name, neighboring, monkeypatch):
-    rng, score, asked = np.random.default_rng(3), SCORES[name][0], []
-    release = QueryPlan.release
+def test_some_persons_are_nearly_as_far_apart_as_declared(name, neighboring, monkeypatch):
+    """Else the noise could be less. The suite of neighbors only asks that none are farther."""
+    rng, asked, release = np.random.default_rng(3), [], QueryPlan.release
 
     def spy(plan, answers, rng):
         asked.append((plan.queries, {k: np.asarray(v, float).ravel() for k, v in answers.items()}))
         return release(plan, answers, rng)
 
     monkeypatch.setattr(QueryPlan, "release", spy)
-    farthest = 0.0
+    shares = []
     for _ in range(25):
-        rest = [person(rng) for _ in range(3)]
-        worlds = [[*rest, person(rng)], rest]
-        if neighboring == "replace_one":
-            worlds[1] = [*rest, person(rng)]
-        asked.clear()
-        for persons in worlds:
+        rest, asked[:] = [person(rng) for _ in range(3)], []
+        others = [*rest, person(rng)] if neighboring == "replace_one" else rest
+        for persons in ([*rest, person(rng)], others):
             y, s = (np.concatenate(column) for column in zip(*persons, strict=True))
             groups = np.repeat(np.arange(len(persons)), [len(one) for one, _ in persons])
-            score(y, s, epsilon=1.0, neighboring=neighboring, groups=groups, random_state=0)
+            terms = {"epsilon": 1.0, "neighboring": neighboring, "random_state": 0}
+            SCORES[name][0](y, s, groups=groups, **terms)
         (queries, one), (_, other) = asked
         for query in queries:
-            moved = one[query.name] - other[query.name]
-            assert np.abs(moved).max() <= query.linf_sensitivity
-            assert np.abs(moved).sum() <= query.l1_sensitivity
-            assert np.linalg.norm(moved) <= query.l2_sensitivity
-            farthest = max(farthest, np.linalg.norm(moved) / query.l2_sensitivity)
-    assert farthest > 0.85
+            moved = np.linalg.norm(one[query.name] - other[query.name])
+            shares.append(moved / query.l2_sensitivity)
+    assert 0.85 < max(shares) <= 1.0
 
 
 def test_the_number_of_rows_is_told_by_nothing_but_the_noise():

@@ -13,7 +13,7 @@ from skdp import DPGaussianNB, PrivacyBudget
 from skdp._private_fit import PrivateFit
 from skdp.accounting import gdp_mu
 from skdp.mechanisms import Gaussian, Laplace, PermuteAndFlip
-from skdp.mechanisms.exponential import ExponentialMechanism
+from skdp.mechanisms.selection import ExponentialMechanism
 from skdp.model_selection import DPGridSearchCV
 from skdp.privacy import GDPEvent
 from skdp.workloads import QueryPlan

@@ -300,21 +300,6 @@ def test_results_show_the_parameters_as_scikit_learn_does():
     assert len(pd.DataFrame(ours)) == 4
 
 
-def test_polars_frames_without_values_are_refused():
-    polars = pytest.importorskip("polars")
-    frame, y = polars.DataFrame(X), polars.DataFrame({"y": Y})
-    for data, name in [((frame.lazy(), Y), "X"), ((frame, y.lazy()), "y")]:
-        with pytest.raises(ValueError, match=rf"{name} is a LazyFrame.*\.collect\(\)"):
-            DPGridSearchCV(MODEL, GRID).fit(*data)
-    with pytest.raises(ValueError, match=r"groups is a LazyFrame.*\.collect\(\)"):
-        DPGridSearchCV(MODEL, GRID).fit(frame, Y, groups=y.lazy())
-
-
-def test_a_search_is_cloned_like_any_estimator():
-    search = DPGridSearchCV(MODEL, GRID, epsilon=2.0)
-    assert clone(search).get_params()["estimator__data_norm"] == MODEL.data_norm
-
-
 @pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, np.ndarray.tolist])
 def test_a_column_of_targets_is_judged_row_by_row(form):
     y = np.ones((400, 1), dtype=int)

@@ -12,7 +12,7 @@ from skdp._private_fit import guarantee_of
 from skdp.accounting import gdp_mu
 from skdp.mechanisms import Gaussian, Laplace
 from skdp.model_selection import DPGridSearchCV
-from skdp.model_selection._plans import PLANS, SearchTerms
+from skdp.model_selection._private_search import PLANS, SearchTerms
 from skdp.privacy import Neighboring
 
 X, Y = make_classification(1000, n_features=5, class_sep=2.0, random_state=0)

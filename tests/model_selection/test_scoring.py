@@ -19,7 +19,7 @@ from skdp import (
 )
 from skdp.data.records import Records
 from skdp.model_selection import DPGridSearchCV
-from skdp.model_selection._plans import GaussianRun, PureRun
+from skdp.model_selection._held_out import GaussianRun, PureRun
 from skdp.model_selection._row_score import row_score
 from skdp.preprocessing import BoundsScaler
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skdp.naive_bayes.features import CategoricalFeature, NumericFeature, class_counts, in_units
+from skdp.naive_bayes._base import CategoricalFeature, NumericFeature, counts_query
 from skdp.privacy import Neighboring
 
 NUMERIC = NumericFeature(-3.0, 5.0, 1e-3)
@@ -69,38 +69,11 @@ def test_no_less_would_do(neighboring):
     assert ratio == pytest.approx(1.0, abs=1e-5)
     ratio = check_distance(CATEGORICAL, *neighbors((0, 0), (2, 1), neighboring), neighboring)
     assert ratio == pytest.approx(1.0)
-    sizes = class_counts(N_CLASSES, neighboring)
+    sizes = counts_query("classes", N_CLASSES, neighboring)
     assert (sizes.l1_sensitivity, sizes.l2_sensitivity) == (
         neighboring.n_changed,
         math.sqrt(neighboring.n_changed),
     )
-
-
-weighted = st.tuples(numbers | codes, labels, st.floats(0.0, 1.0))
-
-
-@pytest.mark.slow
-@given(one=weighted, other=weighted, neighboring=relations, numeric=st.booleans())
-@settings(max_examples=500, deadline=None)
-def test_weights_up_to_one_move_no_answer_farther(one, other, neighboring, numeric):
-    feature = NUMERIC if numeric else CATEGORICAL
-    rest = [(0.5 if numeric else 1, 0, 0.25)]
-    before = [*rest, one]
-    after = rest if neighboring is Neighboring.ADD_REMOVE_ONE else [*rest, other]
-
-    def answers(records):
-        x, classes, weights = (np.array([record[i] for record in records]) for i in range(3))
-        weights = in_units(weights)
-        found = feature.answer(x.astype(float), classes.astype(np.intp), N_CLASSES, weights)
-        return found, np.bincount(classes.astype(np.intp), weights, N_CLASSES)
-
-    queries = feature.query("x", N_CLASSES, neighboring), class_counts(N_CLASSES, neighboring)
-    for query, old, new in zip(queries, answers(before), answers(after), strict=True):
-        distance = np.abs(old - new)
-        assert np.count_nonzero(distance) <= query.l0_sensitivity
-        assert distance.max() <= query.linf_sensitivity * (1.0 + ROUNDING)
-        assert distance.sum() <= query.l1_sensitivity * (1.0 + ROUNDING)
-        assert np.linalg.norm(distance) <= query.l2_sensitivity * (1.0 + ROUNDING)
 
 
 def test_sums_are_exact_whatever_the_order_of_the_rows():

@@ -10,8 +10,6 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import StandardScaler
 
 from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
-from skdp.data.records import Records
-from skdp.exceptions import BudgetExceededError
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
 from skdp.statistics import mean
@@ -39,34 +37,6 @@ def test_a_fit_costs_what_is_asked_and_shows_nothing_else(scaler, neighboring, d
     assert budget.spent.epsilon == pytest.approx(1.0, abs=0.03)
     assert [release["label"] for release in budget.history()] == [type(scaler).__name__]
     assert set(vars(scaler)) - set(scaler.get_params()) <= PUBLIC | RELEASED
-
-
-@every_scaler
-def test_a_fit_that_is_not_admitted_changes_nothing(scaler):
-    scaler = clone(scaler).set_params(budget=PrivacyBudget(epsilon=0.5, delta=1e-5))
-    with pytest.raises(BudgetExceededError):
-        scaler.fit(X)
-    assert not [name for name in vars(scaler) if name.endswith("_")]
-
-
-@every_scaler
-def test_a_refit_that_dies_after_the_spend_leaves_nothing_old(scaler, monkeypatch):
-    budget = PrivacyBudget(epsilon=9.0, delta=1e-5)
-    scaler = clone(scaler).set_params(budget=budget).fit(X)
-    released = RELEASED & set(vars(scaler))
-    with pytest.raises(ValueError, match="Nothing was spent"):
-        scaler.fit([["text"]])
-    assert released == RELEASED & set(vars(scaler))
-    assert len(budget.history()) == 1
-
-    def die(_):
-        raise MemoryError
-
-    monkeypatch.setattr(Records, "chunks", die)
-    with pytest.raises(MemoryError):
-        scaler.fit(X)
-    assert len(budget.history()) == 2  # spent first, read later
-    assert {name for name in vars(scaler) if name.endswith("_")} == {"n_features_in_"}
 
 
 @every_scaler

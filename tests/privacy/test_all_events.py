@@ -14,33 +14,36 @@ from scipy.special import gammaln
 
 from skdp.privacy import (
     ApproxDPEvent,
-    ApproximatedEvent,
-    BetweenNeighborsEvent,
-    BoundedRangeEvent,
     ComposedEvent,
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
-    FixedSizeSampledEvent,
     GaussianCurve,
     GaussianEvent,
     GDPEvent,
     LaplaceEvent,
     Neighboring,
-    NoClosedCurveError,
     NonPrivateEvent,
-    ObjectivePerturbationEvent,
-    PiecewiseConstantNoiseEvent,
     PoissonSampledEvent,
     PureDPEvent,
-    RepeatAndSelectEvent,
     SelfComposedEvent,
-    ShuffledEvent,
-    TruncatedLaplaceEvent,
     ZCDPEvent,
     event_from_dict,
 )
-from skdp.privacy.events import EVENTS
-from skdp.research import DataDependentNoiseEvent
+from skdp.privacy.composed_events import (
+    ApproximatedEvent,
+    BetweenNeighborsEvent,
+    FixedSizeSampledEvent,
+    ShuffledEvent,
+)
+from skdp.privacy.events import EVENTS, NoClosedCurveError
+from skdp.privacy.gaussian import DiscreteGaussianEvent
+from skdp.privacy.noise_events import (
+    BoundedRangeEvent,
+    DiscreteLaplaceEvent,
+    PiecewiseConstantNoiseEvent,
+    RepeatAndSelectEvent,
+    TruncatedLaplaceEvent,
+)
+from skdp.privacy.objective_perturbation import ObjectivePerturbationEvent
+from skdp.research.data_dependent_noise import DataDependentNoiseEvent
 
 RELATION = Neighboring.REPLACE_ONE
 SAMPLED = PoissonSampledEvent(0.1, GaussianEvent(1.0))

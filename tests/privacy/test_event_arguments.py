@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skdp.privacy import (
-    ApproximatedEvent,
     ComposedEvent,
     Event,
     GaussianEvent,
@@ -20,12 +19,12 @@ from skdp.privacy import (
     LaplaceEvent,
     PoissonSampledEvent,
     PureDPEvent,
-    RepeatAndSelectEvent,
     SelfComposedEvent,
-    ShuffledEvent,
     event_from_dict,
 )
+from skdp.privacy.composed_events import ApproximatedEvent, ShuffledEvent
 from skdp.privacy.events import EVENTS
+from skdp.privacy.noise_events import RepeatAndSelectEvent
 
 
 def numbers(low, high):

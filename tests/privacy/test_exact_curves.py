@@ -12,22 +12,26 @@ from scipy.integrate import quad
 
 from skdp.privacy import (
     ApproxDPEvent,
-    ApproximatedEvent,
-    BetweenNeighborsEvent,
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
-    FixedSizeSampledEvent,
     GaussianCurve,
     GaussianEvent,
     GDPEvent,
     LaplaceEvent,
     Neighboring,
-    PiecewiseConstantNoiseEvent,
     PoissonSampledEvent,
     PureDPEvent,
-    ShuffledEvent,
-    TruncatedLaplaceEvent,
     ZCDPEvent,
+)
+from skdp.privacy.composed_events import (
+    ApproximatedEvent,
+    BetweenNeighborsEvent,
+    FixedSizeSampledEvent,
+    ShuffledEvent,
+)
+from skdp.privacy.gaussian import DiscreteGaussianEvent
+from skdp.privacy.noise_events import (
+    DiscreteLaplaceEvent,
+    PiecewiseConstantNoiseEvent,
+    TruncatedLaplaceEvent,
 )
 
 EPSILONS = [-3.0, -0.7, -1e-3, 0.0, 1e-3, 0.3, 0.9, 1.7, 4.0]

@@ -7,7 +7,7 @@ import pytest
 from exact_gaussian import exact_delta
 
 from skdp.accounting import gdp_mu
-from skdp.privacy import GaussianCurve, GaussianTradeoff
+from skdp.privacy import GaussianCurve
 
 EPSILONS = [1e-6, 1e-3, 0.03, 0.1, 0.5, 1.0, 3.0, 10.0, 50.0, 200.0, 500.0]
 DELTAS = [1e-300, 1e-200, 1e-100, 1e-30, 1e-10, 1e-5, 1e-2, 0.5]
@@ -65,7 +65,7 @@ def test_mu_zero_is_perfectly_private():
     epsilon = np.array([-2.0, -1e-9, 0.0, 1.0])
     np.testing.assert_array_equal(curve.delta(epsilon), np.maximum(0, -np.expm1(epsilon)))
     assert curve.epsilon(0.0) == curve.epsilon(0.1) == 0.0
-    assert GaussianTradeoff(0.0)(0.3) == pytest.approx(0.7)
+    assert GaussianCurve(0.0).tradeoff()(0.3) == pytest.approx(0.7)
 
 
 def test_mu_zero_is_perfectly_private_at_a_large_epsilon():
@@ -76,11 +76,11 @@ def test_mu_infinite_is_not_private():
     curve = GaussianCurve(math.inf)
     assert np.all(curve.delta(np.array([-5.0, 0.0, 500.0])) == 1.0)
     assert curve.epsilon(0.999) == math.inf
-    assert np.all(GaussianTradeoff(math.inf)([1e-9, 0.5]) == 0.0)
+    assert np.all(GaussianCurve(math.inf).tradeoff()([1e-9, 0.5]) == 0.0)
 
 
 def test_mu_infinite_has_a_trade_off_at_both_ends():
-    assert np.all(GaussianTradeoff(math.inf)([0.0, 1.0]) == 0.0)
+    assert np.all(GaussianCurve(math.inf).tradeoff()([0.0, 1.0]) == 0.0)
 
 
 def test_a_gaussian_is_never_pure():

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from skdp.privacy import (
-    DiscreteGaussianEvent,
     GaussianCurve,
     GaussianEvent,
-    GaussianTradeoff,
     GDPEvent,
     Neighboring,
     NonPrivateEvent,
@@ -19,6 +17,7 @@ from skdp.privacy import (
     PrivacyGuarantee,
     PureDPEvent,
 )
+from skdp.privacy.gaussian import DiscreteGaussianEvent
 
 GUARANTEE = PrivacyGuarantee(GDPEvent(0.5), "replace_one", "Theorem A'")
 PRINTED = [(0.1, 0.032521), (0.5, 0.142211), (1, 0.268051), (3, 0.719117), (10, 2.000446)]
@@ -28,7 +27,7 @@ def test_it_speaks_for_its_event():
     assert GUARANTEE.gdp_mu == 0.5
     assert GUARANTEE.delta(1.0) == GaussianCurve(0.5).delta(1.0)
     assert GUARANTEE.epsilon(1e-5) == GaussianCurve(0.5).epsilon(1e-5)
-    assert GUARANTEE.tradeoff(0.05) == GaussianTradeoff(0.5)(0.05)
+    assert GUARANTEE.tradeoff(0.05) == GaussianCurve(0.5).tradeoff()(0.05)
 
 
 @pytest.mark.parametrize(("epsilon", "mu"), PRINTED)

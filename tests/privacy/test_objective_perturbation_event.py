@@ -8,8 +8,11 @@ import pytest
 from scipy import integrate, stats
 
 from skdp.accounting import PLDAccountant
-from skdp.privacy import GaussianCurve, Neighboring, ObjectivePerturbationEvent, SelfComposedEvent
-from skdp.privacy.events.objective_perturbation import ObjectivePerturbationCurve
+from skdp.privacy import GaussianCurve, Neighboring, SelfComposedEvent
+from skdp.privacy.objective_perturbation import (
+    ObjectivePerturbationCurve,
+    ObjectivePerturbationEvent,
+)
 
 ADD = Neighboring.ADD_REMOVE_ONE
 # (ε, L, s, β, λ): δ, with the log-determinant −ln(1 − β/λ) of the source

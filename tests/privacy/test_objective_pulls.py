@@ -8,13 +8,8 @@ import pytest
 from scipy.special import erfcx, ndtr
 
 from skdp.accounting import PLDAccountant
-from skdp.privacy import (
-    GaussianCurve,
-    Neighboring,
-    ObjectivePerturbationEvent,
-    event_from_dict,
-)
-from skdp.privacy.events.objective_pulls import covering_pull
+from skdp.privacy import GaussianCurve, Neighboring, event_from_dict
+from skdp.privacy.objective_perturbation import ObjectivePerturbationEvent, covering_pull
 
 ADD, REPLACE = Neighboring.ADD_REMOVE_ONE, Neighboring.REPLACE_ONE
 EPSILONS = np.concatenate([[0.0], np.geomspace(0.01, 8.0, 25)])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skdp.privacy import PiecewiseConstantNoiseEvent
+from skdp.privacy.noise_events import PiecewiseConstantNoiseEvent
 
 
 def exact_delta(masses, atom, shift, epsilon):

@@ -8,16 +8,9 @@ import pytest
 from scipy.special import ndtri
 
 from skdp.mechanisms import ExponentialMechanism
-from skdp.privacy import (
-    BoundedRangeEvent,
-    DiscretePairCurve,
-    GaussianCurve,
-    GDPEvent,
-    Neighboring,
-    PureDPEvent,
-    RepeatAndSelectEvent,
-)
-from skdp.privacy.repeated import BestOfCurve, RunCount
+from skdp.privacy import GaussianCurve, GDPEvent, Neighboring, PureDPEvent
+from skdp.privacy.curve import DiscretePairCurve
+from skdp.privacy.noise_events import BestOfCurve, BoundedRangeEvent, RepeatAndSelectEvent, RunCount
 
 RELATION = Neighboring.REPLACE_ONE
 EPSILONS = np.concatenate([np.linspace(0.0, 3.0, 16), np.linspace(3.5, 8.0, 10)])

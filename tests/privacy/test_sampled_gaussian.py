@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skdp.privacy import GaussianEvent, PoissonSampledEvent
-from skdp.privacy.renyi import log_excess, renyi_divergence
-from skdp.privacy.subsampling import SampledGaussianPair
+from skdp.privacy.combined import SampledGaussianPair
+from skdp.privacy.curve import log_excess, renyi_divergence
 
 PAIRS = {"remove": (True, False), "add": (False, True), "replace": (True, True)}
 NARROW = 3e-11  # what the rule and its rounding may add, relative

@@ -10,7 +10,8 @@ from scipy import sparse, stats
 from skdp.design import ClippedDesign
 from skdp.losses import CompetitorLoss, LogisticLoss
 from skdp.research import draw_samples
-from skdp.samplers import ExactSampler, Target
+from skdp.samplers import Target
+from skdp.samplers.proximal import ExactSampler
 
 FALSE_ALARM = 1e-6
 PLANE = [(1, 0.2), (-0.5, 0.6), (0.3, -0.9), (0.1, 0.7), (-0.8, -0.3), (0.4, 0.4)]

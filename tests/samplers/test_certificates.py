@@ -18,7 +18,8 @@ from skdp.losses import (
     LogisticLoss,
     SmoothedHingeLoss,
 )
-from skdp.samplers import LangevinSampler, ProximalSampler
+from skdp.research.samplers.langevin import LangevinSampler
+from skdp.samplers.proximal import ProximalSampler
 
 ABSOLUTE, PINBALL = one_dimension.NonSmoothLoss(1.0, 1.0), one_dimension.NonSmoothLoss(0.3, 0.7)
 MARGINS = [LogisticLoss(), ClippedLogisticLoss(), ClippedLogisticLoss(0.8), SmoothedHingeLoss(0.5)]

@@ -10,7 +10,8 @@ from scipy import stats
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import CompetitorLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
-from skdp.samplers import LangevinSampler, SamplerPlan
+from skdp.research.samplers.langevin import LangevinSampler
+from skdp.samplers import SamplerPlan
 
 FALSE_ALARM = 1e-6
 

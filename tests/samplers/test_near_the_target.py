@@ -10,9 +10,10 @@ from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss
-from skdp.research import LocalizedSampler
-from skdp.samplers import ExactSampler, ProximalTVSampler, Target
-from skdp.samplers.kernels.proximal_chain import n_steps_to
+from skdp.research.samplers.localized import LocalizedSampler
+from skdp.research.samplers.proximal_chain import ProximalTVSampler, n_steps_to
+from skdp.samplers import Target
+from skdp.samplers.proximal import ExactSampler
 
 TARGETS = [one_dimension.target(loss) for loss in (LogisticLoss(), HingeLoss())] + [
     one_dimension.regression_target(loss)

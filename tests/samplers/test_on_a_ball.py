@@ -15,19 +15,15 @@ from scipy import special, stats
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import CompetitorLoss, HingeLoss, LogisticLoss
-from skdp.research import AlternatingSchedule, HitAndRunSampler, ZerothOrderSampler, draw_samples
+from skdp.research import draw_samples
 from skdp.research.samplers.diagnostics import compare_with_quadrature
-from skdp.samplers import (
-    REFERENCE_SAMPLERS,
-    SAMPLERS,
-    Ball,
-    LangevinSampler,
-    ProximalSampler,
-    ProximalTVSampler,
-    SamplerPlan,
-)
-from skdp.samplers.ball import TruncatedGaussian
-from skdp.samplers.kernels.proximal_chain import _distance
+from skdp.research.samplers.langevin import LangevinSampler
+from skdp.research.samplers.proximal_chain import ProximalTVSampler, _distance
+from skdp.research.samplers.reference import HitAndRunSampler
+from skdp.research.samplers.zeroth_order import AlternatingSchedule, ZerothOrderSampler
+from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, SamplerPlan
+from skdp.samplers.ball import Ball, TruncatedGaussian
+from skdp.samplers.proximal import ProximalSampler
 
 REGISTERED = SAMPLERS | REFERENCE_SAMPLERS
 FALSE_ALARM = 1e-6

@@ -18,12 +18,12 @@ from skdp.losses import (
     HingeLoss,
     LogisticLoss,
     Minorant,
-    PairwiseLoss,
     SmoothedHingeLoss,
 )
-from skdp.samplers import ProximalSampler, SamplerPlan, Target
-from skdp.samplers.kernels import tangent_rejection
-from skdp.samplers.kernels.tangent_rejection import TangentSearch
+from skdp.research.pairwise_loss import PairwiseLoss
+from skdp.samplers import SamplerPlan, Target, kernels
+from skdp.samplers.kernels import TangentSearch
+from skdp.samplers.proximal import ProximalSampler
 
 FALSE_ALARM = 1e-6
 LOSSES = [LogisticLoss(), ClippedLogisticLoss(), HingeLoss(), SmoothedHingeLoss()]
@@ -265,7 +265,7 @@ def test_scores_at_the_tangent_point_are_computed_once(n, variance, monkeypatch)
         temperature=2.0,
         prior_precision=0.1,
     )
-    step = tangent_rejection.TangentStep(target, variance, rng)
+    step = kernels.TangentStep(target, variance, rng)
     for _ in range(20):
         step.draw(rng.normal(size=10))
     assert rows["excess"] > 0
@@ -273,7 +273,7 @@ def test_scores_at_the_tangent_point_are_computed_once(n, variance, monkeypatch)
 
 
 def test_a_poor_tangent_point_costs_tries_but_not_the_distribution(monkeypatch):
-    monkeypatch.setattr(tangent_rejection, "_MOST_STEPS", 2)
+    monkeypatch.setattr(kernels, "_MOST_STEPS", 2)
     monkeypatch.setattr(TangentSearch, "_moved", lambda self, p, frozen, r, damping: p + 0.3 * r)
     target = one_dimension.target(LogisticLoss())
     masses = one_dimension.chain_masses(target, 1.5, 3)

@@ -8,8 +8,10 @@ import pytest
 from scipy import stats
 
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss
-from skdp.samplers import ProximalBundleSampler, ProximalSampler, SamplerPlan, proximal_bundle
-from skdp.samplers.proximal_bundle import Bundle, _best_mixture
+from skdp.research.samplers import proximal_bundle
+from skdp.research.samplers.proximal_bundle import Bundle, ProximalBundleSampler, _best_mixture
+from skdp.samplers import SamplerPlan
+from skdp.samplers.proximal import ProximalSampler
 
 FALSE_ALARM = 1e-6
 TARGETS = [
@@ -43,7 +45,7 @@ def test_one_inner_step_has_its_distribution(target, variance, n):
 def test_a_bundle_that_does_not_touch_changes_nothing_but_the_time(target, n, monkeypatch):
     """Weights stay on the first plane, in 0."""
     target = replace(target, temperature=0.2 * target.temperature)
-    monkeypatch.setattr("skdp.samplers.proximal_bundle._EXCHANGES", 0)
+    monkeypatch.setattr("skdp.research.samplers.proximal_bundle._EXCHANGES", 0)
     step = proximal_bundle._BundleStep(target, 0.8, np.random.default_rng(0))
     sample = [step.draw(np.array([0.4]))[0] for _ in range(n)]
     energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from skdp.design import ClippedDesign, Design
-from skdp.losses import AdaptiveLogisticLoss
+from skdp.losses.classification import AdaptiveLogisticLoss
 from skdp.privacy import Neighboring
-from skdp.samplers.kernels.thinning import RowStream
+from skdp.samplers.kernels import RowStream
 from skdp.solvers import AutoSolver, Problem, RegularizedExponential
 
 FALSE_ALARM = 1e-6
@@ -94,7 +94,7 @@ def test_rows_travel_with_gradients_and_change_nothing(solver, epsilon):
     near = ClippedDesign.clip(X, 1.0, 0.3, targets=y)
     far = Elsewhere(near, 8)
     thetas = [
-        solver.solve(plan, design, np.random.default_rng(1), lambda step, n_steps: None).theta
+        plan.read(design, np.random.default_rng(1), lambda step, n_steps: None).theta
         for design in (near, far)
     ]
     np.testing.assert_array_equal(*thetas)

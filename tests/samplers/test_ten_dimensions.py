@@ -11,8 +11,7 @@ from skdp.design import ClippedDesign
 from skdp.losses import LogisticLoss, SmoothedHingeLoss
 from skdp.research import draw_samples
 from skdp.research.samplers.diagnostics import effective_sample_size, split_rhat
-from skdp.research.samplers.mala import _Chain
-from skdp.research.samplers.potential import Density
+from skdp.research.samplers.reference import Density, _Chain
 from skdp.samplers import Target
 
 N, D = 300, 10

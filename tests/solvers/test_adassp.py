@@ -17,7 +17,8 @@ from skdp.linear_model import DPLinearRegression
 from skdp.losses import SquaredLoss
 from skdp.privacy import Neighboring
 from skdp.solvers import AdaSSP, Problem
-from skdp.solvers._metric import as_vector
+from skdp.solvers._releases import as_vector
+from skdp.solvers.adassp import AdaSSPPlan
 
 SOLVER = AdaSSP()
 FALSE_ALARM = 1e-6
@@ -80,7 +81,7 @@ def test_the_release_has_the_distribution_that_the_plan_says(neighboring):
     p, rng = plan(neighboring), np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), rng.uniform(-1, 1, 40)
     design = ClippedDesign.clip(X, 2.0, 0.5, y)
-    releases = [SOLVER.release(p, design, rng) for _ in range(1500)]
+    releases = [p.release(design, rng) for _ in range(1500)]
     A = np.hstack([design.X * design.factors[:, None], np.full((40, 1), 0.5)])
     gram = np.array([m.gram for m in releases]) - A.T @ A
     moment = np.array([m.moment for m in releases]) - A.T @ y
@@ -101,7 +102,7 @@ def test_the_noise_bound_covers_the_coefficients(neighboring):
     p, rng = plan(neighboring, epsilon=30.0, n=2000), np.random.default_rng(0)
     X = rng.normal(size=(2000, 2)) * [1.0, 0.3]
     design = ClippedDesign.clip(X, 2.0, 0.5, np.clip(X @ [0.4, 1.0], -1, 1))
-    fits = [SOLVER.solve(p, design, rng, lambda *_: None) for _ in range(2000)]
+    fits = [p.read(design, rng, lambda *_: None) for _ in range(2000)]
     spread = np.cov(np.array([fit.theta for fit in fits]).T)
     root = fits[0].noise_bound * fits[0].noise_root
     inverse = np.linalg.inv(root)
@@ -112,7 +113,7 @@ def test_the_noise_bound_covers_the_coefficients(neighboring):
 
 def test_what_is_released_lies_on_a_public_grid():
     p, rng = plan(Neighboring.REPLACE_ONE), np.random.default_rng(0)
-    moments = SOLVER.release(p, ClippedDesign.clip(np.eye(3), 2.0, 0.5, np.ones(3)), rng)
+    moments = p.release(ClippedDesign.clip(np.eye(3), 2.0, 0.5, np.ones(3)), rng)
     units = p.noise.step / p.noise.scale
     for values, noise in (
         (as_vector(moments.gram), p.gram_noise),
@@ -126,8 +127,7 @@ def test_targets_are_clipped_whatever_the_caller_does():
     p = plan(Neighboring.REPLACE_ONE, n=3)
     designs = (ClippedDesign.clip(np.eye(3), 2.0, 0.5, y) for y in (np.ones(3), np.full(3, 1e6)))
     one, other = (
-        SOLVER.solve(p, design, np.random.default_rng(0), lambda *step: None).theta
-        for design in designs
+        p.read(design, np.random.default_rng(0), lambda *step: None).theta for design in designs
     )
     np.testing.assert_array_equal(one, other)
 
@@ -135,10 +135,10 @@ def test_targets_are_clipped_whatever_the_caller_does():
 def test_the_solution_reads_nothing_but_the_release(monkeypatch):
     """Data that give the same noisy moments give the same coefficients."""
     p, rng = plan(Neighboring.ADD_REMOVE_ONE), np.random.default_rng(0)
-    moments = SOLVER.release(p, ClippedDesign.clip(np.eye(3), 2.0, 0.5, np.ones(3)), rng)
-    monkeypatch.setattr(AdaSSP, "release", lambda self, *args: moments)
+    moments = p.release(ClippedDesign.clip(np.eye(3), 2.0, 0.5, np.ones(3)), rng)
+    monkeypatch.setattr(AdaSSPPlan, "release", lambda self, *args: moments)
     thetas = [
-        SOLVER.solve(p, ClippedDesign.clip(X, 2.0, 0.5, np.ones(len(X))), rng, print).theta
+        p.read(ClippedDesign.clip(X, 2.0, 0.5, np.ones(len(X))), rng, print).theta
         for X in (np.eye(3), np.ones((70, 3)))
     ]
     np.testing.assert_array_equal(*thetas)
@@ -151,7 +151,7 @@ def test_without_noise_worth_mentioning_it_is_ridge_regression(neighboring, C):
     X, y = rng.uniform(-1, 1, size=(500, 3)), rng.uniform(-1, 1, 500)
     A = np.hstack([X, np.full((500, 1), 0.5)])
     p = plan(neighboring, epsilon=1e8, n=500, C=C)
-    theta = SOLVER.solve(p, ClippedDesign.clip(X, 2.0, 0.5, y), rng, lambda *s: None).theta
+    theta = p.read(ClippedDesign.clip(X, 2.0, 0.5, y), rng, lambda *s: None).theta
     ridge = 0.0 if C == "auto" else 1.0 / C
     exact = np.linalg.solve(A.T @ A + ridge * np.eye(4), A.T @ y)
     np.testing.assert_allclose(theta, exact, rtol=1e-2)
@@ -161,10 +161,10 @@ def test_no_coefficient_is_blown_up_by_noise_alone():
     """Without data b̂ is noise of length √d·σ_b, and no eigenvalue is left below √(2d)·σ."""
     p = plan(Neighboring.ADD_REMOVE_ONE, epsilon=0.1)
     design = ClippedDesign.clip(np.zeros((1, 50)), 2.0, 0.5, np.zeros(1))
-    moments = SOLVER.release(p, design, np.random.default_rng(0))
+    moments = p.release(design, np.random.default_rng(0))
     floor = math.sqrt(2.0 * 51) * p.gram_noise
     assert np.linalg.eigvalsh(moments.gram).min() < 0.0
-    theta = SOLVER.solution(p, moments)
+    theta = p.read(design, np.random.default_rng(0), lambda *step: None).theta
     assert np.linalg.norm(theta) <= np.linalg.norm(moments.moment) / floor * (1.0 + 1e-12)
 
 

@@ -16,10 +16,10 @@ from skdp.losses import (
     SmoothedHingeLoss,
     SquaredLoss,
 )
-from skdp.privacy import Neighboring, NoClosedCurveError
-from skdp.research import ExponentialMechanismSolver
+from skdp.privacy import Neighboring
+from skdp.privacy.events import NoClosedCurveError
+from skdp.research.solvers.exponential_mechanism import ExponentialMechanismSolver
 from skdp.solvers import SOLVERS, Problem
-from skdp.solvers.base import ResumableSolver
 
 every_solver = pytest.mark.parametrize("solver", [kind() for kind in SOLVERS.values()], ids=repr)
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
@@ -60,10 +60,9 @@ def solve(solver, plan, seed, start=None):
     k = plan.problem.loss.n_scores
     y = np.arange(40) % k if k > 1 else np.where(np.arange(40) % 2, 1.0, -1.0)
     design = ClippedDesign.clip(np.linspace(-1, 1, 80).reshape(40, 2), 1.0, 0.3, y)
-    given = plan, design, np.random.default_rng(seed), lambda *step: None
-    if start is None:
-        return solver.solve(*given)
-    return solver.resume(*given, np.full(plan.problem.shape(3), start))
+    if start is not None:
+        plan = solver.resume(plan, np.full(plan.problem.shape(3), start))
+    return plan.read(design, np.random.default_rng(seed), lambda *step: None)
 
 
 def cost(plan, epsilon):
@@ -138,7 +137,7 @@ def test_it_is_a_value(solver):
     assert hash(solver) == hash(type(solver)())
 
 
-RESUMING = [pair for pair in PAIRS if isinstance(pair[0], ResumableSolver)]
+RESUMING = [pair for pair in PAIRS if hasattr(pair[0], "resume")]
 
 
 @pytest.mark.parametrize(("solver", "loss"), RESUMING, ids=repr)

@@ -14,13 +14,8 @@ import pytest
 from scipy import stats
 
 from skdp.design import ClippedDesign
-from skdp.losses import (
-    AdaptiveLogisticLoss,
-    ClippedLogisticLoss,
-    CompetitorLoss,
-    SmoothedHingeLoss,
-    SquaredLoss,
-)
+from skdp.losses import ClippedLogisticLoss, CompetitorLoss, SmoothedHingeLoss, SquaredLoss
+from skdp.losses.classification import AdaptiveLogisticLoss
 from skdp.privacy import Neighboring
 from skdp.solvers import (
     DPSGD,
@@ -72,7 +67,7 @@ def neighbors(neighboring, loss, columns=1):
 def pulls(solver, plan, X, y, runs, rng):
     """The coefficient of each run; of several, the one that the record moves most."""
     design = ClippedDesign.clip(X, 1.0, targets=y)
-    thetas = [solver.solve(plan, design, rng, lambda *step: None).theta for _ in range(runs)]
+    thetas = [plan.read(design, rng, lambda *step: None).theta for _ in range(runs)]
     return np.array([theta[-1] if theta.ndim == 1 else theta[-1, 1] for theta in thetas])
 
 

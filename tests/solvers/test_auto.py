@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,21 +14,21 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from skdp import DPHingeClassifier, DPLinearRegression, DPLogisticRegression
 from skdp.losses import (
-    AdaptiveCompetitorLoss,
-    AdaptiveHingeLoss,
-    AdaptiveLogisticLoss,
-    ClassWeightedLoss,
     ClippedLogisticLoss,
     CompetitorLoss,
     HuberLoss,
     LogisticLoss,
     MultinomialLoss,
-    SharedLoss,
     SmoothedHingeLoss,
     SquaredLoss,
-    WeightedLoss,
-    adapted,
 )
+from skdp.losses.base import adapted
+from skdp.losses.classification import (
+    AdaptiveCompetitorLoss,
+    AdaptiveHingeLoss,
+    AdaptiveLogisticLoss,
+)
+from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
 from skdp.preprocessing import BoundsScaler
 from skdp.privacy import Neighboring
 from skdp.solvers import AdaSSP, AutoSolver, NoisyGD, Problem, RegularizedExponential
@@ -105,13 +106,38 @@ def test_short_runs_are_samples_and_long_ones_are_steps(neighboring):
     assert isinstance(solver.choice(few, mu).solver, RegularizedExponential)
     assert solver.choice(more, mu).solver == NoisyGD()
     assert solver.choice(many, mu).solver == NoisyGD()
-    targets = replace(more, loss=WeightedLoss(HuberLoss(), 2.0), n_samples=1000)
+    targets = replace(few, loss=HuberLoss(), n_samples=300 * few.neighboring.n_changed)
     assert isinstance(solver.choice(targets, mu).solver, RegularizedExponential)
-    assert solver.choice(replace(few, n_features=257), mu).solver == NoisyGD()
+    longer = replace(targets, n_samples=4 * targets.n_samples)
+    assert solver.choice(longer, mu).solver == NoisyGD()
+    features = replace(longer, has_features=True)
+    assert isinstance(solver.choice(features, mu).solver, RegularizedExponential)
+    assert solver.choice(replace(few, n_features=101), mu).solver == NoisyGD()
     assert solver.choice(replace(few, rows_each=3), mu).solver == NoisyGD()
     assert isinstance(solver.choice(problem(200, d=1025), mu).solver, NoisyGD)
     sharp = SmoothedHingeLoss(0.04)  # whose minorants leave a gap, which samples pay for
     assert isinstance(solver.choice(problem(200, loss=sharp), mu).solver, NoisyGD)
+
+
+@pytest.mark.parametrize("d", [5, 20, 99])
+@pytest.mark.parametrize("loss", [HuberLoss(), SquaredLoss()], ids=repr)
+def test_few_rows_more_never_read_much_more(loss, d):
+    """Passes times rows, where each step of a sample reads the rows once, and e^E of 64."""
+
+    def read(n):
+        facts = problem(n, loss=loss, d=d, neighboring=Neighboring.REPLACE_ONE)
+        facts = facts.adapted(n, 0.27)
+        plan = AutoSolver().choice(facts, 0.27)
+        if isinstance(plan.solver, AdaSSP):
+            return n
+        if isinstance(plan.solver, NoisyGD):
+            return n * (plan.descent(n).n_steps + (plan.gram is not None))
+        run = plan.schedule.sampler_plan
+        proposals = math.exp(0.5 * run.step * facts.worst_curvature(n))
+        return run.n_steps * (n + 64 * proposals)
+
+    work = [read(n) for n in sorted({round(1.02**k) for k in range(240, 600)})]
+    assert max(after / before for before, after in pairwise(work)) <= 1.5
 
 
 @pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)

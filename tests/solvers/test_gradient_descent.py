@@ -98,9 +98,9 @@ def test_iterates_stay_in_the_ball():
 def test_it_starts_where_it_is_told():
     design, _ = data()
     for solver in (NoisyGD(1), DPSGD(1)):
-        plan = solver.plan(PUBLIC, 1e6, 1e-5)
         start = np.full(4, 1000.0)
-        solution = solver.resume(plan, design, np.random.default_rng(0), silent, start)
+        plan = solver.resume(solver.plan(PUBLIC, 1e6, 1e-5), start)
+        solution = plan.read(design, np.random.default_rng(0), silent)
         assert np.abs(solution.theta - start).max() < 100.0
 
 
@@ -108,8 +108,8 @@ def test_coefficients_lie_on_the_public_grid():
     design, _ = data()
     for solver in (NoisyGD(), DPSGD()):
         plan = solver.plan(PUBLIC, 1.0, 1e-5)
-        theta = solver.solve(plan, design, np.random.default_rng(0), silent).theta
-        np.testing.assert_array_equal(theta, rounded(theta, solver.descent(plan, 200).last_noise))
+        theta = plan.read(design, np.random.default_rng(0), silent).theta
+        np.testing.assert_array_equal(theta, rounded(theta, plan.descent(200).last_noise))
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_with_plenty_of_budget_it_finds_the_minimum():
         theta += np.linalg.solve(hessian, A.T @ (y * p) - theta)
     for solver, error in ((NoisyGD(1000), 0.01), (DPSGD(1000, sampling_rate=0.5), 0.2)):
         plan = solver.plan(problem, 1e8, 1e-5)
-        found = solver.solve(plan, design, np.random.default_rng(0), silent).theta
+        found = plan.read(design, np.random.default_rng(0), silent).theta
         assert np.abs(found - theta).max() < error
 
 
@@ -174,10 +174,10 @@ def test_a_run_without_momentum_needs_less_noise_where_that_is_proved():
     )
     plan = solver.plan(contractive, 1.0, 1e-5)
     G, mu = contractive.lipschitz_difference, gdp_mu(1.0, 1e-5)
-    assert solver.descent(plan, 200).noise < 0.9 * G * math.sqrt(1000) / mu
+    assert plan.descent(200).noise < 0.9 * G * math.sqrt(1000) / mu
     assert "last iterate" in plan.theorem
     for other in (NoisyGD(1000), NoisyGD(1000, momentum=0.0, average=0.5)):
-        noise = other.descent(other.plan(contractive, 1.0, 1e-5), 200).noise
+        noise = other.plan(contractive, 1.0, 1e-5).descent(200).noise
         assert noise == pytest.approx(G * math.sqrt(1000) / mu, rel=MARGIN)
     hinted = Problem(
         loss=LOSS,
@@ -188,7 +188,7 @@ def test_a_run_without_momentum_needs_less_noise_where_that_is_proved():
         C=C,
     )
     plan = solver.plan(hinted, 1.0, 1e-5)  # the hint is no bound on the curvature
-    noise = solver.descent(plan, 200).noise
+    noise = plan.descent(200).noise
     assert noise == pytest.approx(hinted.lipschitz_difference * math.sqrt(1000) / mu, rel=MARGIN)
 
 
@@ -214,7 +214,7 @@ def test_theorem_2_has_its_printed_constants_and_holds():
         C=1e12,
     )
     plan = solver.plan(problem, epsilon, delta)
-    assert solver.descent(plan, n).noise / n < 4 * L * math.sqrt(T * log) / (epsilon * n)
+    assert plan.descent(n).noise / n < 4 * L * math.sqrt(T * log) / (epsilon * n)
     design, y = data(n)
 
     def mean_loss(theta):
@@ -222,7 +222,7 @@ def test_theorem_2_has_its_printed_constants_and_holds():
 
     best = min(mean_loss(R * np.array([c, s, 0.0, 0.0])) for c, s in ((1.0, 0.0), (0.99, 0.1)))
     runs = [
-        mean_loss(solver.solve(plan, design, np.random.default_rng(), silent).theta) - best
+        mean_loss(plan.read(design, np.random.default_rng(), silent).theta) - best
         for _ in range(30)
     ]
     bound = 8 * L * R * math.sqrt(d * log) / (epsilon * n)
@@ -331,9 +331,8 @@ def test_gradients_are_clipped_one_by_one(loss, monkeypatch):
     solver = DPSGD(1, sampling_rate=1.0, clip_norm=0.07, step_size=1.0)
     seen = []
     monkeypatch.setattr(Descent, "run", lambda self, start, gradient, *_: gradient(start))
-    total = solver.solve(
-        solver.plan(problem, 1.0, 1e-5), design, np.random.default_rng(0), silent
-    ).theta
+    plan = solver.plan(problem, 1.0, 1e-5)
+    total = plan.read(design, np.random.default_rng(0), silent).theta
     A = design.scores(np.eye(4))
     derivatives = loss.gradient(codes, np.zeros(50 if loss.n_scores == 1 else (50, 3)))
     for a, derivative in zip(A, derivatives, strict=True):
@@ -380,8 +379,8 @@ def test_a_strong_ridge_does_not_diverge(solver, problem, C):
     plan = solver.plan(replace(problem, C=C), 1.0, 1e-5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        theta = solver.solve(plan, design, np.random.default_rng(), silent).theta
-    noise = solver.descent(plan, 200).noise
+        theta = plan.read(design, np.random.default_rng(), silent).theta
+    noise = plan.descent(200).noise
     assert np.linalg.norm(theta) < 100.0 * C * (200 + noise)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
-from skdp.design.exact_total import ROWS_SUMMED
+from skdp.design.base import ROWS_SUMMED
 from skdp.losses import (
     ClippedLogisticLoss,
     HuberLoss,
@@ -136,7 +136,7 @@ class TestClippedGradients:
         rng = np.random.default_rng(0)
         X = np.full((100_000, 3), 0.5)
         design = ClippedDesign.clip(X, 1.0, 0.75, np.full(len(X), 1e6))
-        seen = solver.solve(plan, design, rng, lambda *_: None).theta
+        seen = plan.read(design, rng, lambda *_: None).theta
         steps = -seen / (1e-9 * len(X) * 50.0)  # both move by Σ of clipped gradients, over h·n·C
         assert np.linalg.norm(steps) == pytest.approx(2.9, abs=0.1)  # 1 + (1 + 0.9)
         assert gradient_sum(facts, 50.0).errors < 1e-6 * 50.0
@@ -184,11 +184,10 @@ class TestBall:
     def test_data_are_read_on_the_ball_for_which_errors_are_bounded(self, solver):
         """Also for a start outside of it, and after steps that leave it."""
         facts = problem(n=50, d=4)
-        plan = solver.plan(facts, 1.0, 1e-5)
+        plan = solver.resume(solver.plan(facts, 1.0, 1e-5), np.full(4, 1e9))
         design = Seen(np.full((50, 3), 0.1), np.ones(50), 0.75, np.ones(50))
         object.__setattr__(design, "lengths", [])
-        rng, start = np.random.default_rng(0), np.full(4, 1e9)
-        solver.resume(plan, design, rng, lambda *_: None, start)
+        plan.read(design, np.random.default_rng(0), lambda *_: None)
         most = gradient_sum(facts).radius * (1.0 + 1e-14)
         assert len(design.lengths) == 3
         assert max(design.lengths) <= most
@@ -218,7 +217,7 @@ class TestNoise:
         """One part is σ·(C + 2E) for the sample, the rest hides 2E in each of T steps."""
         solver = DPSGD(n_steps=20, sampling_rate=rate, clip_norm=clip_norm)
         plan = solver.plan(problem(n=10**6, d=9), 1.0, 1e-5)
-        noise = solver.descent(plan, 10**6).release
+        noise = plan.descent(10**6).release
         most = 10**6 if rate == 1.0 else likely_size(10**6, rate)
         sums = gradient_sum(plan.problem, plan.clip_norm, most)
         errors = Fraction(sums.errors) + 3 * Fraction(noise.step)  # √9 steps of the release grid
@@ -232,7 +231,7 @@ class TestNoise:
     @pytest.mark.parametrize("neighboring", [REPLACE, ADD])
     def test_full_steps(self, neighboring):
         plan = NoisyGD(n_steps=16).plan(problem(d=9, neighboring=neighboring), 1.0, 1e-5)
-        noise, sums = NoisyGD(n_steps=16).descent(plan, 1000).release, gradient_sum(plan.problem)
+        noise, sums = plan.descent(1000).release, gradient_sum(plan.problem)
         moved = Fraction(sums.between) + Fraction(sums.errors) + 3 * Fraction(noise.step)
         assert 16 * moved**2 <= (Fraction(plan.mu) * Fraction(noise.scale)) ** 2
 

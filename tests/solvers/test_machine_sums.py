@@ -13,7 +13,7 @@ from scipy import sparse
 
 from skdp.data.persons import Persons
 from skdp.design import ClippedDesign, SharedDesign
-from skdp.design.exact_total import ROWS_SUMMED, SumGrid
+from skdp.design.base import ROWS_SUMMED, SumGrid
 from skdp.losses import (
     ClippedLogisticLoss,
     HingeLoss,
@@ -21,16 +21,14 @@ from skdp.losses import (
     LogisticLoss,
     MultinomialLoss,
     QuantileLoss,
-    SharedLoss,
-    weighted_targets,
 )
-from skdp.mechanisms._grid import to_steps
-from skdp.mechanisms.grid_gaussian import GridGaussian
+from skdp.losses.weighted import SharedLoss, weighted_targets
+from skdp.mechanisms.grid_gaussian import GridGaussian, to_steps
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
 from skdp.solvers._descent import Descent
 from skdp.solvers._machine_sums import gradient_sum, gram_sum, is_covered, record_error
-from skdp.solvers._metric import as_matrix, as_vector
+from skdp.solvers._releases import as_matrix, as_vector
 
 STEEP = ClippedLogisticLoss(0.35)  # its derivative is largest at 0
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,11 +12,14 @@ from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.design import ClippedDesign, TransformedDesign
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss, HuberLoss, Minorant
 from skdp.privacy import Neighboring
-from skdp.samplers import ProximalSampler, SamplerPlan, Target
+from skdp.samplers import SamplerPlan, Target
+from skdp.samplers.proximal import ProximalSampler
 from skdp.solvers import DPSGD, NoisyGD, Problem, RegularizedExponential
-from skdp.solvers._metric import GramRelease, Metric
+from skdp.solvers._machine_sums import gradient_sum
+from skdp.solvers._releases import GramRelease, Metric
 
 FALSE_ALARM = 1e-6
+RNG = np.random.default_rng()
 LOSS = ClippedLogisticLoss()
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 
@@ -156,8 +160,9 @@ def test_matrix_steps_and_count_add_up_to_what_was_asked_for(neighboring):
         (NoisyGD(), problem(n=1000, d=None)),
         (NoisyGD(), problem(n=1000, d=1025)),
         (NoisyGD(), problem(n=1000, d=1)),
+        (NoisyGD(), problem(n=2000, d=200)),
     ],
-    ids=["step", "no momentum", "columns not counted", "too many", "one"],
+    ids=["step", "no momentum", "columns not counted", "too many", "one", "noise alone"],
 )
 def test_without_what_a_metric_needs_nothing_is_spent_on_it(solver, facts):
     assert solver.plan(facts, 1.0, 1e-5).gram is None
@@ -169,16 +174,80 @@ def test_the_number_of_steps_hardly_grows_with_the_rows_and_goes_as_far(n, epsil
     """How far is counted in relaxations of a direction that the data say all about."""
     solver, facts = NoisyGD(), problem(n=n, d=100)
     plan = solver.plan(facts, epsilon, 1e-5)
-    run = solver.descent(plan, n)
+    run = plan.descent(n)
     assert 50 <= run.n_steps <= 60 * max(1.0, (n * plan.mu / 2 / 24_000) ** 0.25)
     flow = run.n_steps * run.step_size / (1.0 - run.momentum)
     assert flow * Minorant.of(LOSS).smoothness * plan.gram.spectral_noise(100) > 50.0
 
 
+def metric_of(plan, least, most=1e12):
+    """A metric of a matrix whose smallest eigenvalue is `least` times its noise."""
+    noise = plan.gram.release_for_steps(ClippedDesign.clip(np.zeros((1, 3)), 1.0), RNG).noise
+    return Metric(np.eye(3), np.array([least * noise, most, most]), noise)
+
+
+@every_relation
+@pytest.mark.parametrize("n", [1000, 10**6])
+@pytest.mark.parametrize("least", [0.0, 0.5, 0.8, 1.0, 1e6])
+def test_steps_cost_the_same_for_every_metric_that_may_be_released(neighboring, n, least):
+    """The number of steps follows from the metric; √T·Δ/σ stays what is left for them."""
+    plan = NoisyGD().plan(problem(neighboring, n=n), 1.0, 1e-5)
+    run, sums = plan.descent(n, metric_of(plan, least)), gradient_sum(plan.problem)
+    rounding = math.sqrt(sums.dimension) * run.release.step
+    cost = math.sqrt(run.n_steps) * (sums.sensitivity + rounding) / run.noise
+    assert cost <= plan.mu
+    assert cost == pytest.approx(plan.mu, rel=1e-6)
+    assert plan.exact
+
+
+@pytest.mark.parametrize("n", [1000, 10_000])
+def test_two_classes_take_few_steps_where_a_metric_shortens_all(n):
+    """A share of .45, half way, takes the geometric mean of the steps."""
+    plan = NoisyGD().plan(problem(n=n), 1.0, 1e-5)
+    metrics = [metric_of(plan, share / (1.0 - share)) for share in (0.1, 0.4, 0.45, 0.5, 0.9)]
+    runs = [plan.descent(n, metric) for metric in metrics]
+    assert [run.n_steps for run in runs] == [50, 50, 24, 12, 12]
+    assert [round(run.momentum, 3) for run in runs] == [0.8, 0.8, 0.566, 0.4, 0.4]
+
+
+@pytest.mark.parametrize(
+    ("solver", "more"),
+    [
+        (NoisyGD(n_steps=30), {}),
+        (NoisyGD(momentum=0.5), {}),
+        (NoisyGD(), {"loss": HuberLoss()}),
+        (NoisyGD(), {"loss": CompetitorLoss(LOSS, 3)}),
+        (NoisyGD(), {"rows_each": 3}),
+    ],
+    ids=["steps", "momentum", "targets", "classes", "persons"],
+)
+def test_other_runs_are_as_long_for_every_metric(solver, more):
+    plan = solver.plan(replace(problem(n=100_000), **more), 1.0, 1e-5)
+    runs = [plan.descent(100_000, metric_of(plan, least)) for least in (0.0, 1e6)]
+    assert runs[0] == runs[1] == plan.descent(100_000)
+
+
+def test_a_few_columns_more_never_take_much_longer():
+    """Rows that vary evenly: the eigenvalues of AᵀA are n·R²/d."""
+
+    def work(n, d):
+        plan = NoisyGD().plan(problem(n=n, d=d), 1.0, 1e-5)
+        if plan.gram is None:
+            return plan.descent(n).n_steps * d
+        square, noise = n * plan.problem.row_norm**2, 2.0 * plan.gram.spectral_noise(d)
+        run = plan.descent(n, Metric(np.eye(1), np.array([square / d]), noise))
+        return (run.n_steps + 1) * d
+
+    sizes = sorted({round(1.04**k) for k in range(77, 150)})
+    for n in (2000, 10_000, 20_000, 100_000):
+        every = [work(n, d) for d in sizes]
+        assert max(after / before for before, after in pairwise(every)) <= 1.5
+
+
 def test_batches_go_farther_in_a_metric_for_no_more_privacy():
     facts = problem(n=10**6, d=100)
     plain, metric = DPSGD(), DPSGD(precondition=True)
-    runs = [s.descent(s.plan(facts, 10.0, 1e-5), 10**6) for s in (plain, metric)]
+    runs = [s.plan(facts, 10.0, 1e-5).descent(10**6) for s in (plain, metric)]
     assert runs[1].step_size > 10.0 * runs[0].step_size
     assert runs[1].noise < 1.02 * runs[0].noise  # what 1 % of μ² costs
     plan = metric.plan(facts, 10.0, 1e-5)
@@ -189,9 +258,9 @@ def test_batches_go_farther_in_a_metric_for_no_more_privacy():
 @pytest.mark.parametrize("loss", [LOSS, CompetitorLoss(LOSS, 10)], ids=repr)
 def test_without_a_metric_runs_have_the_bounds_that_are_stated(loss, n):
     facts = replace(problem(n=n, d=2000), loss=loss)
-    assert NoisyGD().descent(NoisyGD().plan(facts, 10.0, 1e-5), n).n_steps <= 1521
+    assert NoisyGD().plan(facts, 10.0, 1e-5).descent(n).n_steps <= 1521
     for solver in (NoisyGD(momentum=0.5), NoisyGD(momentum=0.0), NoisyGD(step_size=1e-9)):
-        assert solver.descent(solver.plan(facts, 10.0, 1e-5), n).n_steps <= 1025
+        assert solver.plan(facts, 10.0, 1e-5).descent(n).n_steps <= 1025
     plan = RegularizedExponential().plan(facts, 10.0, 1e-5)
     assert plan.schedule.sampler_plan.n_steps <= 50_001
 
@@ -215,7 +284,7 @@ def test_a_long_sample_takes_few_steps_and_finds_the_signal():
     facts = problem(n=n)
     plan = RegularizedExponential().plan(facts, 3.0, 1e-5)
     design = ClippedDesign.clip(X, 1.0, 0.3, y)
-    solution = RegularizedExponential().solve(plan, design, rng, lambda *step: None)
+    solution = plan.read(design, rng, lambda *step: None)
     plain = 0.5 * n * facts.signal(1, plan.density_mu)
     assert solution.n_iter < 171 < plain
     assert solution.theta[0] == pytest.approx(math.log(2.0 / 0.35 - 1.0), abs=0.3)
@@ -225,7 +294,7 @@ def test_a_long_sample_takes_few_steps_and_finds_the_signal():
 @pytest.mark.parametrize("n", [100, 10_000, 10**6])
 def test_steps_without_a_metric_are_stable_for_the_worst_rows(loss, n):
     facts = replace(problem(n=n, d=2000), loss=loss)
-    run = NoisyGD().descent(NoisyGD().plan(facts, 1.0, 1e-5), n)
+    run = NoisyGD().plan(facts, 1.0, 1e-5).descent(n)
     curvature = facts.worst_curvature(n)
     assert run.step_size * curvature < 3.0 + 1e-9 < 2.0 * (1.0 + run.momentum)
     assert run.n_steps <= max(32.0, 2.0 * math.sqrt(curvature * run.drift))
@@ -234,13 +303,13 @@ def test_steps_without_a_metric_are_stable_for_the_worst_rows(loss, n):
 @pytest.mark.parametrize("n", [100, 10_000, 100_000])
 def test_two_classes_of_wide_rows_take_few_steps(n):
     facts = problem(n=n, d=2000)
-    assert 32 <= NoisyGD().descent(NoisyGD().plan(facts, 1.0, 1e-5), n).n_steps <= 59
+    assert 32 <= NoisyGD().plan(facts, 1.0, 1e-5).descent(n).n_steps <= 59
 
 
 @pytest.mark.parametrize("loss", [HuberLoss(), CompetitorLoss(LOSS, 10)], ids=repr)
 def test_noise_without_a_metric_reaches_the_scale_of_the_loss(loss):
     facts, mu = replace(problem(n=1000, d=2000), loss=loss), gdp_mu(1.0, 1e-5)
-    run = NoisyGD().descent(NoisyGD().plan(facts, 1.0, 1e-5), 1000)
+    run = NoisyGD().plan(facts, 1.0, 1e-5).descent(1000)
     assert facts.row_norm * run.flat_noise == pytest.approx(loss.noise_scale, rel=0.05)
     assert run.noise == pytest.approx(
         facts.lipschitz_difference * math.sqrt(run.n_steps) / mu, rel=2e-4

@@ -11,13 +11,13 @@ from scipy import sparse
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import (
-    ClassWeightedLoss,
     ClippedLogisticLoss,
     CompetitorLoss,
     LogisticLoss,
     MultinomialLoss,
     SmoothedHingeLoss,
 )
+from skdp.losses.weighted import ClassWeightedLoss
 from skdp.privacy import Neighboring
 from skdp.solvers import ObjectivePerturbation, OutputPerturbation, Problem, _minimizer
 from skdp.solvers._minimizer import Objective, longest, minimize

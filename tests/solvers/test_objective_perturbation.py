@@ -9,7 +9,6 @@ import pytest
 from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import (
-    ClassWeightedLoss,
     ClippedLogisticLoss,
     CompetitorLoss,
     GradientDirections,
@@ -18,13 +17,15 @@ from skdp.losses import (
     LogisticLoss,
     Loss,
     MultinomialLoss,
-    PairwiseLoss,
     QuantileLoss,
     SmoothedHingeLoss,
 )
-from skdp.privacy import Neighboring, ObjectivePerturbationEvent
+from skdp.losses.weighted import ClassWeightedLoss
+from skdp.privacy import Neighboring
+from skdp.privacy.objective_perturbation import ObjectivePerturbationEvent
+from skdp.research.pairwise_loss import PairwiseLoss
 from skdp.solvers import ObjectivePerturbation, Problem
-from skdp.solvers.objective_perturbation import _event, _trace
+from skdp.solvers.perturbation import _event, _trace
 
 SOLVER = ObjectivePerturbation()
 ADD, REPLACE = Neighboring.ADD_REMOVE_ONE, Neighboring.REPLACE_ONE

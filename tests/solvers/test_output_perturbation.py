@@ -55,7 +55,7 @@ def test_the_release_is_the_minimizer_plus_normal_noise():
     plan = SOLVER.plan(PROBLEM, 1.0, 1e-5)
     J = Objective(design, PROBLEM.loss, PROBLEM.row_norm, plan.ridge, np.zeros(3))
     center, rng = minimize(J, plan.tolerance).theta, np.random.default_rng()
-    runs = [SOLVER.solve(plan, design, rng, lambda *step: None).theta for _ in range(500)]
+    runs = [plan.read(design, rng, lambda *step: None).theta for _ in range(500)]
     noise = (np.array(runs) - center) / plan.noise
     assert stats.kstest(noise.ravel(), "norm").pvalue > 1e-9
 

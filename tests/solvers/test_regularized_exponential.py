@@ -13,15 +13,13 @@ from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
-from skdp.losses import (
-    ClassWeightedLoss,
-    ClippedLogisticLoss,
-    HingeLoss,
-    PairwiseLoss,
-    SmoothedHingeLoss,
-)
-from skdp.privacy import ApproximatedEvent, GDPEvent, Neighboring, NonPrivateEvent
-from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, ProximalSampler, Requirement, SamplerPlan
+from skdp.losses import ClippedLogisticLoss, HingeLoss, SmoothedHingeLoss
+from skdp.losses.weighted import ClassWeightedLoss
+from skdp.privacy import GDPEvent, Neighboring, NonPrivateEvent
+from skdp.privacy.composed_events import ApproximatedEvent
+from skdp.research.pairwise_loss import PairwiseLoss
+from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, Requirement, SamplerPlan
+from skdp.samplers.proximal import ProximalSampler
 from skdp.solvers import Problem, RegularizedExponential
 
 PROBLEM = Problem(
@@ -139,7 +137,7 @@ def test_the_schedule_is_set_by_the_number_that_was_released(monkeypatch):
     plan = SOLVER.plan(replace(PROBLEM, n_samples=None), 1.0, 1e-5)
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        SOLVER.solve(plan, design, rng, lambda t, n: None)
+        plan.read(design, rng, lambda t, n: None)
     assert len(set(seen)) > 10
     # sd 1/count.mu = 15; 20 means of it lie within 5 standard errors of 400, but for 1e-6
     assert abs(np.mean(seen) - 400) < 5 / plan.count.mu / math.sqrt(20)
@@ -270,7 +268,7 @@ def test_a_plan_by_every_sampler_is_within_its_target_and_draws(name, neighborin
     for size in (1e-3, 1.0):
         X = np.linspace(-size, size, 120).reshape(60, 2)
         design = ClippedDesign.clip(X, 1.0, 0.3, y)
-        found = solver.solve(plan, design, np.random.default_rng(0), lambda *step: None)
+        found = plan.read(design, np.random.default_rng(0), lambda *step: None)
         assert np.isfinite(found.theta).all()
         iterations.add(found.n_iter)
     assert len(iterations) == 1

@@ -10,7 +10,7 @@ from skdp import statistics
 from skdp.accounting import PLDAccountant
 from skdp.mechanisms import ExponentialMechanism
 from skdp.preprocessing import DPMinMaxScaler, DPQuantileClipper
-from skdp.statistics._grid import Grid
+from skdp.statistics._choices import Grid
 
 RELATIONS = ["add_remove_one", "replace_one"]
 TAILS = [0.01, 0.99]

@@ -106,22 +106,6 @@ def test_intervals_hold_for_persons(name):
     assert held >= 32
 
 
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        (WHOSE[:-1], "one value for each row"),
-        (np.where(WHOSE == 0, np.nan, WHOSE), "missing values"),
-        ("whose", "groups must be one of the columns"),
-    ],
-)
-def test_bad_groups_are_refused_before_the_spend(groups, message):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
-    with pytest.raises(ValueError, match=message) as error:
-        statistics.mean(FRAME[["x", "y"]], epsilon=1.0, **B, groups=groups, budget=budget)
-    assert "Nothing was spent." in str(error.value)
-    assert budget.spent.epsilon == 0.0
-
-
 @pytest.mark.parametrize("given", ["groups", "by"])
 def test_a_tuple_is_a_column_unless_it_is_the_name_of_one(given):
     terms = {"keys": ["secret 1"]} if given == "by" else {}
@@ -133,9 +117,3 @@ def test_a_tuple_is_a_column_unless_it_is_the_name_of_one(given):
     with pytest.raises(ValueError, match="row") as caught:
         ask(**{given: secret[:-1]})
     assert "secret" not in str(caught.value)
-
-
-def test_persons_of_blocks_are_refused():
-    dd = pytest.importorskip("dask.dataframe")
-    with pytest.raises(ValueError, match="groups cannot be given with dask"):
-        statistics.mean(dd.from_pandas(FRAME[["x"]], npartitions=2), epsilon=1.0, **B, groups=WHOSE)

@@ -22,7 +22,7 @@ from kinds_of_columns import KINDS as KINDS_OF_COLUMNS
 from skdp import TableSchema
 from skdp.data.column import Column
 from skdp.data.columns import Columns
-from skdp.data.schema import values as schema_values
+from skdp.data.encoding import UNKNOWN
 
 KINDS = {
     "number": (0.0, 10.0),
@@ -200,7 +200,7 @@ def as_encoded(words, kind):
         return [{MISSING: math.nan, NO_CATEGORY: 0.5, "True": 1.0, "False": 0.0}[words]]
     if kind in ("category", "code"):
         known = {str(one): one for one in [*KINDS["category"], *(f"bucket{k}" for k in range(8))]}
-        return [{MISSING: None, NO_CATEGORY: schema_values.UNKNOWN, **known}[words]]
+        return [{MISSING: None, NO_CATEGORY: UNKNOWN, **known}[words]]
     if kind == "text":
         found = [float(f"bucket{k}" in words.split(", ")) for k in range(4)]
         norm = math.sqrt(sum(found)) or 1.0
@@ -209,7 +209,7 @@ def as_encoded(words, kind):
         return [math.nan, None, None]
     day, *parts = words.replace(" (clipped)", "").replace(f" {MISSING}", "").split(", ")
     days = (dt.datetime.fromisoformat(day) - dt.datetime(2020, 1, 1)) / dt.timedelta(days=1)
-    return [days, *(parts or [schema_values.UNKNOWN] * 2)]
+    return [days, *(parts or [UNKNOWN] * 2)]
 
 
 def same(one, other):

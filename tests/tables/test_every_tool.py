@@ -14,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from skdp import (
     DPPCA,
     DPAdditiveClassifier,
-    DPKernelClassifier,
     DPKMeans,
     DPLogisticRegression,
     DPMixedNB,
@@ -23,7 +22,7 @@ from skdp import (
     TableSchema,
 )
 from skdp.data.column import Column, Values
-from skdp.data.schema import Encoding
+from skdp.data.encoding import Encoding
 from skdp.features import (
     AdditiveFeatures,
     AutoFeatures,
@@ -141,7 +140,7 @@ def test_every_tool_reads_columns_in_one_place(name, monkeypatch):
 def test_all_tools_are_found():
     assert {name.split(".")[0] for name in TOOLS} == {
         "additive", "cluster", "decomposition", "density", "ensemble", "features",
-        "kernel_approximation", "naive_bayes", "preprocessing", "statistics", "tabular",
+        "naive_bayes", "preprocessing", "statistics", "tabular",
     }  # fmt: skip
 
 
@@ -314,7 +313,7 @@ def test_no_value_raises_an_error_in_any_family():
         for i, odd in enumerate(ODD):
             frame.at[i, name] = odd
     y, numbers = np.resize([0, 1], N), frame[["person", "age", "on"]]
-    for make in (DPAdditiveClassifier, DPTabularClassifier, DPKernelClassifier):
+    for make in (DPAdditiveClassifier, DPTabularClassifier):
         model = make(bounds=OF_ROWS, classes=[0, 1]).fit(frame, y)
         assert np.isfinite(model.predict_proba(frame)).all()
     others = frame.drop(columns="note")

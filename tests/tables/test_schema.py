@@ -348,8 +348,8 @@ class Like:
 
 
 def test_pandera():
-    within = Like(statistics={"min_value": 0, "max_value": 120})
-    one_of = Like(statistics={"allowed_values": ["no", "yes"]})
+    within = Like(name="in_range", statistics={"min_value": 0, "max_value": 120})
+    one_of = Like(name="isin", statistics={"allowed_values": ["no", "yes"]})
     columns = {
         "age": Like(dtype="int64", nullable=False, checks=[within]),
         "smoker": Like(dtype="str", nullable=True, checks=[one_of]),

@@ -9,10 +9,28 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from public_modules import MODULES
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 
-from skdp import DPLogisticRegression, TableSchema
+from skdp import (
+    DPAdditiveClassifier,
+    DPCategoricalNB,
+    DPLogisticRegression,
+    DPMixedNB,
+    DPTabularClassifier,
+    TableSchema,
+)
+from skdp.calibration import (
+    DPCalibratedClassifier,
+    DPConformalClassifier,
+    DPConformalRegressor,
+)
 from skdp.features import AdditiveFeatures, FeatureMixture, RandomTreeFeatures
+from skdp.metrics import (
+    dp_accuracy_score,
+    dp_log_loss,
+    dp_mean_squared_error,
+    make_private_scorer,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.FewRowsWarning"),
@@ -75,7 +93,6 @@ OTHER = {
     "integers": lambda X: X.astype(int),
     "floats": lambda X: X.astype(float),
     "nullable": lambda X: X.astype(int).astype("Int64"),
-    "objects of integers": lambda X: X.astype(int).astype(object),
     "categories of integers": lambda X: X.astype(int).astype("category"),
     "integers of polars": lambda X: pl.from_pandas(X.astype(int)),
 }
@@ -94,15 +111,15 @@ def test_another_type_is_an_error_and_the_same_type_in_another_container_is_none
 
 
 @pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
-@pytest.mark.parametrize("dtype", [object, float, "category", "str"])
+@pytest.mark.parametrize("dtype", [object, "category", "str"])
 @pytest.mark.parametrize(("kind", "given"), ESTIMATORS[:2])
-def test_a_column_without_values_has_any_type(kind, given, dtype, gap):
+def test_a_column_without_values_has_the_type_of_fit_or_none(kind, given, dtype, gap):
     model = fitted(kind, given, frame())
     empty = pd.DataFrame({"c": [None, None], "d": [None, None]}, dtype=object)
-    if not (dtype is float and gap is pd.NA):
-        gaps = pd.DataFrame({name: pd.Series([gap, gap], dtype=object) for name in "cd"})
-        gaps = gaps.astype(dtype)
-        assert np.array_equal(answer(model, gaps), answer(model, empty), equal_nan=True)
+    gaps = pd.DataFrame({name: pd.Series([gap, gap], dtype=object) for name in "cd"}).astype(dtype)
+    assert np.array_equal(answer(model, gaps), answer(model, empty), equal_nan=True)
+    with pytest.raises(ValueError, match="numbers"):  # whether all are missing is private
+        answer(model, pd.DataFrame({"c": [np.nan, np.nan], "d": [np.nan, np.nan]}))
 
 
 @pytest.mark.parametrize("fit_as", [int, float, object, "Int64", "category"])
@@ -161,3 +178,61 @@ def test_values_of_odd_types_raise_no_error_beside_the_type_of_fit():
     model.fit(X, X["c"] > "03")
     odd = pd.DataFrame({"c": ["01", 3, (1,), None, Decimal(2)], "d": ["02"] * 5}, dtype=object)
     assert model.predict(odd).shape == (5,)
+
+
+def _score(metric, model, X, y, **more):
+    make_private_scorer(metric, epsilon=5.0, **more)(model, X, y)
+
+
+OF_CLASSIFIERS = {
+    "calibrated": lambda m, X, y: DPCalibratedClassifier(m, epsilon=5.0).fit(X, y),
+    "conformal": lambda m, X, y: DPConformalClassifier(m, epsilon=5.0, prefit=True).conformalize(
+        X, y
+    ),
+    "accuracy": lambda m, X, y: _score(dp_accuracy_score, m, X, y),
+    "log loss": lambda m, X, y: _score(dp_log_loss, m, X, y),
+}
+OF_REGRESSORS = {
+    "conformal": lambda m, X, y: DPConformalRegressor(m, epsilon=5.0, prefit=True).conformalize(
+        X, y
+    ),
+    "error": lambda m, X, y: _score(dp_mean_squared_error, m, X, y, target_bounds=(-1.0, 2.0)),
+}
+PREDICTING = [one for one in ESTIMATORS if hasattr(one.values[0], "predict")]
+PRIVATE_VALUES = {
+    "strings": lambda X: X.astype(object),
+    "integers": lambda X: X.astype(int).astype(object),
+    "one string": lambda X: pd.concat([X[:1].astype(object), X[1:].astype(int).astype(object)]),
+    "nothing": lambda X: pd.DataFrame(None, X.index, X.columns, dtype=object),
+}
+
+
+@pytest.mark.parametrize(("kind", "given"), PREDICTING)
+def test_private_rows_raise_no_error_by_the_types_of_their_values(kind, given):
+    """An error would tell whether all values of a column have another type than in `fit`."""
+    X = frame()
+    model, y = fitted(kind, given, X), (np.arange(N) % 3 == 0).astype(int)
+    for reads in (OF_CLASSIFIERS if is_classifier(model) else OF_REGRESSORS).values():
+        for convert in PRIVATE_VALUES.values():
+            reads(model, convert(X), y)
+        for gaps in (False, True):  # types of columns are public, whatever their values are
+            numbers = X.astype(float) * (np.nan if gaps else 1.0)
+            with pytest.raises(ValueError, match="estimator raises ValueError on these rows"):
+                reads(model, numbers, y)
+
+
+@pytest.mark.parametrize(
+    "kind", [DPAdditiveClassifier, DPCategoricalNB, DPMixedNB, DPTabularClassifier]
+)
+@pytest.mark.parametrize("in_fit", ["strings", "integers"])
+def test_a_list_of_private_rows_says_no_types(kind, in_fit):
+    """One row decides which array NumPy makes of a list."""
+    strings, y = frame().to_numpy(object).tolist(), (np.arange(N) % 3 == 0).astype(int)
+    integers = [[int(value) for value in row] for row in strings]
+    values = CODES if in_fit == "strings" else [int(code) for code in CODES]
+    model = made(kind, {"categories": {0: values, 1: values}})
+    model.fit(strings if in_fit == "strings" else integers, y)
+    for X in (strings, integers, [strings[0], *integers[1:]], [integers[0], *strings[1:]]):
+        assert len(model.predict(X)) == N
+        for reads in OF_CLASSIFIERS.values():
+            reads(model, X, y)

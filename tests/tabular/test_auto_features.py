@@ -15,7 +15,7 @@ from skdp import (
 from skdp.accounting import gdp_mu
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures, AutoFeatures, FeatureMixture
-from skdp.linear_model._stages.ranks import RankRelease
+from skdp.linear_model._first_releases import RankRelease
 
 BOX = {"bounds": (-1.0, 1.0)}
 MU = gdp_mu(1.0, 1e-5)

@@ -1,4 +1,4 @@
-"""Six questions to every public release, on hard tables: is its number true?
+"""Nine questions to every public release, on hard tables: is its number true?
 
 The releases are found as in the metamorphic suite, so that a new one is asked as soon as it is
 public. Noise is never seeded. What fails today is listed in `known.py`, and must fail.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
+import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -22,34 +25,39 @@ from asked import (
     numbers,
     released,
     statistics,
+    tables_of,
     targets_of,
     truth,
 )
-from hard import NUMBERS, TARGETS
+from hard import NUMBERS, TARGETS, amounts
 from known import KNOWN, asked_of
+from sklearn.metrics import r2_score
 
 from skdp import TableSchema
 from skdp.accounting import gdp_mu
-from skdp.exceptions import FewRowsWarning
+from skdp.exceptions import FewRowsWarning, WeakPrivacyWarning
+from skdp.privacy import GaussianCurve
 
 LIMIT = 1e4
-ROWS, HELD_OUT, EPSILON = (
-    4000,
-    10_000,
-    4.5,
-)  # n·μ = 4100, and 80 times the share of the rarer class at 2 %
-FAST = ("40% gaps", "95% zeros", "bounds 1000 times too wide")
+HELD_OUT, EPSILON = 10_000, 4.5
+SIZES = (300, 30_000)
+FEWEST = 40  # records of the rarest class, from which a model can learn
+FAST = (
+    *("40% gaps", "95% zeros", "bounds 1000 times too wide", "persons", "dates"),
+    *("2% positives", "tied scores", "100 levels"),
+)
 
 
-def of_data(name, tables=NUMBERS):
-    """Return the tables whose numbers a release reads: labels are the same in all of them."""
-    if name.startswith("metrics."):
-        complete = [table for table in tables if "gaps" not in table.name]
-        return complete if is_of_numbers(name) else complete[:1]
-    return tables if "categories" not in suite.VARIANTS.get(name, ()) else tables[:1]
-
-
-SLOW = ("tabular.DPTabularRegressor", "kernel_approximation.DPKernelRegressor")
+SLOW = ("tabular.", "ensemble.")
+"""Models whose fits take seconds; in the fast suite they have the tables with a point mass."""
+QUICK = (
+    "linear_model.DPLinear",
+    "linear_model.DPLogistic",
+    "additive.",
+    "density.",
+    "naive_bayes.",
+)
+"""Models that the fast suite asks about hard columns."""
 
 
 def cells(question, pairs):
@@ -61,13 +69,18 @@ def cells(question, pairs):
 
 
 def marks_of(question, name, table=""):
-    is_slow = name in SLOW and str(table) not in ("", "zeros and money")
-    return [*asked_of(question, name, table), *([pytest.mark.slow] if is_slow else [])]
+    slow = name.startswith(SLOW) and str(table) not in ("", "zeros and money", "2% positives")
+    slow |= name.startswith(SLOW) and question in ("reference", "wide")
+    slow |= "," in str(table) and (not name.startswith(QUICK) or question == "reference")
+    slow |= str(table).startswith("persons,") or ("Additive" in name and "3000" in str(table))
+    slow |= name == "metrics.one_vs_rest_report" and str(table) != "2% positives"
+    slow |= question == "errors" and str(table) not in ("log-normal", "2% positives")
+    return [*asked_of(question, name, table), *([pytest.mark.slow] if slow else [])]
 
 
-STATISTICS = [(name, table) for name in statistics() for table in of_data(name)]
+STATISTICS = [(name, table) for name in statistics() for table in tables_of(name)]
 MODELS = [(name, target) for name in models() for target in TARGETS if target in targets_of(name)]
-WITH_OWN_TARGET = ("Huber", "LAD", "Quantile", "Hinge", "SGD")
+WITH_OWN_TARGET = ("Huber", "Quantile", "Hinge")
 """Medians, quantiles and hinge losses aim at no mean, and their pages say so."""
 
 
@@ -77,8 +90,8 @@ def test_without_noise_a_number_is_the_truth(name, table):
 
     Intervals of the remaining noise are taken three times as wide: false alarms are below 1e-8.
     """
-    shown = released(call(name, table, LIMIT)(table.records))
-    for number, (least, most, scale) in truth(name, table, table.records, shown).items():
+    shown = released(call(name, table, LIMIT)())
+    for number, (least, most, scale) in truth(name, table, shown).items():
         value, low, high = shown[number]
         noise = 0.0 if math.isnan(high - low) else 1.5 * (high - low)
         noise = math.inf if low == 0.0 else noise  # an interval that is cut hides the noise
@@ -89,8 +102,8 @@ def test_without_noise_a_number_is_the_truth(name, table):
 def covered(name, table, epsilon, relation, runs):
     """Return how often each interval contains the truth; nan says that there is none."""
     ask = call(name, table, epsilon, level=0.95, neighboring=relation)
-    shown = [released(ask(table.records)) for _ in range(runs)]
-    true = truth(name, table, table.records, shown[0])
+    shown = [released(ask()) for _ in range(runs)]
+    true = truth(name, table, shown[0])
     missed = [
         [one[number][1] > most or one[number][2] < least for one in shown]
         for number, (least, most, _) in true.items()
@@ -102,12 +115,19 @@ def covered(name, table, epsilon, relation, runs):
     ("name", "table"),
     cells(
         "coverage",
-        [(name, t) for name, t in STATISTICS if t.name in FAST or len(of_data(name)) == 1],
+        [(name, table) for name, table in STATISTICS if table.name in FAST],
     ),
 )
 def test_intervals_contain_the_truth(name, table):
     """Coverage of .94 is refused below .76 in 50 runs: at most 1e-5 a number."""
     assert covered(name, table, 1.0, "replace_one", 50).min() >= 0.76
+
+
+@pytest.mark.slow
+def test_intervals_contain_the_truth_in_most_runs():
+    """The mean over all cells is at least .945; it was .976 in 40 runs."""
+    found = [covered(name, table, 1.0, "replace_one", 40) for name, table in STATISTICS]
+    assert np.mean(np.concatenate(found)) >= 0.945
 
 
 @pytest.mark.slow
@@ -118,26 +138,53 @@ def test_intervals_contain_the_truth_in_many_runs(name, table, epsilon, relation
     assert covered(name, table, epsilon, relation, 1000).min() >= 0.906
 
 
-@functools.cache
-def fitted(name, target):
-    rows, held_out = rows_of(target)
-    return call(name, target, EPSILON)(rows), rows, held_out
+def epsilon_of(target, n_rows):
+    """Return ε at n·μ = 3000, for classes 4100, or 80 over the share of the rarest class.
+
+    Classes are recalibrated from n·μ = 4000 on, under ``replace_one``.
+    """
+    signal = max(4100.0 if target.n_classes else 3000.0, 80.0 / target.rarest)
+    return GaussianCurve(signal / n_rows).epsilon(1e-5)
+
+
+def fit(name, target, epsilon, persons):
+    """Return a model, and whether its fit gave a warning about rows or bounds."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = case_of(name, target, epsilon).run(persons)
+    return model, any(one.category is not WeakPrivacyWarning for one in caught)
 
 
 @functools.cache
-def rows_of(target):
-    return target.records(ROWS, 1), target.records(HELD_OUT, 2)
+def fitted(name, target, n_rows, run=0):
+    rows, held_out = rows_of(target, n_rows)
+    return *fit(name, target, epsilon_of(target, n_rows), rows), rows, held_out
 
 
-def predicted(name, target, which):
-    """Return means that a model predicts for rows of a table, and their true values."""
-    model, *both = fitted(name, target)
-    rows = both[which]
+@functools.cache
+def rows_of(target, n_rows):
+    return target.persons(n_rows, 1), target.persons(HELD_OUT, 2)
+
+
+def holds_for_most(check, *of):
+    """Return whether a check holds for the first of three fits, or for both others.
+
+    One count of the search for a range of targets is wrong by its noise in .6 % of fits, whose
+    range is then up to 32 times too wide: of alarms, this leaves 1e-4.
+    """
+    return check(*of, 0) or all(check(*of, run) for run in (1, 2))
+
+
+def predicted(name, target, which, n_rows, run):
+    """Return means that a model predicts for rows of a table, their true values and shares."""
+    model, _, *both = fitted(name, target, n_rows, run)
+    rows = list(itertools.chain(*both[which]))
+    shares = np.concatenate([np.full(len(own), 1.0 / len(own)) for own in both[which]])
     X = case_of(name, target, EPSILON).table(rows)
     if is_of_numbers(name):
         found = np.asarray(model.predict(X), dtype=float)
-        return found.reshape(len(rows), -1)[:, 0], numbers(rows, "target")
-    return model.predict_proba(X), np.eye(target.n_classes)[labels(name, target, rows)]
+        return found.reshape(len(rows), -1)[:, 0], numbers(rows, "target"), shares
+    return model.predict_proba(X), np.eye(target.n_classes)[labels(name, target, rows)], shares
 
 
 MEANS = [
@@ -145,29 +192,170 @@ MEANS = [
     for name, target in MODELS
     if not any(own in name for own in WITH_OWN_TARGET)
     and (is_of_numbers(name) or hasattr(suite.releases()[name], "predict_proba"))
-    and (target.name != "far from the middle" or "Poisson" not in name)
 ]
 
 
 OF_A_LOSS = [pair for pair in MEANS if not pair[0].startswith(("naive_bayes.", "density."))]
+REGRESSORS = [(name,) for name in models() if is_of_numbers(name)]
+LIMITS = [
+    (name, target)
+    for name, target in OF_A_LOSS
+    if "bounds" in inspect.signature(suite.releases()[name]).parameters or "DPLinearR" in name
+]
+"""Models whose fits at ε = ∞ have the same rows, loss and ridge, and least squares."""
+WITH_ERRORS = [
+    (name, target)
+    for name, target in MODELS
+    if "standard_errors" in inspect.signature(suite.releases()[name]).parameters
+    and not ("," in target.name or target.n_classes > 2)
+]
+
+
+NOISE = {0: math.sqrt(1 / 0.02), 2: math.sqrt(6.5 / 0.05), 3: math.sqrt(12.5 / 0.025)}
+"""Sensitivity over the root of the share of μ², by the number of classes: *Mean errors*."""
 
 
 @pytest.mark.parametrize(("name", "target"), cells("mean", OF_A_LOSS))
 def test_predictions_have_the_mean_of_the_targets(name, target):
-    """Within 15 %, or three deviations of a shift with 2 % of μ², for each class."""
-    found, true = predicted(name, target, 0)
-    mean, width = true.mean(axis=0), target.bounds[1] - target.bounds[0]
-    shift = width / (math.sqrt(0.02) * gdp_mu(EPSILON, 1e-5) * ROWS)
-    assert np.all(np.abs(found.mean(axis=0) - mean) <= np.maximum(0.15 * mean, 3.0 * shift))
+    """Within 15 %, or three deviations of a public shift, for each class."""
+    assert holds_for_most(is_mean, name, target, target.n_rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "target"), cells("mean", OF_A_LOSS))
+@pytest.mark.parametrize("n_rows", SIZES)
+def test_predictions_have_the_mean_for_few_rows_and_many(name, target, n_rows):
+    if n_rows * target.rarest >= FEWEST:
+        assert holds_for_most(is_mean, name, target, n_rows)
+
+
+def is_mean(name, target, n_rows, run):
+    found, true, shares = predicted(name, target, 0, n_rows, run)
+    mean = np.average(true, axis=0, weights=shares)
+    off = np.abs(np.average(found, axis=0, weights=shares) - mean)
+    model, speaks, persons, _ = fitted(name, target, n_rows, run)
+    mu = gdp_mu(epsilon_of(target, n_rows), 1e-5)
+    shift = _farthest(model, target) * NOISE[target.n_classes] / (mu * len(persons))
+    return speaks or np.all(off <= np.maximum(0.15 * mean, 3.0 * shift))
+
+
+def _farthest(model, target):
+    """Return the largest change of a sum of residuals by one record."""
+    width = target.bounds[1] - target.bounds[0]
+    reach = 2.0 * np.linalg.norm(getattr(model, "coef_", np.inf)) * getattr(model, "data_norm_", 1)
+    return width if target.n_classes else width + min(width, reach)
 
 
 @pytest.mark.parametrize(("name", "target"), cells("constant", MEANS))
 def test_a_model_is_no_worse_than_a_constant(name, target):
     """By two standard errors of the difference in loss on held-out rows."""
-    found, true = predicted(name, target, 1)
-    constant = predicted(name, target, 0)[1].mean(axis=0)
-    excess = _loss(name, found, true) - _loss(name, np.broadcast_to(constant, true.shape), true)
-    assert excess.mean() <= 2.0 * excess.std() / math.sqrt(len(excess))
+    assert holds_for_most(is_no_worse, name, target, target.n_rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "target"), cells("constant", MEANS))
+@pytest.mark.parametrize("n_rows", SIZES)
+def test_a_model_of_few_rows_or_many_is_no_worse_than_a_constant(name, target, n_rows):
+    if n_rows * target.rarest >= FEWEST:
+        assert holds_for_most(is_no_worse, name, target, n_rows)
+
+
+def is_no_worse(name, target, n_rows, run):
+    found, true, shares = predicted(name, target, 1, n_rows, run)
+    _, own, own_shares = predicted(name, target, 0, n_rows, run)
+    constant = np.broadcast_to(np.average(own, axis=0, weights=own_shares), true.shape)
+    excess = _loss(name, found, true) - _loss(name, constant, true)
+    error = np.sqrt(np.sum((shares * (excess - excess.mean())) ** 2)) / shares.sum()
+    speaks = fitted(name, target, n_rows, run)[1]
+    return speaks or np.average(excess, weights=shares) <= 2.0 * error
+
+
+@pytest.mark.parametrize("factor", [10.0, 100.0])
+@pytest.mark.parametrize("name", cells("wide", REGRESSORS))
+def test_wide_bounds_of_targets_hardly_lower_the_score(name, factor):
+    """R² is at least .9 of that with right bounds, or a warning says that it may not be.
+
+    Medians of seven fits. At most 5 % of fits were seen to lose so much: alarms are below 3e-4.
+    """
+    scores, speaks = r2_of(name, amounts(factor))
+    assert speaks or scores >= 0.9 * r2_of(name, amounts(1.0))[0]
+
+
+@functools.cache
+def r2_of(name, target, n_rows=2000):
+    """Return the median R² at n·μ = 300, and whether most fits gave a warning."""
+    persons, held_out = rows_of(target, n_rows)
+    rows, epsilon = list(itertools.chain(*held_out)), GaussianCurve(300.0 / n_rows).epsilon(1e-5)
+    X, y = case_of(name, target, epsilon).table(rows), numbers(rows, "target")
+    fits = [fit(name, target, epsilon, persons) for _ in range(7)]
+    scores = [r2_score(y, _scores(model, X)) for model, _ in fits]
+    return np.median(scores), np.mean([speaks for _, speaks in fits]) > 0.5
+
+
+@pytest.mark.parametrize(("name", "target"), cells("reference", LIMITS))
+def test_without_noise_a_fit_is_the_one_without_privacy(name, target):
+    """Within 1 % of the deviation of predictions, beside the noise between two fits at ε = 10⁴.
+
+    Fits differ by √2 times the noise of one, and three times that is allowed.
+    """
+    persons = target.persons(target.n_rows, 1)
+    X = case_of(name, target, LIMIT).table(list(itertools.chain(*persons)))
+    found = [
+        _scores(case_of(name, target, epsilon, data_norm=2.0).run(persons), X)
+        for epsilon in (LIMIT, LIMIT, math.inf)
+    ]
+    noise, off = (np.sqrt(np.mean((found[k] - found[0]) ** 2)) for k in (1, 2))
+    assert off <= 0.01 * found[2].std() + 3.0 * noise
+
+
+def _scores(model, X):
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba(X)[:, -1]
+    return np.asarray(model.predict(X), dtype=float).reshape(len(X), -1)[:, 0]
+
+
+@pytest.mark.parametrize(("name", "target"), cells("errors", WITH_ERRORS))
+def test_standard_errors_cover_on_skewed_targets(name, target):
+    """Coverage of .94 is refused below .76 in 50 runs: at most 1e-5 a coefficient.
+
+    Or it raises.
+    """
+    assert least_coverage(name, target, 50) >= 0.76
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "target"), cells("errors", WITH_ERRORS))
+def test_standard_errors_cover_in_more_runs(name, target):
+    """Coverage of .94 is refused below .82 in 100 runs: at most 1e-5 a coefficient."""
+    assert least_coverage(name, target, 100) >= 0.82
+
+
+def least_coverage(name, target, runs):
+    """Return the least coverage of a coefficient, 1 if the fit says that it has no intervals."""
+    try:
+        truth = _coefficients(name, target)
+    except ValueError as error:
+        if "has no standard errors" not in str(error):
+            raise
+        return 1.0
+    return covered_coefficients(name, target, truth, runs).min()
+
+
+def covered_coefficients(name, target, truth, runs):
+    """Return how often each interval contains a coefficient; nan says that there is none."""
+    missed = np.zeros((runs, len(truth)))
+    case = case_of(name, target, EPSILON, standard_errors=True, data_norm=2.0)
+    for run in range(runs):
+        low, high = case.run(target.persons(4000, run + 10)).coef_interval()
+        missed[run] = (np.ravel(low) > truth) | (np.ravel(high) < truth)
+    return 1.0 - missed.mean(axis=0)
+
+
+@functools.cache
+def _coefficients(name, target):
+    """Return the coefficients of a large population without privacy."""
+    case = case_of(name, target, math.inf, standard_errors=True, data_norm=2.0)
+    return np.ravel(case.run(target.persons(200_000, 3)).coef_)
 
 
 def _loss(name, found, true):
@@ -182,8 +370,10 @@ def _loss(name, found, true):
 def test_a_model_of_noise_warns_before_the_spend(name):
     """At n·μ = 2 noise outweighs all that 100 rows say."""
     target = targets_of(name)[0]
-    with pytest.warns(FewRowsWarning), contextlib.suppress(ValueError):
-        call(name, target, 0.05)(target.records(100, 1))
+    with warnings.catch_warnings(record=True) as caught, contextlib.suppress(ValueError):
+        warnings.simplefilter("always")
+        case_of(name, target, 0.05).run(target.persons(100, 1))
+    assert FewRowsWarning in [one.category for one in caught]  # beside those of what was released
 
 
 POSSIBLE = {
@@ -202,7 +392,7 @@ SPREADS = ("statistics.mean", "statistics.variance", "statistics.describe")
 def test_a_number_that_is_only_noise_is_nan(name, table):
     """An interval of all possible numbers has no estimate, and no spread is estimated as 0."""
     for epsilon in (1e-3, 0.01, 1.0):
-        result = call(name, table, epsilon)(table.records)
+        result = call(name, table, epsilon)()
         for number, (value, low, high) in released(result).items():
             kind = next((one for one in POSSIBLE if one in number), name.split(".")[1])
             if kind in POSSIBLE and not math.isnan(value):
@@ -254,6 +444,9 @@ def test_every_known_failure_is_still_asked():
         "coverage": STATISTICS,
         "mean": OF_A_LOSS,
         "constant": MEANS,
+        "reference": LIMITS,
+        "wide": REGRESSORS,
+        "errors": WITH_ERRORS,
         "speaks": [(name,) for name in models()],
         "noise": [(name, table) for name in SPREADS for table in NUMBERS],
         "round trip": [(name,) for name in SAMPLING],

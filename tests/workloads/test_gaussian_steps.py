@@ -6,7 +6,7 @@ import pytest
 from skdp.accounting import gdp_mu
 from skdp.exceptions import OutOfRangeError
 from skdp.privacy import GaussianCurve
-from skdp.workloads.gaussian_steps import GaussianStep, plan_steps
+from skdp.workloads.plan import GaussianStep, plan_steps
 
 STEPS = [
     GaussianStep("first", 3, 2.0, 0.25),

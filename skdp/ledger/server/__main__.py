@@ -5,7 +5,7 @@ Usage: python -m skdp.ledger.server LEDGER SPEND AUDIT | psql postgresql://owner
 
 import sys
 
-from skdp.ledger.server.schema import grants
+from skdp.ledger.server.functions import grants
 
 if __name__ == "__main__":
     if len(sys.argv) != 4:

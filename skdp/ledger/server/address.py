@@ -6,8 +6,6 @@ import re
 from typing import Any, TypeGuard
 from urllib.parse import unquote
 
-__all__ = ["clean_address", "is_address", "parameters_of"]
-
 _URI = re.compile(
     r"(postgres(?:ql)?://)"
     r"(?:(?P<user>[^:@/?#]*)(?::(?P<password>[^@/?#]*))?@)?"

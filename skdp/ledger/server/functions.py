@@ -1,8 +1,6 @@
-"""The functions by which spenders write to a ledger in PostgreSQL."""
+"""The functions by which spenders write to a ledger in PostgreSQL, and the rights on them."""
 
 from __future__ import annotations
-
-__all__ = ["FUNCTIONS", "OLD_SIGNATURES", "SIGNATURES", "STALLED_SECONDS"]
 
 STALLED_SECONDS = 120
 """Age of a transaction that holds the ledger's lock, after which any spender may end it."""
@@ -145,9 +143,9 @@ BEGIN
         RAISE 'this is another ledger';
     ELSIF own.closed IS NOT NULL THEN
         RAISE 'this ledger is closed';
-    ELSIF fields ->> 'neighboring' <> split_part(own.neighboring, ' of a ', 1) THEN
+    ELSIF fields ->> 'neighboring' <> own.neighboring THEN
         RAISE 'a release has another neighboring relation';
-    ELSIF own.composition ~ '^(strict )?exact ' AND (fields -> 'exact') IS DISTINCT FROM 'true' THEN
+    ELSIF own.exact = 1 AND (fields -> 'exact') IS DISTINCT FROM 'true' THEN
         RAISE 'this ledger admits exact releases only';
     END IF;
     SELECT id, hash INTO last_id, last_hash FROM ledger.entries ORDER BY id DESC LIMIT 1;
@@ -173,7 +171,8 @@ BEGIN
         peak := ledger.sums_of(owner_name, 'largest part', size);
         sums := ledger.sums_of(owner_name, own_scope, size);
         IF NOT ledger.admits(every, ledger.added(every, CASE WHEN part IS NULL THEN peak
-                ELSE sums END), costs, ceilings, part IS NULL, own.composition LIKE 'strict %') THEN
+                ELSE sums END), costs, ceilings, part IS NULL,
+                (SELECT strict = 1 FROM ledger.terms)) THEN
             RAISE 'the ledger does not admit this release';
         END IF;
         sums := ledger.added(sums, costs);
@@ -250,8 +249,20 @@ SIGNATURES = (
 )
 """The functions that a spender calls. The server cannot compute the limits of a share, so only the
 owner, and whom the owner trusts, calls `open_account`."""
-OLD_SIGNATURES = (
-    "append(text, bigint, text, text, text, numeric[])",
-    "open_account(text, float8, float8)",
-)
-"""Functions of format 2."""
+
+
+def grants(ledger: str, spend: str, audit: str) -> str:
+    """Return the SQL by which the owner of a ledger gives two roles their rights.
+
+    The role `spend` may read, append and open shares, through functions only. The role `audit` may
+    read. Neither may change, delete or create anything.
+    """
+    quoted = (name.replace('"', '""') for name in (ledger, spend, audit))
+    schema, spender, auditor = (f'"{name}"' for name in quoted)
+    functions = ", ".join(f"{schema}.{name}" for name in SIGNATURES)
+    return (
+        f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC;\n"
+        f"GRANT USAGE ON SCHEMA {schema} TO {spender}, {auditor};\n"
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {spender}, {auditor};\n"
+        f"GRANT EXECUTE ON FUNCTION {functions} TO {spender};\n"
+    )

@@ -1,31 +1,80 @@
-"""A ledger on a server, for many machines."""
+"""A ledger on a server, for many machines: the dialect of PostgreSQL, and its connections."""
 
 from __future__ import annotations
 
+import math
+import os
+import re
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from psycopg import errors
+from psycopg import Connection, Error, OperationalError, errors
 from psycopg.pq import TransactionStatus
 
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.server.address import clean_address
-from skdp.ledger.server.schema import ServerTables
-from skdp.ledger.server.sessions import LostError, Session, Sessions
-from skdp.ledger.storage import TIMEOUT, Storage
-from skdp.ledger.tables import Tables
-
-__all__ = ["ServerStorage"]
+from skdp.ledger.gate import gate
+from skdp.ledger.release import Account, Amounts, Head, Totals, first_head
+from skdp.ledger.server.address import clean_address, parameters_of
+from skdp.ledger.server.functions import FUNCTIONS
+from skdp.ledger.store import FORMAT, TABLES, TIMEOUT, Found, Sessions, Storage, Tables
 
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _ONE_BY_ONE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # after a lock, earlier commits are visible
 _IDLE_SECONDS = 30  # of a spend; reading may take longer, because adding up a ledger takes time
 _TAKEN = (errors.DuplicateSchema, errors.DuplicateTable, errors.UniqueViolation)
 _TO_LOOK = 1.0 / 3.0  # the part of the time that is kept for the look-up of a lost commit
+_MORE_TABLES = (
+    """ALTER TABLE ledger.accounts ALTER epsilon SET NOT NULL, ALTER delta SET NOT NULL,
+    ADD CHECK (epsilon > 0 AND epsilon < 'Infinity' AND delta >= 0 AND delta < 1)""",
+    "CREATE TABLE ledger.origin (format INTEGER, hash TEXT)",
+)
+# A dump has another database or server, and a copy in the same database another schema.
+_PLACE = """
+(SELECT system_identifier || '/' || pg_database.oid || '/' || pg_namespace.oid
+FROM pg_control_system(), pg_database, pg_namespace
+WHERE datname = current_database() AND nspname = '{name}')
+"""
+_SCHEMA = """
+SELECT pg_get_userbyid(nspowner) = current_user AND NOT EXISTS (
+    SELECT FROM aclexplode(nspacl) WHERE privilege_type = 'CREATE' AND grantee <> nspowner)
+FROM pg_namespace WHERE nspname = ?
+"""
+_OLDEST = 140000
+_DEFAULTS: dict[str, Any] = {
+    "application_name": "skdp",
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+_CONNECT_SECONDS = 10
+# For one transaction: behind a pooler the next one may have another server process. A client that
+# stalls inside a transaction is disconnected before others stop waiting for its lock.
+_SETTINGS = """
+SET LOCAL search_path = pg_catalog, pg_temp;
+SET LOCAL idle_in_transaction_session_timeout = '{idle}s';
+SET LOCAL lock_timeout = '{wait}ms';
+SELECT set_config('synchronous_commit', 'on', true)
+    WHERE current_setting('synchronous_commit') = 'off'
+"""
+_ENDINGS = ("57P01", "57P02", "57P03", "57P05", "25P03")  # after which the server hangs up
+# Messages of servers and poolers at the start of a connection, which have no code in libpq.
+_FULL = re.compile(
+    r"too many (clients|connections)|connection slots are reserved|no more connections|"
+    r"(is|was) (starting up|in recovery mode)"
+)
+_POLL_SECONDS = 0.1
+_LOCK_MILLISECONDS = 20_000  # then a look whether the lock is held by a client that stalls
 
 T = TypeVar("T")
+
+
+class LostError(BudgetClosedError):
+    """An open connection to the server was lost, or the server did not answer in time."""
 
 
 class ServerStorage(Storage):
@@ -33,32 +82,33 @@ class ServerStorage(Storage):
 
     A write holds the lock of the ledger's one row of terms from its first query to its commit.
     (With eight writers, retried serializable transactions or repeated checks are half as fast.) A
-    password in the address is not kept with this object.
+    password in the address is not kept with this object. All handles on a ledger share connections:
+    a worker may hold hundreds of handles, but a server admits few connections.
     """
 
-    def __init__(self, address: str, timeout: float = TIMEOUT) -> None:
-        super().__init__(clean_address(address), timeout)
-        self.sessions = Sessions.at(self.address)
+    def __init__(self, address: str, timeout: float = TIMEOUT, is_temporary: bool = False) -> None:
+        super().__init__(clean_address(address), timeout, is_temporary)
+        self.sessions = _sessions.setdefault(self.address, Sessions())
 
-    def make(self, action: Callable[[Tables], None]) -> None:
+    def exists(self) -> bool:
+        return self.read(ServerTables.is_made)
+
+    def make(self, action: Callable[[Any], None]) -> None:
         self._until_done(partial(self._make, action), self._end())
 
     def read(self, action: Callable[[Any], T]) -> T:
         end = self._end()
-        return self._until_done(lambda: self.sessions.use(partial(self._read, action), end), end)
+        return self._until_done(partial(self._transact, _SNAPSHOT, action, end), end)
 
     def write(
         self,
         action: Callable[[Any], T],
-        before_commit: Callable[[], None] | None = None,
+        before_commit: Sequence[Callable[[], object]] = (),
         key: str = "",
     ) -> T:
         last = self._end()
         end = last - _TO_LOOK * self.timeout
         return self._until_done(lambda: self._write(action, before_commit, key, end, last), end)
-
-    def close(self) -> None:
-        self.sessions.close()
 
     def _end(self) -> float:
         return time.monotonic() + self.timeout
@@ -71,75 +121,86 @@ class ServerStorage(Storage):
             except LostError:
                 if time.monotonic() > end:
                     raise
-                self.sessions.wait(end)
+                self._wait(end)
 
-    def _tables(self, session: Session) -> ServerTables:
-        return ServerTables(session.connection, self.address, session.ledger)
+    def _wait(self, end: float) -> None:
+        """Wait until the server answers; raise its error after the time `end`."""
+        while True:
+            try:
+                return self._use(ServerTables.ping, end)
+            except BudgetClosedError:
+                if time.monotonic() > end:
+                    raise
+            time.sleep(_POLL_SECONDS)
 
-    def _make(self, action: Callable[[Tables], None]) -> None:
-        if self.read(self._exists):
-            if self.read(lambda tables: tables.has_other_functions()):
-                self.sessions.use(self._remade, self._end())
-            return
-        try:
-            self.sessions.use(partial(self._made, action), self._end())
-        except BudgetClosedError as error:
-            if not (isinstance(error.__cause__, _TAKEN) and self.read(self._exists)):
-                raise  # else another process was faster
+    def _transact(
+        self,
+        begin: str,
+        action: Callable[[ServerTables], T],
+        end: float,
+        before_commit: Sequence[Callable[[], object]] = (),
+        *,
+        idle: int = 0,
+    ) -> T:
+        def act(tables: ServerTables) -> T:
+            if begin == _SNAPSHOT and not tables.is_idle:
+                with tables.clear_errors():  # a look during one's own spend
+                    return action(tables)
+            return tables.transact(begin, partial(action, tables), before_commit, idle=idle)
 
-    def _exists(self, tables: Tables) -> bool:
-        return tables.format() > 0
+        return self._use(act, end)
 
-    def _made(self, action: Callable[[Tables], None], session: Session) -> None:
-        tables = self._tables(session)
+    def _use(self, action: Callable[[ServerTables], T], end: float) -> T:
+        """Return `action` of this thread's tables; it may wait until the time `end`."""
 
-        def make() -> None:
+        def use() -> T:
+            tables: ServerTables | None = getattr(self.sessions.local, "tables", None)
+            if tables is None or not tables.is_usable():
+                tables = ServerTables(self.address, end)
+                self.sessions.add(tables)
+            tables.check_process()
+            tables.connection.end = end
+            return action(tables)
+
+        return gate.run(use)
+
+    def _make(self, action: Callable[[ServerTables], None]) -> None:
+        def make(tables: ServerTables) -> None:
             tables.create()
             action(tables)
 
-        session.transact(_ONE_BY_ONE, make)
-
-    def _remade(self, session: Session) -> None:
-        session.transact(_ONE_BY_ONE, self._tables(session).make_functions)
-
-    def _read(self, action: Callable[[Tables], T], session: Session) -> T:
-        tables = self._tables(session)
-        if session.connection.info.transaction_status != TransactionStatus.IDLE:
-            with session.clear_errors():  # a look during one's own spend
-                return action(tables)
-        return session.transact(_SNAPSHOT, lambda: action(tables))
+        if self.exists():
+            if self.read(ServerTables.has_other_functions):
+                self._transact(_ONE_BY_ONE, ServerTables.make_functions, self._end())
+            return
+        try:
+            self._transact(_ONE_BY_ONE, make, self._end())
+        except BudgetClosedError as error:
+            if not (isinstance(error.__cause__, _TAKEN) and self.exists()):
+                raise  # else another process was faster
 
     def _write(
         self,
-        action: Callable[[Tables], T],
-        before_commit: Callable[[], None] | None,
+        action: Callable[[ServerTables], T],
+        before_commit: Sequence[Callable[[], object]],
         key: str,
         end: float,
         last: float,
     ) -> T:
         """Write once; raise `LostError` only if nothing was recorded."""
+        results: list[T] = []
         commits: list[T] = []
 
-        def act(session: Session) -> T:
-            tables = self._tables(session)
+        def locked(tables: ServerTables) -> None:
+            results.clear()
+            tables.lock()
+            results.append(action(tables))
 
-            results: list[T] = []
-
-            def locked() -> T:
-                tables.lock()
-                results.append(action(tables))
-                return results[0]
-
-            def commit() -> None:
-                if before_commit is not None:
-                    before_commit()
-                commits.append(results[0])
-
-            return session.transact(_ONE_BY_ONE, locked, commit, idle=_IDLE_SECONDS)
-
+        steps = [*before_commit, lambda: commits.extend(results)]
         while True:
             try:
-                return self.sessions.use(act, end)
+                self._transact(_ONE_BY_ONE, locked, end, steps, idle=_IDLE_SECONDS)
+                return results[0]
             except LostError:
                 if commits and self._was_recorded(key, last):
                     return commits[0]
@@ -147,26 +208,22 @@ class ServerStorage(Storage):
             except BudgetClosedError as error:
                 if not isinstance(error.__cause__, errors.LockNotAvailable):
                     raise
-                self._end_stalled(end)
+                self._transact(_ONE_BY_ONE, ServerTables.end_stalled, end)
                 if time.monotonic() > end:
                     raise
 
-    def _end_stalled(self, end: float) -> None:
-        """Disconnect clients that have held the lock for long, if the owner may do that."""
-
-        def end_them(session: Session) -> None:
-            self._tables(session).execute("SELECT ledger.end_stalled()")
-
-        self.sessions.use(
-            lambda session: session.transact(_ONE_BY_ONE, lambda: end_them(session)), end
-        )
-
     def _was_recorded(self, key: str, last: float) -> bool:
         """Look for a spend whose commit was not confirmed, once its transaction has ended."""
+
+        def look_for(tables: ServerTables) -> bool:
+            tables.lock()
+            query = "SELECT 1 FROM ledger.entries WHERE key = ?"
+            return tables.execute(query, (key,)).fetchone() is not None
+
         while True:
             try:
-                self.sessions.wait(last)
-                return self.sessions.use(partial(self._look_for, key), last)
+                self._wait(last)
+                return self._transact(_ONE_BY_ONE, look_for, last)
             except BudgetClosedError as error:
                 if time.monotonic() > last:
                     raise BudgetClosedError(
@@ -175,11 +232,264 @@ class ServerStorage(Storage):
                         "have been paid. Count the release as spent."
                     ) from error
 
-    def _look_for(self, key: str, session: Session) -> bool:
-        tables = self._tables(session)
 
-        def look() -> bool:
-            tables.lock()
-            return tables.holds(key)
+class ServerTables(Tables):
+    """The tables of one ledger through a connection to a server, whose commits are durable."""
 
-        return session.transact(_ONE_BY_ONE, look)
+    def __init__(self, address: str, end: float) -> None:
+        parameters, self.ledger = parameters_of(address)
+        names = {"ledger.": f'"{self.ledger}".', "?": "%s"}
+        names["$place"] = _PLACE.replace("{name}", self.ledger)
+        names["$format"] = f'(SELECT format FROM "{self.ledger}".origin)'
+        names["$made"] = f"pg_tables WHERE schemaname = '{self.ledger}' AND tablename = 'origin'"
+        self.address = address
+        super().__init__(self._connected(_DEFAULTS | parameters, end), address, names)
+
+    # --- the tables ---
+
+    @property
+    def role(self) -> str:  # type: ignore[override]
+        return str(self.execute("SELECT session_user").fetchone()[0])
+
+    def create(self) -> None:
+        info = self.connection.info
+        encoding = info.parameter_status("server_encoding")
+        if info.server_version < _OLDEST or encoding != "UTF8":
+            raise BudgetClosedError(
+                f"The ledger {self.address} cannot be made: it needs PostgreSQL 14 or later and a "
+                f"database in UTF8, not {info.server_version // 10000} and {encoding}."
+            )
+        self._make_schema()
+        for statement in (*TABLES, *_MORE_TABLES):
+            self.execute(statement)
+        self.make_functions()
+
+    def _make_schema(self) -> None:
+        """Make the schema; in an existing one only this user may have the right to create."""
+        found = self.execute(_SCHEMA, (self.ledger,)).fetchone()
+        if found is None and self.ledger != "public":
+            self.execute(f'CREATE SCHEMA "{self.ledger}"')
+        elif found != (True,) or self.ledger == "public":
+            raise BudgetClosedError(
+                f"The ledger {self.address} cannot be made: its schema exists, and other users "
+                "may make tables in it. Choose your own schema, or a new name."
+            )
+
+    def fill(self, terms: Mapping[str, Any], measures: tuple[str, ...]) -> None:
+        super().fill(terms, measures)
+        self.execute("INSERT INTO ledger.origin VALUES (?, ?)", (FORMAT, first_head(terms).hash))
+
+    def make_functions(self) -> None:
+        """Make the functions, or make them again."""
+        for statement in self._functions:
+            self.connection.execute(statement)
+        self.execute(f'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "{self.ledger}" FROM PUBLIC')
+
+    @property
+    def _functions(self) -> list[str]:
+        return [one.replace("ledger.", f'"{self.ledger}".') for one in FUNCTIONS]
+
+    def has_other_functions(self) -> bool:
+        """Return whether this user owns the ledger and must make its functions again.
+
+        They are those of an earlier version, or of a schema that was renamed.
+        """
+        if self.execute("SELECT $format").fetchone() != (FORMAT,) or not self._is_owner():
+            return False
+        query = (
+            "SELECT prosrc FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace "
+            "WHERE nspname = ?"
+        )
+        found = {source for (source,) in self.execute(query, (self.ledger,))}
+        return not {one.split("$$")[1] for one in self._functions} <= found
+
+    def check_owner(self) -> None:
+        if not self._is_owner():
+            raise BudgetClosedError(f"The ledger {self.address} can only be changed by its owner.")
+
+    def _is_owner(self) -> bool:
+        query = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = ?"
+        return self.execute(query, (self.ledger,)).fetchone() == (True,)
+
+    def add_share(self, identity: str, account: Account, limits: Amounts) -> None:
+        if not account[0]:
+            super().add_share(identity, account, limits)
+            return
+        query = "SELECT ledger.open_account(?, ?, ?, ?, ?)"
+        self.execute(query, (identity, *account, " ".join(map(str, limits))))
+
+    def append(
+        self,
+        found: Found,
+        content: str,
+        facts: dict[str, Any],
+        sums: Mapping[str, Totals],
+        **more: str | None,
+    ) -> Head:
+        """Append a release by a function that adds up its costs, or another entry."""
+        if more.get("account") is None:
+            return super().append(found, content, facts, sums, **more)
+        query, number = "SELECT ledger.append(?, ?, ?, ?, ?, ?)", found.head.number + 1
+        values = found.identity, facts["key"], number, content, facts["process"], facts["tag"]
+        return Head(number, self.execute(query, values).fetchone()[0])
+
+    def lock(self) -> None:
+        """Wait for the lock of the ledger."""
+        self.execute("SELECT ledger.lock_ledger()")
+
+    def end_stalled(self) -> None:
+        """Disconnect clients that have held the lock for long, if the owner may do that."""
+        self.execute("SELECT ledger.end_stalled()")
+
+    # --- the connection ---
+
+    def transact(
+        self,
+        begin: str,
+        action: Callable[[], T],
+        before_commit: Sequence[Callable[[], object]] = (),
+        *,
+        idle: int = 0,
+    ) -> T:
+        """Write everything or nothing; the server ends a transaction that is `idle` for seconds.
+
+        This is one function, not a context manager: an interrupt between the two halves of a
+        context manager would leave the transaction open.
+        """
+        if not self.is_idle:
+            raise BudgetClosedError(
+                f"The ledger {self.address} cannot be used: cannot start a transaction within a "
+                "transaction."
+            )
+        try:
+            with self.clear_errors():
+                left = max(1, math.ceil(1000.0 * (self.connection.end - time.monotonic())))
+                wait = min(left, _LOCK_MILLISECONDS)
+                self.connection.execute(f"{begin};{_SETTINGS.format(idle=idle, wait=wait)}")
+                result = action()
+                for step in before_commit:
+                    step()
+                self.check_process()
+                done = self.connection.execute("COMMIT").statusmessage
+                if done != "COMMIT":  # a server answers ROLLBACK if a statement had failed
+                    raise BudgetClosedError(
+                        f"The ledger {self.address} cannot be used: an earlier error of the server "
+                        "ended the transaction, and nothing was recorded."
+                    )
+                return result
+        except Exception:
+            self._roll_back()
+            raise
+        except BaseException:
+            self.close()  # the server rolls back; an interrupt may have left the connection busy
+            raise
+
+    def ping(self) -> None:
+        """Ask the server for an answer."""
+        with self.clear_errors():
+            self.connection.execute("SELECT 1")
+
+    def is_usable(self) -> bool:
+        """Return whether the connection is open; close it if an interrupt has left it busy.
+
+        An interrupt may leave a transaction open, or psycopg's own lock held, for which a use would
+        wait without end.
+        """
+        busy = not self.is_idle or self.connection.lock.locked()
+        if busy and self.process == os.getpid() and not gate.is_nested():
+            self.close()
+        return not self.connection.closed
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no transaction is open."""
+        return bool(self.connection.info.transaction_status == TransactionStatus.IDLE)
+
+    @contextmanager
+    def clear_errors(self) -> Iterator[None]:
+        """Turn errors of the server into `BudgetClosedError`, or `LostError` if it disconnected."""
+        try:
+            yield
+        except Error as error:
+            busy = self.connection.info.transaction_status == TransactionStatus.ACTIVE
+            lost = self.connection.closed or busy or error.sqlstate in _ENDINGS
+            if lost:
+                self.close()
+            kind = LostError if lost else BudgetClosedError
+            raise kind(self._said(error)) from error
+
+    def check_process(self) -> None:
+        """Raise BudgetClosedError in a process that inherited the connection by a fork."""
+        if self.process != os.getpid():
+            raise BudgetClosedError(f"The ledger {self.address} was opened by another process.")
+
+    def _connected(self, parameters: dict[str, Any], end: float) -> _Connection:
+        """Open the connection, and wait while the server is full.
+
+        psycopg's own error is dropped, because it holds the password.
+        """
+        while True:
+            left = max(2, min(_CONNECT_SECONDS, math.ceil(end - time.monotonic())))
+            try:
+                return _Connection.connect(
+                    **{"connect_timeout": left} | parameters,
+                    autocommit=True,
+                    prepare_threshold=None,  # behind a pooler, sessions have other statements
+                )
+            except Error as error:
+                said = self._said(error)
+            if time.monotonic() > end or not _FULL.search(said):
+                raise BudgetClosedError(said)
+            time.sleep(_POLL_SECONDS)
+
+    def _said(self, error: Error) -> str:
+        said = error.diag.message_primary or str(error) or type(error).__name__
+        return f"The ledger {self.address} cannot be used: {' '.join(said.split())}."
+
+    def _roll_back(self) -> None:
+        if self.process != os.getpid():
+            return
+        try:
+            self.connection.rollback()
+        except BaseException:
+            self.close()  # the server then rolls back
+
+
+class _Connection(Connection[Any]):
+    """A connection that is closed only by the process that opened it, and waits until `end`.
+
+    The server would treat a message of a forked process as one of the opener.
+    """
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        self.process = os.getpid()
+        self.end = math.inf
+        super().__init__(*args, **more)
+
+    def wait(self, gen: Any, interval: float = _POLL_SECONDS) -> Any:  # type: ignore[override]
+        return super().wait(_Until(gen, self.end), interval)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        if self.process == os.getpid():
+            super().close()
+
+    def __del__(self) -> None:  # type: ignore[override]
+        """Do nothing: `Gate.drop` closes it."""
+
+
+class _Until:
+    """Passes on what psycopg waits for; raises an error if nothing has come by the time `end`."""
+
+    def __init__(self, gen: Any, end: float) -> None:
+        self._gen, self._end = gen, end
+
+    def __next__(self) -> Any:
+        return next(self._gen)
+
+    def send(self, ready: Any) -> Any:
+        if not ready and time.monotonic() > self._end:
+            raise OperationalError("the server does not answer")
+        return self._gen.send(ready)
+
+
+_sessions: weakref.WeakValueDictionary[str, Sessions] = weakref.WeakValueDictionary()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_ndtr
 
 from skdp.exceptions import IncompatibleSolverError
-from skdp.research.samplers.black_box import BlackBox
+from skdp.samplers.ball import Ball
 from skdp.samplers.base import (
     Certificate,
     Progress,
@@ -22,9 +22,90 @@ from skdp.samplers.base import (
     Setting,
     Target,
 )
-from skdp.support.validation import check_count, check_real, make_plain
+from skdp.support.validation import check_count, check_real, check_size, make_plain
 
-__all__ = ["AlternatingSchedule", "ZerothOrderSampler"]
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BlackBox:
+    """The distribution with density ∝ exp(−Σ f_i(θ) − (α/2)·|θ|²), i = 0, ..., n − 1.
+
+    Parameters
+    ----------
+    values : callable
+        ``values(rows, theta)`` returns f_i(θ) for each number i in the integer array ``rows``, of
+        the shape of ``rows``. Each f_i is convex; no derivative is asked for.
+    n_terms : int
+        n.
+    lipschitz : float
+        Upper bound of the Lipschitz constant of every f_i. What is proved rests on it.
+    prior_precision : float
+        α > 0, in 1/coefficient².
+    shape : tuple of int
+        Shape of θ.
+    domain : Ball or None
+        To which the density is restricted; the functions are evaluated there only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.research import BlackBox, draw_black_box
+    >>> def values(rows, theta):
+    ...     return 0.2 * np.abs(theta[0] - rows)
+    >>> scales = {"lipschitz": 0.2, "prior_precision": 1.0}
+    >>> potential = BlackBox(values, n_terms=3, **scales, shape=(1,))
+    >>> potential.dimension, potential.values(np.arange(3), np.array([1.0]))
+    (1, array([0.2, 0. , 0.2]))
+    >>> draw_black_box(potential, tv=0.01, n_draws=20, random_state=0).shape
+    (20, 1)
+    """
+
+    values: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    _: KW_ONLY
+    n_terms: int
+    lipschitz: float
+    prior_precision: float
+    shape: tuple[int, ...]
+    domain: Ball | None = None
+
+    def __post_init__(self) -> None:
+        make_plain(self)
+        check_count("n_terms", self.n_terms)
+        check_real("lipschitz", self.lipschitz, low=0.0, high=1e50, closed="[")
+        check_size("prior_precision", self.prior_precision)
+
+    @classmethod
+    def of(cls, target: Target) -> BlackBox:
+        """Return a target for a sampler that only evaluates its terms.
+
+        Parameters
+        ----------
+        target : Target
+            *Private.*
+
+        Returns
+        -------
+        BlackBox
+            *Private.*
+        """
+
+        def values(rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
+            block = target.design.take(rows)
+            return target.temperature * target.loss.value(block.targets, block.scores(theta))
+
+        return cls(
+            values,
+            n_terms=target.design.n_samples,
+            lipschitz=target.temperature * target.loss.lipschitz * target.row_norm,
+            prior_precision=target.prior_precision,
+            shape=target.shape,
+            domain=target.domain,
+        )
+
+    @property
+    def dimension(self) -> int:
+        """Number of coefficients."""
+        return math.prod(self.shape)
+
 
 _ROUNDING = 1e-9
 _FINER = 0.98
@@ -33,30 +114,15 @@ _TYPICAL_TV = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class AlternatingSchedule:
-    """Step size and number of steps of Algorithm 1, with what is proved about its last state.
+    """Step size and number of steps of Algorithm 1, with what is proved about its last state."""
 
-    Parameters
-    ----------
-    lipschitz : float
-        Γ, Lipschitz constant of every n·f_i.
-    prior_precision : float
-        α.
-    dimension : int
-        d.
-    step_size : float
-        η.
-    tv : float
-        Total variation that is asked for; half of it is left to the start, half to all the steps.
-    radius : float
-        Of the ball to which the density is restricted.
-    """
-
-    lipschitz: float
-    prior_precision: float
-    dimension: int
-    step_size: float
+    lipschitz: float  # Γ, Lipschitz constant of every n·f_i
+    prior_precision: float  # α
+    dimension: int  # d
+    step_size: float  # η
+    # total variation that is asked for; half of it is left to the start, half to all the steps
     tv: float
-    radius: float = math.inf
+    radius: float = math.inf  # of the ball to which the density is restricted
 
     @classmethod
     def within(
@@ -68,26 +134,7 @@ class AlternatingSchedule:
         dimension: int,
         radius: float = math.inf,
     ) -> AlternatingSchedule:
-        """Return the longest steps, of a fine grid below 1/α, whose run comes within `tv`.
-
-        Parameters
-        ----------
-        tv : float
-            Total variation that is asked for.
-        lipschitz : float
-            Γ, Lipschitz constant of every n·f_i.
-        prior_precision : float
-            α.
-        dimension : int
-            d.
-        radius : float
-            Of the ball to which the density is restricted.
-
-        Returns
-        -------
-        AlternatingSchedule
-            Its numbers.
-        """
+        """Return the longest steps, of a fine grid below 1/α, whose run comes within `tv`."""
         step_size = 1.0 / max(prior_precision, lipschitz**2)
         while True:
             schedule = cls(
@@ -205,22 +252,7 @@ class ZerothOrderSampler(Sampler):
         return draw
 
     def sample_black_box(self, potential: BlackBox, tv: float, rng: np.random.Generator) -> Sample:
-        """Draw once, within `tv` of the distribution of a potential that is known by its values.
-
-        Parameters
-        ----------
-        potential : BlackBox
-            *Private.*
-        tv : float
-            *Public.* Total variation.
-        rng : numpy Generator
-            *Secret.*
-
-        Returns
-        -------
-        Sample
-            *Private.*
-        """
+        """Draw once, within `tv` of the distribution of a potential that is known by its values."""
         schedule = AlternatingSchedule.within(
             check_real("tv", tv, low=0.0, high=1.0),
             lipschitz=potential.n_terms * potential.lipschitz,

@@ -11,7 +11,7 @@ from scipy import sparse
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign, Design, in_memory
 from skdp.privacy import GDPEvent
-from skdp.samplers import Progress
+from skdp.samplers.base import Progress
 from skdp.solvers.base import (
     Plan,
     Problem,
@@ -25,22 +25,88 @@ from skdp.solvers.base import (
 from skdp.support.types import MatrixLike
 from skdp.support.validation import check_count, check_real, check_size, make_plain
 
-__all__ = ["CoordinateDescent", "CoordinateDescentPlan"]
-
 _FEWEST_CYCLES = 100  # no guarantee rests on it
 _THEOREM = "noisy coordinate steps, cycles composed as Gaussian DP"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cycles:
+    """Public numbers of a run."""
+
+    n_cycles: int  # T
+    step_size: float  # h
+    noise: float  # standard deviation of the noise in each derivative
+    l1: float  # weight of |θ|₁
+    ridge: float  # weight of |θ|²/2
+    average: float  # last share of the cycles, whose mean is released
+
+    def run(
+        self,
+        problem: Problem,
+        design: Design,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> np.ndarray:
+        """Return the released coefficients."""
+        rows_in_memory = in_memory(design)
+        columns, y = _Columns(rows_in_memory), rows_in_memory.targets
+        theta = np.zeros(problem.shape(design.n_features))
+        scores, total = rows_in_memory.scores(theta), np.zeros_like(theta)
+        n_averaged = max(1, round(self.average * self.n_cycles))
+        for cycle in range(1, self.n_cycles + 1):
+            for j in rng.permutation(design.n_features):
+                rows, column = columns[j]
+                derivative = column @ problem.loss.gradient(y[rows], scores[rows])
+                new = self._proximal(theta[j], derivative, rng)
+                scores[rows] += np.multiply.outer(column, new - theta[j])
+                theta[j] = new
+            if cycle > self.n_cycles - n_averaged:
+                total += theta
+            progress(cycle, self.n_cycles)
+        return rounded(total / n_averaged, self.step_size * self.noise / math.sqrt(n_averaged))
+
+    def _proximal(
+        self, old: np.ndarray, derivative: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Return the coefficient, or its row of coefficients, after a step."""
+        h = self.step_size
+        point = old - h * (derivative + rng.normal(scale=self.noise, size=np.shape(derivative)))
+        shrunk = np.sign(point) * np.maximum(np.abs(point) - h * self.l1, 0.0)
+        return shrunk / (1.0 + h * self.ridge)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CoordinateDescentPlan(Plan):
     """Public numbers of noisy coordinate steps."""
 
+    solver: CoordinateDescent
     count: RowCount  # determines step sizes
     mu: float  # Gaussian-DP parameter of the steps
 
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
+        cycles = self.cycles(self.count.release(design, rng))
+        return Solution(cycles.run(self.problem, design, rng, progress), cycles.n_cycles)
+
+    def cycles(self, n: int) -> Cycles:
+        """Return cycles, noise and penalties of a run on about `n` rows."""
+        problem, solver, G = self.problem, self.solver, self.problem.lipschitz_difference
+        t = problem.flow_time(n, G / self.mu)
+        longest = 2.0 / problem.worst_curvature(n)  # the ridge is in the proximal point
+        T = solver.n_cycles or max(_FEWEST_CYCLES, math.ceil(t / longest))
+        h = solver.step_size or min(t / T, longest)
+        ridge = 1.0 / problem.inverse_regularization(h * T)
+        return Cycles(
+            n_cycles=T,
+            step_size=h,
+            noise=G * math.sqrt(T) / self.mu,
+            l1=solver.l1_ratio * ridge,
+            ridge=(1.0 - solver.l1_ratio) * ridge,
+            average=solver.average,
+        )
+
 
 @dataclass(frozen=True)
-class CoordinateDescent(Solver[CoordinateDescentPlan]):
+class CoordinateDescent(Solver):
     r"""Noisy proximal coordinate descent, for a lasso or a ridge.
 
     It minimizes Σ ℓ(y_i, a_i·θ) + (p·\|θ\|₁ + (1 − p)·\|θ\|²/2)/C, p = `l1_ratio`. A cycle visits
@@ -100,95 +166,8 @@ class CoordinateDescent(Solver[CoordinateDescentPlan]):
         mu = count.rest(gdp_mu(epsilon, delta))
         event = composed((*count.events, GDPEvent(mu)))
         return CoordinateDescentPlan(
-            problem=problem, event=event, theorem=_THEOREM, count=count, mu=mu
+            problem=problem, event=event, theorem=_THEOREM, solver=self, count=count, mu=mu
         )
-
-    def solve(
-        self,
-        plan: CoordinateDescentPlan,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> Solution:
-        cycles = self.cycles(plan, plan.count.release(design, rng))
-        theta = cycles.run(plan.problem, design, rng, progress)
-        return Solution(theta, cycles.n_cycles)
-
-    def cycles(self, plan: CoordinateDescentPlan, n: int) -> Cycles:
-        """Return cycles, noise and penalties of a run.
-
-        Parameters
-        ----------
-        plan : CoordinateDescentPlan
-            *Public.*
-        n : int
-            *Public or released.* Approximate number of rows.
-
-        Returns
-        -------
-        Cycles
-        """
-        problem, G = plan.problem, plan.problem.lipschitz_difference
-        t = problem.flow_time(n, G / plan.mu)
-        longest = 2.0 / problem.worst_curvature(n)  # the ridge is in the proximal point
-        T = self.n_cycles or max(_FEWEST_CYCLES, math.ceil(t / longest))
-        h = self.step_size or min(t / T, longest)
-        ridge = 1.0 / problem.inverse_regularization(h * T)
-        noise = G * math.sqrt(T) / plan.mu
-        return Cycles(
-            n_cycles=T,
-            step_size=h,
-            noise=noise,
-            l1=self.l1_ratio * ridge,
-            ridge=(1.0 - self.l1_ratio) * ridge,
-            average=self.average,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cycles:
-    """Public numbers of a run."""
-
-    n_cycles: int  # T
-    step_size: float  # h
-    noise: float  # standard deviation of the noise in each derivative
-    l1: float  # weight of |θ|₁
-    ridge: float  # weight of |θ|²/2
-    average: float  # last share of the cycles, whose mean is released
-
-    def run(
-        self,
-        problem: Problem,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> np.ndarray:
-        """Return the released coefficients."""
-        rows_in_memory = in_memory(design)
-        columns, y = _Columns(rows_in_memory), rows_in_memory.targets
-        theta = np.zeros(problem.shape(design.n_features))
-        scores, total = rows_in_memory.scores(theta), np.zeros_like(theta)
-        n_averaged = max(1, round(self.average * self.n_cycles))
-        for cycle in range(1, self.n_cycles + 1):
-            for j in rng.permutation(design.n_features):
-                rows, column = columns[j]
-                derivative = column @ problem.loss.gradient(y[rows], scores[rows])
-                new = self._proximal(theta[j], derivative, rng)
-                scores[rows] += np.multiply.outer(column, new - theta[j])
-                theta[j] = new
-            if cycle > self.n_cycles - n_averaged:
-                total += theta
-            progress(cycle, self.n_cycles)
-        return rounded(total / n_averaged, self.step_size * self.noise / math.sqrt(n_averaged))
-
-    def _proximal(
-        self, old: np.ndarray, derivative: np.ndarray, rng: np.random.Generator
-    ) -> np.ndarray:
-        """Return the coefficient, or its row of coefficients, after a step."""
-        h = self.step_size
-        point = old - h * (derivative + rng.normal(scale=self.noise, size=np.shape(derivative)))
-        shrunk = np.sign(point) * np.maximum(np.abs(point) - h * self.l1, 0.0)
-        return shrunk / (1.0 + h * self.ridge)
 
 
 class _Columns:

@@ -9,10 +9,12 @@ import numpy as np
 
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import Minorant, oscillation
-from skdp.privacy import BoundedRangeEvent
-from skdp.samplers import Ball, ExactSampler, Progress, SamplerPlan, Target
-from skdp.solvers._excess_risk import reach_of
+from skdp.losses import Minorant
+from skdp.losses.base import oscillation
+from skdp.privacy.noise_events import BoundedRangeEvent
+from skdp.samplers import SAMPLERS, SamplerPlan, Target
+from skdp.samplers.ball import Ball
+from skdp.samplers.base import Progress
 from skdp.solvers.base import (
     SCALE_MARGIN,
     Plan,
@@ -21,9 +23,8 @@ from skdp.solvers.base import (
     Solver,
     rounded_inwards,
 )
+from skdp.solvers.regularized_exponential import reach_of
 from skdp.support.validation import check_real, make_plain
-
-__all__ = ["ExponentialMechanismPlan", "ExponentialMechanismSolver"]
 
 _SHRINKINGS = np.geomspace(1e-9, 1.0, 400)  # a bound holds at each; no guarantee rests on which
 
@@ -37,9 +38,22 @@ class ExponentialMechanismPlan(Plan):
     prior_precision: float  # α
     noise: float  # scale of the sample, which sets the public grid
 
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
+        target = Target(
+            design=design,
+            loss=self.problem.loss,
+            row_norm=self.problem.row_norm,
+            temperature=self.temperature,
+            prior_precision=self.prior_precision,
+            domain=self.domain,
+        )
+        run = SamplerPlan(n_steps=1, step=1.0, stability=1.0, spread=1.0, contraction=0.0)
+        draw = SAMPLERS["exact"]().sample(target, run, rng, progress)
+        return Solution(rounded_inwards(draw.theta, self.noise), 1, draw.diagnostics)
+
 
 @dataclass(frozen=True)
-class ExponentialMechanismSolver(Solver[ExponentialMechanismPlan]):
+class ExponentialMechanismSolver(Solver):
     """Draw the coefficients from exp(−c·Σ ℓ) on a ball, exactly, by rejection.
 
     For few coefficients, or few rows, and a δ of 0. A number C of your own adds a ridge |θ|²/(2C)
@@ -118,26 +132,6 @@ class ExponentialMechanismSolver(Solver[ExponentialMechanismPlan]):
                 f"max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}: take fewer "
                 "features, a lower epsilon or a smaller domain, or another solver with delta > 0."
             )
-
-    def solve(
-        self,
-        plan: ExponentialMechanismPlan,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> Solution:
-        problem, c, alpha = plan.problem, plan.temperature, plan.prior_precision
-        target = Target(
-            design=design,
-            loss=problem.loss,
-            row_norm=problem.row_norm,
-            temperature=c,
-            prior_precision=alpha,
-            domain=plan.domain,
-        )
-        sampler_plan = SamplerPlan(n_steps=1, step=1.0, stability=1.0, spread=1.0, contraction=0.0)
-        draw = ExactSampler().sample(target, sampler_plan, rng, progress)
-        return Solution(rounded_inwards(draw.theta, plan.noise), 1, draw.diagnostics)
 
 
 def log_of_tries(problem: Problem, domain: Ball, c: float, n: int) -> float:

@@ -14,7 +14,7 @@ from skdp.accounting import gdp_mu
 from skdp.design import Design, prefetch
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import GDPEvent
-from skdp.samplers import Progress
+from skdp.samplers.base import Progress
 from skdp.solvers.base import (
     Plan,
     Problem,
@@ -26,8 +26,6 @@ from skdp.solvers.base import (
     rounded,
 )
 from skdp.support.validation import check_count, check_real, check_size, make_plain
-
-__all__ = ["Phase", "PhasedSGD", "PhasedSGDPlan"]
 
 # No guarantee rests on these.
 _DECAY = 4.0  # from one phase to the next, of step and noise; of rows it is 2
@@ -46,14 +44,6 @@ first), 4e-12 of what the loss's noise scale and μ = 1 make of t·G. Earlier ph
 both: up to n/2 steps, whose roundings add up like their square root, and 4^i times the margin.
 """
 _THEOREM = "contractive gradient steps, one pass in phases; after Feldman, Koren and Talwar 2020"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhasedSGDPlan(Plan):
-    """Public numbers of one pass in phases."""
-
-    count: RowCount  # determines step sizes
-    mu: float  # Gaussian-DP parameter of the pass
 
 
 @dataclass(frozen=True)
@@ -80,8 +70,32 @@ class Phase:
         return 1.0 if count_is_public else 1.0 - m / (4.0 * M)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PhasedSGDPlan(Plan):
+    """Public numbers of one pass in phases."""
+
+    solver: PhasedSGD
+    count: RowCount  # determines step sizes
+    mu: float  # Gaussian-DP parameter of the pass
+
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
+        phases = self.solver.phases(self.problem, self.mu, self.count.release(design, rng))
+        public = self.problem.neighboring.count_is_public
+        batches = _brought(design, _dealt(phases, design.n_samples, public, rng))
+        theta = np.zeros(self.problem.shape(design.n_features))
+        done, n_steps = 0, sum(phase.n_steps for phase in phases)
+        for phase in phases:
+            total = np.zeros_like(theta)
+            for left in reversed(range(phase.n_steps)):
+                theta = _step(phase, self.problem, theta, design, next(batches))
+                total += theta if left < phase.n_averaged else 0.0
+                progress(done := done + 1, n_steps)
+            theta = total / phase.n_averaged + rng.normal(scale=phase.noise, size=theta.shape)
+        return Solution(rounded(theta, phases[0].noise), n_steps)
+
+
 @dataclass(frozen=True)
-class PhasedSGD(Solver[PhasedSGDPlan]):
+class PhasedSGD(Solver):
     r"""Phased SGD: one pass over the rows, in phases of decreasing steps with noise after each.
 
     Phase i = 1, …, k starts at the released end of the previous phase and reads batches of n/2^i
@@ -132,45 +146,12 @@ class PhasedSGD(Solver[PhasedSGDPlan]):
         count = RowCount.plan(problem, epsilon, delta)
         mu = count.rest(gdp_mu(epsilon, delta))
         event = composed((*count.events, GDPEvent(mu)))
-        return PhasedSGDPlan(problem=problem, event=event, theorem=_THEOREM, count=count, mu=mu)
-
-    def solve(
-        self,
-        plan: PhasedSGDPlan,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> Solution:
-        phases = self.phases(plan.problem, plan.mu, plan.count.release(design, rng))
-        public = plan.problem.neighboring.count_is_public
-        batches = _brought(design, _dealt(phases, design.n_samples, public, rng))
-        theta = np.zeros(plan.problem.shape(design.n_features))
-        done, n_steps = 0, sum(phase.n_steps for phase in phases)
-        for phase in phases:
-            total = np.zeros_like(theta)
-            for left in reversed(range(phase.n_steps)):
-                theta = _step(phase, plan.problem, theta, design, next(batches))
-                total += theta if left < phase.n_averaged else 0.0
-                progress(done := done + 1, n_steps)
-            theta = total / phase.n_averaged + rng.normal(scale=phase.noise, size=theta.shape)
-        return Solution(rounded(theta, phases[0].noise), n_steps)
+        return PhasedSGDPlan(
+            problem=problem, event=event, theorem=_THEOREM, solver=self, count=count, mu=mu
+        )
 
     def phases(self, problem: Problem, mu: float, n: int) -> tuple[Phase, ...]:
-        """Return the phases of a pass that is `mu`-Gaussian DP.
-
-        Parameters
-        ----------
-        problem : Problem
-            *Public.*
-        mu : float
-            *Public.* Gaussian-DP parameter.
-        n : int
-            *Public or released.* Approximate number of rows.
-
-        Returns
-        -------
-        tuple of Phase
-        """
+        """Return the phases of a `mu`-Gaussian DP pass over about `n` rows."""
         G = problem.lipschitz_difference
         t = self.step_size or problem.flow_time(n, G / mu / _NOISE_SHARE)
         ridge = 1.0 / (n * problem.inverse_regularization(t))

@@ -187,7 +187,7 @@ def test_samples_have_the_distribution_of_their_part_and_cost_what_the_event_say
     noise, monkeypatch
 ):
     """On a grid of 8 to 15 steps in a sensitivity; all values, all neighbors."""
-    monkeypatch.setattr("skdp.mechanisms._grid._BITS", 3)
+    monkeypatch.setattr("skdp.mechanisms.grid_gaussian._BITS_OF_SENSITIVITY", 3)
     noise = dataclasses.replace(noise)
     step = noise.step
     sums = [np.concatenate([[0.0], np.cumsum(masses)]) for masses in noise.probabilities]

@@ -16,9 +16,13 @@ from skdp.losses import (
     LogisticLoss,
     SmoothedHingeLoss,
 )
-from skdp.research import RenyiLangevinSampler, SmoothedLangevinSampler, draw_samples
-from skdp.research.samplers.diffusion import DiffusionBounds
-from skdp.research.samplers.smoothed_langevin import _radius
+from skdp.research import draw_samples
+from skdp.research.samplers.langevin import (
+    DiffusionBounds,
+    RenyiLangevinSampler,
+    SmoothedLangevinSampler,
+    _radius,
+)
 from skdp.samplers import SamplerPlan
 
 FALSE_ALARM = 1e-6

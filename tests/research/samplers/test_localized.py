@@ -12,7 +12,6 @@ from scipy import stats
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import (
-    ClassWeightedLoss,
     ClippedLogisticLoss,
     CompetitorLoss,
     HingeLoss,
@@ -20,10 +19,12 @@ from skdp.losses import (
     LogisticLoss,
     SmoothedHingeLoss,
 )
-from skdp.research import LocalizedSampler
-from skdp.research.samplers.local_metric import BallSearch, LocalChain, tail_bound
-from skdp.samplers import Ball, Target
-from skdp.samplers.kernels.proximal_chain import Length, UnconstrainedChain, run_chain, tune_chain
+from skdp.losses.weighted import ClassWeightedLoss
+from skdp.research.samplers import proximal_chain
+from skdp.research.samplers.localized import LocalizedSampler, find_ball, in_ball, tail_bound
+from skdp.research.samplers.proximal_chain import Length, run_chain, tune_chain
+from skdp.samplers import Target
+from skdp.samplers.ball import Ball
 
 FALSE_ALARM = 1e-6
 TARGETS = [
@@ -42,11 +43,11 @@ def nothing(step, n_steps):
 
 
 def near_mode(target):
-    return UnconstrainedChain.near_mode(target, np.random.default_rng(0))
+    return proximal_chain.near_mode(target, np.random.default_rng(0))
 
 
 def ball_of(target, tail):
-    return BallSearch(target, near_mode(target).start).find(tail).ball
+    return find_ball(target, near_mode(target).start, tail)[0]
 
 
 def interval(ball):
@@ -86,7 +87,7 @@ def test_the_distance_lies_below_the_bound_after_every_step(target, precision_st
     eta = precision_step / ball.metric[0, 0] ** 2
     masses = one_dimension.normalized(-((grid - ball.center[0]) ** 2) / (2.0 * step**2))
     limit = one_dimension.normalized(-whole)
-    start = LocalChain(target, ball, np.random.default_rng(0))
+    start = in_ball(target, ball, np.random.default_rng(0))
     chain_step = one_dimension.transition(energy, eta)
     for n_steps in range(1, 8):
         masses = chain_step(masses)
@@ -114,7 +115,7 @@ def test_the_distance_lies_below_the_bound_after_every_step(target, precision_st
 def test_the_chain_in_the_ball_has_the_distribution_of_the_target(target, length, n):
     """Within 4e-5; Kolmogorov and Smirnov's test alarms falsely 1e-6 of the time."""
     ball, rng = ball_of(target, 1e-8), np.random.default_rng(0)
-    place = LocalChain(target, ball, rng)
+    place = in_ball(target, ball, rng)
     sample = [ball.theta(run_chain(place, length, rng)[0])[0] for _ in range(n)]
     masses = one_dimension.normalized(-one_dimension.potential(target))
     assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
@@ -171,7 +172,7 @@ def test_many_records_and_a_weak_ridge_take_few_steps():
     ids=["supports that do not touch", "rounding could matter"],
 )
 def test_no_ball_is_promised_that_is_not_proved(target):
-    assert BallSearch(target, np.zeros(10)).find(1e-9).ball is None
+    assert find_ball(target, np.zeros(10), 1e-9)[0] is None
 
 
 def test_where_no_metric_helps_the_plain_chain_is_run_without_a_word():

@@ -10,8 +10,7 @@ from scipy import stats
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss
-from skdp.research import LogisticGibbsSampler
-from skdp.research.samplers.gibbs import _polya_gamma
+from skdp.research.samplers.reference import LogisticGibbsSampler, _polya_gamma
 
 FALSE_ALARM = 1e-6
 

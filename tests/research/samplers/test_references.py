@@ -12,11 +12,16 @@ from scipy import stats
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
-from skdp.research import HingeGibbsSampler, HitAndRunSampler, MALASampler, draw_samples
-from skdp.research.samplers.gibbs import _inverse_gaussian
-from skdp.research.samplers.hit_and_run import _along_chord
-from skdp.research.samplers.mala import _Chain
-from skdp.research.samplers.potential import Density
+from skdp.research import draw_samples
+from skdp.research.samplers.reference import (
+    Density,
+    HingeGibbsSampler,
+    HitAndRunSampler,
+    MALASampler,
+    _along_chord,
+    _Chain,
+    _inverse_gaussian,
+)
 
 FALSE_ALARM = 1e-6
 LOSSES = [LogisticLoss(), HingeLoss(), SmoothedHingeLoss(), HuberLoss(0.5)]

@@ -13,9 +13,14 @@ import two_dimensions
 from scipy import stats
 
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
-from skdp.research import BallWalkSampler, GridWalkSampler
-from skdp.research.samplers.potential import Density
-from skdp.research.samplers.walks import _BallWalk, _GridWalk, log_ratio_bound
+from skdp.research.samplers.reference import (
+    BallWalkSampler,
+    Density,
+    GridWalkSampler,
+    _BallWalk,
+    _GridWalk,
+    log_ratio_bound,
+)
 
 FALSE_ALARM = 1e-6
 every_loss = pytest.mark.parametrize(

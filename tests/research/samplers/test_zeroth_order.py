@@ -9,8 +9,8 @@ from scipy import integrate, stats
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss
-from skdp.research import AlternatingSchedule, BlackBox, ZerothOrderSampler, draw_black_box
-from skdp.research.samplers.zeroth_order import _Inner
+from skdp.research import BlackBox, draw_black_box
+from skdp.research.samplers.zeroth_order import AlternatingSchedule, ZerothOrderSampler, _Inner
 
 FALSE_ALARM = 1e-6
 POINTS = np.array([-1.0, 0.3, 0.5, 2.0])

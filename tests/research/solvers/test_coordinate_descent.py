@@ -9,8 +9,7 @@ from scipy import sparse
 from skdp.design import ClippedDesign
 from skdp.losses import ClippedLogisticLoss, LogisticLoss, MultinomialLoss
 from skdp.privacy import GDPEvent, Neighboring
-from skdp.research import CoordinateDescent
-from skdp.research.solvers.coordinate_descent import Cycles
+from skdp.research.solvers.coordinate_descent import CoordinateDescent, Cycles
 from skdp.solvers import Problem
 
 LOSS = LogisticLoss()
@@ -91,7 +90,7 @@ def test_the_steps_of_a_cycle_change_no_more_than_one_gradient_may(seed, neighbo
 
 def test_all_cycles_together_cost_the_event():
     plan = CoordinateDescent(n_cycles=50).plan(PROBLEM, 1.0, 1e-5)
-    cycles = CoordinateDescent(n_cycles=50).cycles(plan, 200)
+    cycles = plan.cycles(200)
     assert plan.event == GDPEvent(plan.mu)
     mu = PROBLEM.lipschitz_difference * np.sqrt(cycles.n_cycles) / cycles.noise
     assert mu == pytest.approx(plan.mu, rel=1e-12)

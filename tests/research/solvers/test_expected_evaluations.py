@@ -7,7 +7,7 @@ import pytest
 from skdp.losses import LogisticLoss
 from skdp.privacy import Neighboring
 from skdp.research import expected_evaluations
-from skdp.samplers import Ball
+from skdp.samplers.ball import Ball
 from skdp.solvers import Problem, RegularizedExponential
 
 

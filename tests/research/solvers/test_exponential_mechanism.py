@@ -12,20 +12,19 @@ from skdp.design import ClippedDesign
 from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
 from skdp.losses import (
     LOSSES,
-    ClassWeightedLoss,
     ClippedLogisticLoss,
     CompetitorLoss,
     HingeLoss,
     LogisticLoss,
     QuantileLoss,
     SmoothedHingeLoss,
-    oscillation,
-    weighted_targets,
 )
-from skdp.privacy import BoundedRangeEvent, Neighboring
-from skdp.research import ExponentialMechanismSolver
-from skdp.research.solvers.exponential_mechanism import log_of_tries
-from skdp.samplers import Ball
+from skdp.losses.base import oscillation
+from skdp.losses.weighted import ClassWeightedLoss, weighted_targets
+from skdp.privacy import Neighboring
+from skdp.privacy.noise_events import BoundedRangeEvent
+from skdp.research.solvers.exponential_mechanism import ExponentialMechanismSolver, log_of_tries
+from skdp.samplers.ball import Ball
 from skdp.solvers import SOLVERS, Problem
 
 FALSE_ALARM = 1e-6
@@ -81,8 +80,8 @@ def test_one_coefficient_has_the_exact_distribution(loss, C, balance):
     """Kolmogorov and Smirnov's test alarms falsely with probability 1e-6."""
     plan, rng = planned(loss, 40, C=C, epsilon=8.0), np.random.default_rng(0)
     X, y = np.where(np.arange(40) < 40 * balance, 1.0, -1.0)[:, None], np.ones(40)
-    design, solver = ClippedDesign.clip(X, 1.0, targets=y), ExponentialMechanismSolver()
-    sample = [solver.solve(plan, design, rng, lambda *step: None).theta[0] for _ in range(500)]
+    design = ClippedDesign.clip(X, 1.0, targets=y)
+    sample = [plan.read(design, rng, lambda *step: None).theta[0] for _ in range(500)]
     grid = np.linspace(-3.0, 3.0, 6001)
     cumulative = np.cumsum(np.exp(log_masses(plan, X[:, 0], y, grid)))
     cumulative /= cumulative[-1]
@@ -93,10 +92,8 @@ def test_two_coefficients_have_the_joint_distribution():
     plan, rng = planned(LogisticLoss(), 30, d=2, epsilon=10.0), np.random.default_rng(0)
     X = np.array([(0.6, 0.8), (-0.2, 0.9), (0.9, -0.1)])[np.arange(30) % 3]
     y = np.ones(30)
-    design, solver = ClippedDesign.clip(X, 1.0, targets=y), ExponentialMechanismSolver()
-    sample = np.array(
-        [solver.solve(plan, design, rng, lambda *step: None).theta for _ in range(700)]
-    )
+    design = ClippedDesign.clip(X, 1.0, targets=y)
+    sample = np.array([plan.read(design, rng, lambda *step: None).theta for _ in range(700)])
     axis = np.linspace(-3.0, 3.0, 301)
     points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
     points = points[(points**2).sum(axis=1) <= 9.0]
@@ -185,12 +182,7 @@ def test_no_more_proposals_than_the_bound_says(balance, loss):
     X = np.zeros((n, d))
     X[:, 0] = np.where(np.arange(n) < n * balance, 1.0, -1.0)
     design = ClippedDesign.clip(X, 1.0, targets=np.ones(n))
-    tries = [
-        ExponentialMechanismSolver()
-        .solve(plan, design, rng, lambda *step: None)
-        .diagnostics["n_tries"]
-        for _ in range(50)
-    ]
+    tries = [plan.read(design, rng, lambda *step: None).diagnostics["n_tries"] for _ in range(50)]
     limit = log_of_tries(plan.problem, plan.domain, plan.temperature, n)
     assert np.mean(tries) - 5.0 * np.std(tries) / math.sqrt(50) <= math.exp(limit)
 
@@ -203,6 +195,6 @@ def test_several_scores_a_record():
         X = np.linspace(-1, 1, 20).reshape(10, 2)
         design = ClippedDesign.clip(X, 1.0, targets=y)
         rng = np.random.default_rng(0)
-        theta = ExponentialMechanismSolver().solve(plan, design, rng, lambda *step: None).theta
+        theta = plan.read(design, rng, lambda *step: None).theta
         assert theta.shape == (2, loss.n_scores)
         assert 0.0 < np.linalg.norm(theta) <= 0.5

@@ -13,16 +13,10 @@ from skdp import DPHingeClassifier, DPLogisticRegression
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import (
-    ClassWeightedLoss,
-    ClippedLogisticLoss,
-    CompetitorLoss,
-    HingeLoss,
-    SmoothedHingeLoss,
-)
+from skdp.losses import ClippedLogisticLoss, CompetitorLoss, HingeLoss, SmoothedHingeLoss
+from skdp.losses.weighted import ClassWeightedLoss
 from skdp.privacy import Neighboring
-from skdp.research import PhasedSGD
-from skdp.research.solvers.phased_sgd import _dealt
+from skdp.research.solvers.phased_sgd import PhasedSGD, _dealt
 from skdp.solvers import Problem
 
 LOSSES = [
@@ -54,7 +48,7 @@ class Silent:
 def run(solver, problem, X, y, rng):
     plan = solver.plan(problem, EPSILON, 1e-5)
     design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling, y)
-    return solver.solve(plan, design, rng, lambda *step: None).theta
+    return plan.read(design, rng, lambda *step: None).theta
 
 
 def phases_of(solver, problem, n):
@@ -290,9 +284,7 @@ def outputs(solver, problem, X, y, runs):
     """Released coefficients of many independent runs."""
     plan, rng = solver.plan(problem, EPSILON, 1e-5), np.random.default_rng()
     design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling, y)
-    return np.array(
-        [solver.solve(plan, design, rng, lambda *step: None).theta[0] for _ in range(runs)]
-    )
+    return np.array([plan.read(design, rng, lambda *step: None).theta[0] for _ in range(runs)])
 
 
 def lower_bound(high, low):

@@ -1,5 +1,0 @@
-"""Private clusters."""
-
-from skdp.cluster.dp_kmeans import DPKMeans
-
-__all__ = ["DPKMeans"]

@@ -1,0 +1,400 @@
+"""Features of a table that are combined from several maps: mixtures, and the choice of a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+
+from skdp.data.column_facts import by_column
+from skdp.features.additive import AdditiveFeatures, AdditiveMap
+from skdp.features.base import FeatureMap, PublicFeatures, TableFacts, TabulatedMap
+from skdp.features.random_maps import FourierMap, RandomFourierFeatures, RandomTreeFeatures, TreeMap
+from skdp.support.types import Bounds, Categories, MatrixLike, Transformation
+from skdp.support.validation import check_real
+
+_RANDOM = (RandomFourierFeatures, RandomTreeFeatures)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Rows:
+    """Prepared rows of two maps."""
+
+    additive: np.ndarray
+    other: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.other)
+
+    def __getitem__(self, rows: MatrixLike) -> _Rows:
+        return _Rows(self.additive[rows], self.other[rows])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MixtureMap(FeatureMap):
+    """[√s·a/max(1, |a|), √(1 − s)·b], of additive features a and of features b of norm 1.
+
+    `additive_share` is s, strictly between 0 and 1, and `most_square` bounds |a|². Both maps read
+    the same table.
+    """
+
+    additive: AdditiveMap | TabulatedMap
+    other: FourierMap | TreeMap
+    additive_share: float
+    most_square: float
+
+    @property
+    def facts(self) -> TableFacts:  # type: ignore[override]
+        return self.other.facts
+
+    @property
+    def n_features_out(self) -> int:
+        return self.additive.n_features_out + self.other.n_features_out
+
+    @property
+    def n_entries(self) -> int:
+        return self.additive.n_features_out + self.other.n_entries
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.other.is_sparse
+
+    @property
+    def cost(self) -> int:
+        return 48 if self.is_single else 8
+
+    @property
+    def is_single(self) -> bool:
+        return self.other.is_single
+
+    def for_fits(self) -> MixtureMap:
+        if isinstance(self.other, TreeMap):
+            near = self.additive.for_fits()
+            return replace(self, additive=near) if isinstance(near, TabulatedMap) else self
+        return replace(self, other=self.other.for_fits())
+
+    def prepare(self, X: np.ndarray) -> _Rows:
+        return _Rows(self.additive.prepare(X), self.other.prepare(X))
+
+    def expand(self, rows: _Rows) -> MatrixLike:
+        first, second = self.additive.expand(rows.additive), self.other.expand(rows.other)
+        first = first.toarray() if sparse.issparse(first) else first
+        factors = math.sqrt(self.additive_share) / _lengths(first, self.most_square)
+        share = math.sqrt(1.0 - self.additive_share)
+        if self.is_sparse:
+            return _side_by_side(first * factors[:, None], second * share, self.other.n_entries)
+        out, m = np.empty((len(first), self.n_features_out), second.dtype), first.shape[1]
+        np.multiply(first, factors[:, None], out=out[:, :m], casting="same_kind")
+        np.multiply(second, share, out=out[:, m:])
+        return out
+
+    def names(self, columns: Sequence[Hashable]) -> list[str]:
+        return self.additive.names(columns) + self.other.names(columns)
+
+
+class FeatureMixture(PublicFeatures):
+    r"""Put additive features and random features of the same columns side by side.
+
+    A row becomes [√s·a/max(1, \|a\|), √(1 − s)·b], with a its additive features, b its random
+    features and s = `additive_share`. It has norm 1 at most. The additive features learn the effect
+    of each column, and the random features learn interactions of columns. `DPRandomForest...`
+    uses this mixture with trees, and `DPTabular...` with Fourier features. `fit` learns nothing.
+
+    Parameters
+    ----------
+    additive : AdditiveFeatures
+        *Public.* The additive features.
+    random : RandomFourierFeatures or RandomTreeFeatures
+        *Public.* The random features; `categories` and `missing` must be those of `additive`.
+    additive_share : float in [0, 1], default 0.5
+        *Public.* s, the share of the additive features in a row's squared norm. With 0 there are
+        only random features, with 1 only additive ones, which are not shortened.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if the column names of X are strings.
+
+    Notes
+    -----
+    **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
+    so neighboring inputs give neighboring outputs; *Feature maps* in the documentation has the
+    proof of the norms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPHuberRegressor
+    >>> from skdp.features import AdditiveFeatures, FeatureMixture, RandomTreeFeatures
+    >>> columns = {"bounds": (-1, 1)}
+    >>> features = FeatureMixture(
+    ...     additive=AdditiveFeatures(**columns), random=RandomTreeFeatures(n_trees=50, **columns)
+    ... )
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(5000, 2))
+    >>> y = X[:, 0] * X[:, 1]
+    >>> model = DPHuberRegressor(
+    ...     epsilon=3.0, features=features, target_bounds=(-1, 1), random_state=0
+    ... )
+    >>> model.fit(X, y).predict([[0.7, 0.7], [0.7, -0.7]]).round(1)
+    array([ 0.5, -0.6])
+    """
+
+    def __init__(
+        self,
+        *,
+        additive: AdditiveFeatures,
+        random: RandomFourierFeatures | RandomTreeFeatures,
+        additive_share: float = 0.5,
+    ) -> None:
+        self.additive = additive
+        self.random = random
+        self.additive_share = additive_share
+
+    def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> FeatureMap:
+        share = check_real("additive_share", self.additive_share, low=0.0, high=1.0, closed="[]")
+        if not isinstance(self.additive, AdditiveFeatures):
+            raise ValueError(f"additive must be an AdditiveFeatures, got {self.additive!r}.")
+        if not isinstance(self.random, _RANDOM):
+            raise ValueError(
+                "random must be a RandomFourierFeatures or a RandomTreeFeatures, got "
+                f"{self.random!r}."
+            )
+        alone = self.additive.feature_map(n_columns, names)
+        other = self.random.feature_map(n_columns, names)
+        if share in (0.0, 1.0):
+            return alone if share else other
+        if not alone.facts.codes_as(other.facts):
+            raise ValueError("additive and random must have the same categories and missing.")
+        return MixtureMap(
+            additive=alone, other=other, additive_share=share, most_square=alone.most_square
+        )
+
+    def _takes_missing(self) -> bool:
+        return bool(getattr(self.random, "missing", None) == "indicator")
+
+
+def _lengths(rows: np.ndarray, most: float) -> np.ndarray:
+    """Return max(1, |row|), the same number wherever a row stands, for squares of at most `most`.
+
+    Squares are rounded to a grid on which a float64 holds their sums, which are then exact in any
+    order. Features of single precision could make a last bit of the length a large difference.
+    """
+    steps = math.ldexp(1.0, 52 - math.frexp(most)[1])
+    squares = np.square(rows) * steps
+    return np.sqrt(np.maximum(np.rint(squares, out=squares).sum(axis=1) / steps, 1.0))
+
+
+def _side_by_side(
+    first: np.ndarray, second: sparse.csr_matrix, n_entries: int
+) -> sparse.csr_matrix:
+    """Return dense columns followed by sparse ones with `n_entries` in each row."""
+    n, m = first.shape
+    indices = np.tile(np.arange(m, dtype=np.int32), (n, 1))
+    indices = np.hstack([indices, second.indices.reshape(n, n_entries) + np.int32(m)])
+    entries = np.hstack([first, second.data.reshape(n, n_entries)])
+    starts = np.arange(0, entries.size + 1, entries.shape[1])
+    shape = (n, m + second.shape[1])
+    return sparse.csr_matrix((entries.ravel(), indices.ravel(), starts), shape=shape, copy=False)
+
+
+# Chosen by experiment (benchmarks/bench_tabular_rule.py); no guarantee rests on them.
+_FEWEST_FOR_CURVES = 20.0
+_FEWEST_FOR_INTERACTIONS = 300.0
+_FEWEST_FOR_PRODUCTS, _MOST_PRODUCTS = 1.5, 1000  # n·μ/k for each product of two categories
+_WIDEST = (-1e9, 1e9)  # of numbers without bounds
+
+
+class AutoFeatures(BaseEstimator):
+    r"""Features of a table, chosen by the linear model that they are given to.
+
+    The choice depends on the number of columns p, on the share of categorical columns, and on
+    x = n·μ/k: n records, μ the Gaussian-DP parameter of the fit, and k the number of records in
+    which neighbors differ. It never depends on values.
+
+    =============== ====================================================================
+    x/p             features
+    =============== ====================================================================
+    below 20        `AdditiveFeatures` with straight lines only, ``linear_share=1``
+    20 to 300       `AdditiveFeatures`
+    300 and more    `FeatureMixture` with `RandomFourierFeatures`, unless more than a third
+                    of the columns are categorical
+    =============== ====================================================================
+
+    If all columns are categorical, the products of their categories are features as well, if there
+    are at most x/1.5 and at most 1000: `AdditiveFeatures` with ``interactions="pairs"``.
+
+    If n is private and there is no `n_samples_hint`, the model estimates n with 1 % of μ² first.
+    ``bounds="auto"``, for all columns or in a dict, spends a tenth of μ² on histograms: ranks in
+    them replace the values.
+
+    Parameters
+    ----------
+    bounds : pair (low, high), one pair per column, dict or TableSchema
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
+    categories : dict, list or None, default None
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
+        own, or a ValueError.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
+        columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
+
+    Notes
+    -----
+    **Guarantee.** The choice is public, or computed from a released count whose cost is part of the
+    model's. The chosen features are public functions of single rows.
+
+    Examples
+    --------
+    >>> from skdp.features import AutoFeatures
+    >>> features = AutoFeatures(bounds=(0, 100))
+    >>> features.choice(signal=15.0, n_columns=2)
+    AdditiveFeatures(bounds=(0, 100), linear_share=1.0)
+    >>> features.choice(signal=50.0, n_columns=2)
+    AdditiveFeatures(bounds=(0, 100))
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Bounds | None = None,
+        categories: Categories | None = None,
+        missing: str = "indicator",
+        transformation: Transformation | None = None,
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.missing = missing
+        self.transformation = transformation
+
+    def choice(
+        self, *, signal: float, n_columns: int, n_categorical: int = 0, n_products: int = 0
+    ) -> AdditiveFeatures | FeatureMixture:
+        """Return the features for a number of records and an amount of noise.
+
+        Parameters
+        ----------
+        signal : float
+            *Public or released.* x; infinite without privacy.
+        n_columns : int
+            *Public.* Number of columns of the table.
+        n_categorical : int, default 0
+            *Public.* Number of categorical columns.
+        n_products : int, default 0
+            *Public.* Number of products of a category of one column and one of another, if all
+            columns are categorical; otherwise 0.
+
+        Returns
+        -------
+        AdditiveFeatures or FeatureMixture
+            With the parameters of this object.
+        """
+        given, per_column = with_wide_bounds(self.get_params()), signal / n_columns
+        if 0 < n_products <= min(_MOST_PRODUCTS, signal / _FEWEST_FOR_PRODUCTS):
+            return AdditiveFeatures(interactions="pairs", **given)
+        if per_column < _FEWEST_FOR_CURVES:
+            return AdditiveFeatures(linear_share=1.0, **given)
+        curves = AdditiveFeatures(**given)
+        if per_column < _FEWEST_FOR_INTERACTIONS or 3 * n_categorical > n_columns:
+            return curves
+        return FeatureMixture(additive=curves, random=RandomFourierFeatures(**given))
+
+    def auto_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> AutoMap:
+        """Return the table's facts with all choices, after checks of the parameters.
+
+        Parameters
+        ----------
+        n_columns : int
+            *Public.* Number of columns of the table.
+        names : sequence, default ()
+            *Public.* Names of the columns; empty if they have none.
+
+        Returns
+        -------
+        AutoMap
+            *Public.*
+        """
+        features = AdditiveFeatures(**with_wide_bounds(self.get_params()))
+        return AutoMap(self, features.feature_map(n_columns, names).facts)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "indicator"
+        return tags
+
+
+@dataclass(frozen=True, eq=False)
+class AutoMap:
+    """A table before its features are chosen. All choices code it alike."""
+
+    features: AutoFeatures  # *public*
+    facts: TableFacts  # *public*
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """The signals from which on the next choice is made."""
+        n_columns = self.facts.n_inputs
+        of_columns = _FEWEST_FOR_CURVES * n_columns, _FEWEST_FOR_INTERACTIONS * n_columns
+        of_products = (_FEWEST_FOR_PRODUCTS * self._n_products,) if self._n_products else ()
+        return tuple(sorted(of_columns + of_products))
+
+    @property
+    def _n_products(self) -> int:
+        """Products of categories, 0 if there are numbers."""
+        if self.facts.numbers.size or self.facts.bags:
+            return 0
+        sizes = (values.size for values in self.facts.categories.values())
+        return sum(one * other for one, other in combinations(sizes, 2))
+
+    def choice(self, signal: float) -> tuple[PublicFeatures, FeatureMap]:
+        """Return the features for a signal, as a transformer and as a lazy map."""
+        n_columns, n_categorical = self.facts.n_inputs, len(self.facts.categories)
+        chosen = self.features.choice(
+            signal=signal,
+            n_columns=n_columns,
+            n_categorical=n_categorical,
+            n_products=self._n_products,
+        )
+        return chosen, chosen.feature_map(self.facts.n_given, self.facts.given_names)
+
+
+def with_wide_bounds(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of features, with a wide logarithmic scale instead of bounds="auto"."""
+    bounds, scale = given["bounds"], given["transformation"]
+    unknown = _unknown(bounds)
+    if unknown is None:
+        return {**given, "bounds": _WIDEST, "transformation": scale or "log"}
+    if not unknown:
+        return dict(given)
+    if scale is None or isinstance(scale, Mapping):
+        scale = dict.fromkeys(unknown, "log") | dict(scale or {})
+    return {**given, "bounds": bounds | dict.fromkeys(unknown, _WIDEST), "transformation": scale}
+
+
+def unknown_numbers(bounds: Any, facts: TableFacts) -> tuple[int, ...]:
+    """Return the places of columns with bounds="auto" among the numbers of a table."""
+    unknown, numbers = _unknown(bounds), facts.numbers.tolist()
+    if unknown is None:
+        return tuple(range(len(numbers)))
+    own = by_column("bounds", dict.fromkeys(unknown), facts.n_given, facts.given_names)
+    return tuple(map(numbers.index, own))
+
+
+def _unknown(bounds: Any) -> list[Hashable] | None:
+    """Return the columns with "auto" as their bounds, None for all."""
+    if isinstance(bounds, Mapping):
+        return [name for name, pair in bounds.items() if isinstance(pair, str) and pair == "auto"]
+    return None if isinstance(bounds, str) and bounds == "auto" else []

@@ -1,0 +1,497 @@
+"""Random features: waves along random directions, and leaves of totally random trees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from skdp.features.base import FeatureMap, PublicFeatures, TableFacts
+from skdp.support.types import Bounds, Categories, Transformation
+from skdp.support.validation import check_count, check_real, check_size
+
+_MOST_SCALE = 1e6  # angles of single precision stay finite
+_BITS = 26  # of z, and of the largest sum of |W|·|z|: their products are whole numbers below 2^53
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FourierMap(FeatureMap):
+    """[cos Wz, sin Wz]/√(D/2), for z of numbers 2u − 1 and of categories as ones over √3.
+
+    Rows of W are N(0, τ²·3/p), with p columns of the table, so W·z is about as wide as τ. If D is
+    odd, the last row of W is 0 and has a cosine only. W and z are rounded to public grids on which
+    W·z is exact, so it does not depend on the order in which a matrix product adds.
+    """
+
+    facts: TableFacts
+    n_components: int = 500
+    scale: float = 2.0
+    feature_seed: int = 0
+    is_single: bool = False  # type: ignore[misc]
+
+    @property
+    def n_features_out(self) -> int:
+        return self.n_components
+
+    @property
+    def cost(self) -> int:
+        return 48 if self.is_single else 8
+
+    def for_fits(self) -> FourierMap:
+        """Return the map in single precision, which takes a fraction of the time and memory.
+
+        Angles are rounded, and so are the features, for any number of rows: it may be private. A
+        feature moves by 2⁻²⁴ of its angle and 2⁻²² at most. Designs compute the norms of rows from
+        the rounded features, so what they add up has the norm that sensitivities assume.
+        """
+        return replace(self, is_single=True)
+
+    @cached_property
+    def _grid(self) -> tuple[np.ndarray, float]:
+        """W in whole steps, of shape (D // 2, entries of z), and the unit of its products with z.
+
+        Steps are a power of two, so that |W|·|z| adds up to 2²⁶ steps of W at most. z has steps of
+        2⁻²⁶. In these units all partial sums are whole numbers up to 2⁵², plus half a step of W for
+        each entry of z. That is less for up to 10⁶ entries, because no text is longer than 100. So
+        a float64 holds them.
+        """
+        facts = self.facts
+        size = len(facts.numbers) * (1 + facts.has_missing)
+        size += sum(map(facts.size, facts.indicated))
+        W = np.random.default_rng(self.feature_seed).standard_normal((self.n_components // 2, size))
+        W *= self.scale * math.sqrt(3.0 / facts.n_inputs)
+        largest = max([1.0, *(bag.norm for bag in facts.bags.values())])  # entry of z
+        most = largest * np.abs(W).sum(axis=1).max(initial=0.0)
+        step = math.ldexp(1.0, math.frexp(most)[1] - _BITS)
+        return np.rint(W / step), math.ldexp(step, -_BITS)
+
+    def expand(self, rows: np.ndarray) -> np.ndarray:
+        dtype = np.float32 if self.is_single else np.float64
+        (W, unit), z = self._grid, self._inputs(rows)
+        occur = z.any(axis=1)  # no missing values, few categories: sums are exact without zeros
+        angles = z[occur].T @ W[:, occur].T
+        angles *= unit
+        angles = angles.astype(dtype, copy=False)
+        half, waves = self.n_components // 2, self.n_components - self.n_components % 2
+        out = np.ones((len(rows), self.n_components), dtype)
+        np.cos(angles, out=out[:, :half])
+        np.sin(angles, out=out[:, half:waves])
+        out /= math.sqrt(self.n_components - half)
+        return out
+
+    def _inputs(self, rows: np.ndarray) -> np.ndarray:
+        """Return z in steps of 2⁻²⁶, one column per row.
+
+        z is numbers, ones where they are missing, categories and texts.
+        """
+        z = np.zeros((self._grid[0].shape[1], len(rows)))
+        u, p = self.facts.unit_interval(rows), len(self.facts.numbers)
+        unknown = np.isnan(u)
+        z[:p] = np.where(unknown, 0.0, 2.0 * u - 1.0)
+        if self.facts.has_missing:
+            z[p : 2 * p] = unknown
+        start = p * (1 + self.facts.has_missing)
+        for j in self.facts.indicated:
+            self.facts.indicate(j, rows, z[start : start + self.facts.size(j)])
+            start += self.facts.size(j)
+        z[p:] /= math.sqrt(3.0)
+        z *= 2.0**_BITS
+        return np.rint(z, out=z)
+
+    def names(self, columns: Sequence[Hashable]) -> list[str]:
+        half, odd = range(self.n_components // 2), self.n_components % 2
+        return [f"cos{k}" for k in half] + [f"sin{k}" for k in half] + ["constant"] * odd
+
+
+class RandomFourierFeatures(PublicFeatures):
+    """Cosines and sines of random combinations of the columns; rows have norm exactly 1.
+
+    A number at place u in [0, 1] of its bounds becomes 2u − 1; a category is 1/√3 in a column of
+    its own. These are z. A row of the output is [cos Wz, sin Wz]/√(D/2), where the entries of W are
+    N(0, 3·τ²/p) for p columns. Products of two rows are close to exp(−3·τ²·|z − z'|²/(2p)), so a
+    linear model of the features is close to a model of that kernel. W does not depend on the data,
+    and `fit` learns nothing.
+
+    Parameters
+    ----------
+    bounds : pair (low, high), one pair per column, dict or TableSchema
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
+    categories : dict, list or None, default None
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
+        own, or a ValueError.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
+        columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
+    n_components : int, default 500
+        *Public.* D, the number of features. If it is odd, one feature is constant.
+    scale : float, default 2.0
+        *Public.* τ, the standard deviation of the angles W·z of a row that is uniform in its
+        bounds, at most 1e6. Larger values fit rougher functions.
+    feature_seed : int, default 0
+        *Public.* Seed of the random features; not secret, unlike `random_state`.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if the column names of X are strings.
+
+    Notes
+    -----
+    **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
+    so neighboring inputs give neighboring outputs. See *Feature maps* in the user guide for the
+    norms.
+
+    References
+    ----------
+    Rahimi and Recht 2007, "Random features for large-scale kernel machines".
+
+    Examples
+    --------
+    >>> from skdp.features import RandomFourierFeatures
+    >>> features = RandomFourierFeatures(bounds=(0, 100), n_components=4)
+    >>> rows = features.fit_transform([[0.0], [50.0]])
+    >>> (rows**2).sum(axis=1).round(12)
+    array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Bounds | None = None,
+        categories: Categories | None = None,
+        missing: str = "indicator",
+        transformation: Transformation | None = None,
+        n_components: int = 500,
+        scale: float = 2.0,
+        feature_seed: int = 0,
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.missing = missing
+        self.transformation = transformation
+        self.n_components = n_components
+        self.scale = scale
+        self.feature_seed = feature_seed
+
+    def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> FourierMap:
+        return FourierMap(
+            facts=self._facts(n_columns, names),
+            n_components=check_count("n_components", self.n_components),
+            scale=check_real("scale", check_size("scale", self.scale), low=0.0, high=_MOST_SCALE),
+            feature_seed=check_count("feature_seed", self.feature_seed, low=0),
+        )
+
+
+_DEEPEST = 16  # leaves of 100 trees are then 6 million features
+_ROWS = 2048  # whose ways through the trees are followed at a time
+_LEAF_BITS = 12  # of the leaves of several trees in one number, whose table a cache should hold
+
+
+@dataclass(frozen=True, eq=False)
+class _Forest:
+    """Splits of T complete trees, in arrays of shape (T, nodes), with nodes in the order of a heap.
+
+    `column` is the column that a node tests, with numbers first. A row goes right above
+    `threshold`, or if `to_the_right`, of shape (T, nodes, codes), is true for its category; the
+    last code is missing.
+    """
+
+    column: np.ndarray
+    threshold: np.ndarray
+    to_the_right: np.ndarray
+
+
+class Packed(NamedTuple):
+    """Trees whose leaves share one number: the places of their features, first tree foremost."""
+
+    spans: tuple[slice, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of leaves of each tree."""
+        return tuple(span.stop - span.start for span in self.spans)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TreeMap(FeatureMap):
+    """The leaf that a row falls into: 1/√T in each of T complete trees.
+
+    A node tests a random column: whether a number is above a threshold that is uniform in the
+    node's cell, or whether a category is in a random subset. A missing value goes to a random side;
+    an unknown category goes left. A row goes right if a word of the tested bucket occurs.
+    """
+
+    facts: TableFacts
+    n_trees: int = 100
+    depths: tuple[int, int] = (8, 8)
+    feature_seed: int = 0
+
+    @property
+    def n_features_out(self) -> int:
+        return int((1 << self._depth).sum())
+
+    @property
+    def n_entries(self) -> int:
+        return self.n_trees
+
+    @property
+    def is_sparse(self) -> bool:
+        return True
+
+    @cached_property
+    def _depth(self) -> np.ndarray:
+        least, most = self.depths
+        return least + np.arange(self.n_trees) % (most - least + 1)
+
+    @cached_property
+    def _forest(self) -> _Forest:
+        rng, facts = np.random.default_rng(self.feature_seed), self.facts
+        p, shape = len(facts.numbers), (self.n_trees, (1 << self.depths[1]) - 1)
+        column = rng.integers(facts.n_columns, size=shape)
+        places = 1 + max([facts.categories[j].size for j in facts.categories], default=0)
+        threshold = _thresholds(column, p, self.depths[1], rng)
+        # the smallest integers, because the forest is part of a pickle
+        small = column.astype(np.min_scalar_type(facts.n_columns))
+        return _Forest(small, threshold, rng.random((*shape, places)) < 0.5)
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        """For each tree, the number that its leaf is part of, and by how many bits it is shifted.
+
+        Bytes, unless larger numbers are fewer.
+        """
+        small, large = _places(self._depth, 8), _places(self._depth, _LEAF_BITS)
+        return small if max(small)[0] <= max(large)[0] else large
+
+    @cached_property
+    def packed(self) -> list[Packed]:
+        """The trees of each number that `prepare` returns for a row."""
+        stops = (1 << self._depth).cumsum().tolist()
+        parts: list[list[slice]] = [[] for _ in range(1 + max(self._places)[0])]
+        for tree in sorted(range(self.n_trees), key=lambda tree: -self._places[tree][1]):
+            size = 1 << int(self._depth[tree])
+            parts[self._places[tree][0]].append(slice(stops[tree] - size, stops[tree]))
+        return [Packed(tuple(spans)) for spans in parts]
+
+    def prepare(self, X: np.ndarray) -> np.ndarray:
+        """Return the leaves of each row, those of several trees in one small integer."""
+        is_small = max(math.prod(trees.shape) for trees in self.packed) <= 1 << 8
+        dtype = np.uint8 if is_small else np.uint16
+        numbers = np.empty((len(self.packed), len(X)), dtype)
+        for start in range(0, len(X), _ROWS):
+            rows = X[start : start + _ROWS]
+            found = np.zeros((len(numbers), len(rows)), dtype)
+            for leaf, (number, shift) in zip(self._leaves(rows), self._places, strict=True):
+                found[number] |= (leaf << shift).astype(dtype)
+            numbers[:, start : start + _ROWS] = found
+        return numbers.T
+
+    def _leaves(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the number of the leaf of each row, tree by tree."""
+        forest = self._forest
+        u, codes = self._questions(rows)
+        of_row, n = np.arange(len(rows)), len(rows)
+        for tree, depth in enumerate(self._depth):
+            node = np.zeros(len(rows), dtype=np.intp)
+            # u and codes as one long row: taking by one number is several times as fast as by two
+            start, threshold = forest.column[tree].astype(np.intp) * n, forest.threshold[tree]
+            for _ in range(depth):
+                asked = start.take(node)
+                asked += of_row
+                right = u.take(asked) > threshold.take(node)
+                if codes is not None:
+                    code = codes.take(asked)
+                    right |= (code >= 0) & forest.to_the_right[tree][node, code]
+                node += node
+                node += 1
+                node += right
+            yield node - ((1 << depth) - 1)
+
+    def _questions(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return u, −inf where there is none, and codes of categories and missing values, or −1."""
+        numbers, p = self.facts.unit_interval(rows), len(self.facts.numbers)
+        u = np.full((self.facts.n_columns, len(rows)), -np.inf)
+        unknown = np.isnan(numbers)
+        u[:p] = np.where(unknown, -np.inf, numbers)
+        for j, start in self._words:
+            some = slice(start, start + self.facts.bags[j].size)
+            u[some] = np.where(rows.T[j : j + self.facts.bags[j].size] > 0.0, 1.0, -np.inf)
+        if not (self.facts.categories or self.facts.bags or unknown.any()):
+            return u, None
+        codes = np.full(u.shape, -1)
+        codes[:p][unknown] = self._forest.to_the_right.shape[2] - 1
+        place = self._forest.to_the_right.shape[2] - 1  # of a missing value
+        for k, j in enumerate(self.facts.categories, start=p):
+            codes[k] = np.where(np.isnan(rows[:, j]), place, rows[:, j])
+        for j, start in self._words:
+            missing = np.isnan(rows[:, j])
+            codes[start : start + self.facts.bags[j].size, missing] = place
+        return u, codes
+
+    @property
+    def _words(self) -> list[tuple[int, int]]:
+        """The first column of each text, and its place behind numbers and categories."""
+        starts, start = [], len(self.facts.numbers) + len(self.facts.categories)
+        for j, bag in self.facts.bags.items():
+            starts.append((j, start))
+            start += bag.size
+        return starts
+
+    def expand(self, rows: np.ndarray) -> sparse.csr_matrix:
+        n, T, leaves = len(rows), self.n_trees, 1 << self._depth
+        number, shift = np.transpose(self._places)
+        columns = rows[:, number].astype(np.int32) >> shift.astype(np.int32)
+        columns &= (leaves - 1).astype(np.int32)
+        columns += (leaves.cumsum() - leaves).astype(np.int32)
+        entries = np.full(n * T, 1.0 / math.sqrt(T))
+        starts = np.arange(0, n * T + 1, T)
+        return sparse.csr_matrix(
+            (entries, columns.ravel(), starts),
+            shape=(n, self.n_features_out),
+            copy=False,
+        )
+
+    def names(self, columns: Sequence[Hashable]) -> list[str]:
+        return [
+            f"tree{t}_leaf{leaf}"
+            for t, depth in enumerate(self._depth)
+            for leaf in range(1 << depth)
+        ]
+
+
+class RandomTreeFeatures(PublicFeatures):
+    """Indicators of the leaves of random trees; rows have norm exactly 1.
+
+    Each node of a complete tree tests one column, chosen uniformly: whether a number lies above a
+    threshold that is uniform in the node's own cell, or whether a category is in a random subset. A
+    row has 1/√T in the column of its leaf in each of T trees, and zeros elsewhere. Trees do not
+    depend on the data, and `fit` learns nothing. (`RandomTreesEmbedding` of scikit-learn draws
+    thresholds between the extremes of the data, and so reveals them.)
+
+    Parameters
+    ----------
+    bounds : pair (low, high), one pair per column, dict or TableSchema
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
+    categories : dict, list or None, default None
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
+        own, or a ValueError.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
+        columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
+    n_trees : int, default 100
+        *Public.* T, the number of trees.
+    depth : int or pair (least, most), default 8
+        *Public.* Depth of the trees, at most 16. A pair spreads the depths evenly over the trees:
+        shallow trees learn smooth effects from few rows, deep trees learn the rest.
+    feature_seed : int, default 0
+        *Public.* Seed of the random features; not secret, unlike `random_state`.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if the column names of X are strings.
+
+    Notes
+    -----
+    **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
+    so neighboring inputs give neighboring outputs. See *Feature maps* in the user guide for the
+    norms.
+
+    References
+    ----------
+    Geurts, Ernst and Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
+
+    Examples
+    --------
+    >>> from skdp.features import RandomTreeFeatures
+    >>> features = RandomTreeFeatures(bounds=(0, 100), n_trees=4, depth=2)
+    >>> rows = features.fit_transform([[0.0], [50.0]])
+    >>> rows.shape, rows.nnz, float(rows.max())
+    ((2, 16), 8, 0.5)
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Bounds | None = None,
+        categories: Categories | None = None,
+        missing: str = "indicator",
+        transformation: Transformation | None = None,
+        n_trees: int = 100,
+        depth: int | tuple[int, int] = 8,
+        feature_seed: int = 0,
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.missing = missing
+        self.transformation = transformation
+        self.n_trees = n_trees
+        self.depth = depth
+        self.feature_seed = feature_seed
+
+    def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> TreeMap:
+        return TreeMap(
+            facts=self._facts(n_columns, names),
+            n_trees=check_count("n_trees", self.n_trees),
+            depths=_depths(self.depth),
+            feature_seed=check_count("feature_seed", self.feature_seed, low=0),
+        )
+
+
+def _depths(depth: int | tuple[int, int]) -> tuple[int, int]:
+    pair = depth if isinstance(depth, (tuple, list)) and len(depth) == 2 else (depth, depth)
+    least, most = (check_count("depth", side) for side in pair)
+    if not least <= most <= _DEEPEST:
+        raise ValueError(
+            f"depth must be at most {_DEEPEST}, or a pair (least, most) of such depths, "
+            f"got {depth!r}."
+        )
+    return least, most
+
+
+def _places(depths: np.ndarray, most_bits: int) -> list[tuple[int, int]]:
+    """Return a number and a shift for each tree: the deepest first, where there is space for it."""
+    used: list[int] = []
+    found = [(0, 0)] * len(depths)
+    for tree in np.argsort(-depths, kind="stable").tolist():
+        depth = int(depths[tree])
+        number = next((k for k, bits in enumerate(used) if bits + depth <= most_bits), len(used))
+        if number == len(used):
+            used.append(0)
+        found[tree] = number, used[number]
+        used[number] += depth
+    return found
+
+
+def _thresholds(column: np.ndarray, p: int, depth: int, rng: np.random.Generator) -> np.ndarray:
+    """Return for each node a number uniform in its cell along its column; 0 for categories."""
+    threshold, size = np.zeros(column.shape), max(p, 1)
+    low = np.zeros((len(column), 1, size))
+    high = np.ones_like(low)
+    for level in range(depth):
+        nodes = slice((1 << level) - 1, (2 << level) - 1)
+        asked, numeric = np.minimum(column[:, nodes], size - 1)[:, :, None], column[:, nodes] < p
+        a, b = (np.take_along_axis(side, asked, 2)[:, :, 0] for side in (low, high))
+        cut = rng.uniform(a, b)
+        threshold[:, nodes] = np.where(numeric, cut, 0.0)
+        low, high = np.repeat(low, 2, axis=1), np.repeat(high, 2, axis=1)
+        np.put_along_axis(high[:, 0::2], asked, np.where(numeric, cut, b)[:, :, None], 2)
+        np.put_along_axis(low[:, 1::2], asked, np.where(numeric, cut, a)[:, :, None], 2)
+    return threshold

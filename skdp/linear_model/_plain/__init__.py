@@ -1,1 +1,0 @@
-"""Fitted linear models as pipelines of scikit-learn's own objects."""

@@ -1,0 +1,352 @@
+"""Plans of linear models: a fit, releases before and after it, and a sample of the rows."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from skdp._private_fit import NonPrivatePlan, ReleaseParameters, ReleasePlan
+from skdp.accounting import gdp_mu
+from skdp.accounting.calibration import sampled_gdp_mu, sampled_pure_epsilon
+from skdp.design import Design
+from skdp.exceptions import IncompatibleSolverError
+from skdp.features.combined import AutoMap, unknown_numbers
+from skdp.linear_model._records import LinearFacts, LinearRecords, TaskT
+from skdp.privacy import (
+    Event,
+    GaussianCurve,
+    GaussianEvent,
+    GDPEvent,
+    Neighboring,
+    PoissonSampledEvent,
+    PureDPEvent,
+)
+from skdp.solvers import SOLVERS, Problem, Solver
+from skdp.solvers.base import RowCount, composed
+from skdp.support.display import caller_outside
+
+ENOUGH_ROWS = 1_000_000
+"""Expected rows of an automatic sample. More barely improve a fit. No guarantee rests on it."""
+
+_ROUNDING = 1e-14  # relative: of 1/μ, there and back
+
+
+PlanFit: TypeAlias = Callable[[ReleaseParameters, LinearRecords[Any]], Any]
+
+
+class LinearPlan(ReleasePlan, Protocol):
+    """The plan of a private fit."""
+
+    @property
+    def problem(self) -> Problem:
+        """The public facts about the fit."""
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """The public plan of a fit to all records or to a Poisson sample of them."""
+
+    rate: float  # probability with which a record is in the sample; 1 for a fit to all
+    fit: NonPrivatePlan | LinearPlan  # of a sample: for neighbors by adding or removing a record
+    event: Event  # the release of `fit`, for the records that the sample is drawn from
+    theorem: str
+    exact: bool
+
+
+class Learned(NamedTuple):
+    """The result of a fit, with its facts and plan, which earlier releases may have set."""
+
+    fitted: Any  # a solution; without privacy, the fitted estimator of scikit-learn
+    facts: LinearFacts[Any]
+    plan: Any  # a `LinearPlan`, or a `NonPrivatePlan` of scikit-learn's fit
+    design: Design | None = None  # *private*; the rows of the fit, whose features may be kept
+
+
+def enough_of(n: int) -> float:
+    """Return the rate of an automatic sample of n records."""
+    return min(1.0, ENOUGH_ROWS / n)
+
+
+def is_gaussian(parameters: ReleaseParameters, records: LinearRecords[Any]) -> bool:
+    """Return whether the costs of Gaussian releases and of a fit add up to what was asked."""
+    return records.facts.solver.is_gaussian and parameters.delta > 0.0
+
+
+def warn_paid(text: str, category: type[UserWarning] = UserWarning) -> None:
+    """Warn of what was released."""
+    with suppress(UserWarning):  # once paid, nothing raises
+        warnings.warn(text, category, stacklevel=caller_outside())
+
+
+def check_gaussian(
+    parameters: ReleaseParameters, records: LinearRecords[Any], needs: str, otherwise: str = ""
+) -> None:
+    """Raise unless Gaussian releases can be paid; the message begins with what needs them."""
+    if not is_gaussian(parameters, records):
+        raise IncompatibleSolverError(
+            f"{needs} delta > 0 and a Gaussian DP solver, such as 'auto' or 'noisy_gd', not "
+            f"{type(records.facts.solver).__name__}.{otherwise}"
+        )
+
+
+def can_be_sampled(solver: Solver, delta: float) -> bool:
+    """Return whether the cost of a solver's fit to a sample is known."""
+    return solver.is_pure or (solver.is_gaussian and delta > 0.0)
+
+
+def plan_sampled(
+    rate: float, parameters: ReleaseParameters, records: LinearRecords[TaskT], plan_fit: PlanFit
+) -> FitPlan:
+    """Return a plan for a sample whose cost is that of `parameters`.
+
+    The fit to the sample alone costs more. It is planned for the public expected number of records
+    in the sample.
+    """
+    epsilon, delta, relation = parameters.epsilon, parameters.delta, parameters.neighboring
+    solver, n = records.facts.solver, records.facts.n_known
+    facts = replace(records.facts, n_known=None if n is None else max(1, round(rate * n)))
+    sample = replace(records, rate=rate, facts=facts)
+    inside = replace(parameters, neighboring=Neighboring.ADD_REMOVE_ONE)
+    if solver.is_pure:
+        own = sampled_pure_epsilon(epsilon, rate, relation)
+        event: Event = PureDPEvent(epsilon)
+        fit = plan_fit(replace(inside, epsilon=own), sample)
+    elif can_be_sampled(solver, delta):
+        mu = sampled_gdp_mu(epsilon, delta, rate, relation)
+        fit = plan_fit(replace(inside, epsilon=GaussianCurve(mu).epsilon(delta)), sample)
+        noise = (1.0 - _ROUNDING) / fit.event.gdp_mu(Neighboring.ADD_REMOVE_ONE)
+        event = PoissonSampledEvent(rate, GaussianEvent(noise))
+    else:
+        raise IncompatibleSolverError(_refusal(solver, delta))
+    theorem = f"a Poisson sample at rate {rate:.6g}, amplified; on it {fit.theorem}"
+    return FitPlan(rate, fit, event, theorem, fit.exact)
+
+
+def _refusal(solver: Solver, delta: float) -> str:
+    name = type(solver).__name__
+    if delta == 0.0:
+        return f"subsample with {name} needs delta > 0."
+    able = [key for key, kind in SOLVERS.items() if kind.is_pure or kind().is_gaussian]
+    return (
+        f"{name} cannot be used with subsample, because its cost on a sample is not known. Use one "
+        f"of {able}. DPSGD samples by itself: set its sampling_rate."
+    )
+
+
+_REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
+
+
+class GaussianRelease(Protocol):
+    """A Gaussian release that prepares the records of a fit."""
+
+    @property
+    def mu(self) -> float:
+        """Its Gaussian-DP parameter."""
+
+    @property
+    def name(self) -> str:
+        """What is released, in words."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether rounding errors are bounded and the noise is exact."""
+
+    def prepared(self, records: LinearRecords[Any], rng: np.random.Generator) -> LinearRecords[Any]:
+        """Release from *private* records; return them with facts that follow from the release."""
+
+
+FirstT = TypeVar("FirstT", bound=GaussianRelease)
+
+
+@dataclass(frozen=True)
+class StagedPlan(Generic[FirstT]):
+    """The public plan of a Gaussian release, then of a fit that it prepares."""
+
+    first: FirstT
+    fit: LinearPlan
+
+    @property
+    def event(self) -> Event:
+        """Both releases, which compose adaptively."""
+        return composed((GDPEvent(self.first.mu), self.fit.event))
+
+    @property
+    def theorem(self) -> str:
+        """The statement that proves the event."""
+        return f"{self.first.name} by the Gaussian mechanism, then {self.fit.theorem}"
+
+    @property
+    def exact(self) -> bool:
+        """Whether both are proved for the numbers that a computer adds."""
+        return self.first.exact and self.fit.exact
+
+    @property
+    def problem(self) -> Problem:
+        """The public facts about the fit."""
+        return self.fit.problem
+
+    def next(
+        self, records: LinearRecords[TaskT], rng: np.random.Generator
+    ) -> tuple[LinearPlan, LinearRecords[TaskT]]:
+        """Make the release; return the plan and the records of the fit."""
+        return self.fit, self.first.prepared(records, rng)
+
+
+def plan_after(
+    first: FirstT, plan_fit: PlanFit, parameters: ReleaseParameters, records: LinearRecords[Any]
+) -> StagedPlan[FirstT]:
+    """Return the plan of a release, and of a fit with the rest of the cost."""
+    rest = rest_of(parameters, first.mu) if parameters.is_private else parameters
+    return StagedPlan(first, plan_fit(rest, records))
+
+
+class FinishedPlan(StagedPlan[Any]):
+    """The public plan of a fit, then of a release at it: `first` is planned first, made last."""
+
+    @property
+    def theorem(self) -> str:
+        return f"{self.fit.theorem}; then {self.first.name} by the Gaussian mechanism"
+
+
+def most_rest(parameters: ReleaseParameters, spent: float) -> float:
+    """Return a bound of μ of all fits with the parameters that `rest_of` returns."""
+    mu = gdp_mu(parameters.epsilon, parameters.delta)
+    return math.sqrt(mu * mu - spent * spent) * (1.0 - 0.5 * _REST_MARGIN)
+
+
+def rest_of(parameters: ReleaseParameters, spent: float) -> ReleaseParameters:
+    """Return the parameters of a fit after a release with the parameter μ `spent`.
+
+    δ stays. If it alone covers the rest of μ, ε would be 0; then ε stays and δ is less.
+    """
+    mu = gdp_mu(parameters.epsilon, parameters.delta)
+    left = GaussianCurve(math.sqrt(mu * mu - spent * spent) * (1.0 - _REST_MARGIN))
+    epsilon = left.epsilon(parameters.delta)
+    if epsilon > 0.0:
+        return replace(parameters, epsilon=epsilon)
+    return replace(parameters, delta=left.delta(parameters.epsilon))
+
+
+Fits = tuple[tuple[float, LinearPlan], ...]
+"""Plans of fits in the order of the least signal n·μ/k of each."""
+
+# Two standard deviations of the noise in a bin are then 22 % of the records, or 32 % for k = 1.
+_FEWEST_FOR_RANKS = 20.0  # n·μ/(k·√p) for p columns with bounds="auto"
+_TYPICAL_DELTA = 1e-5  # for the choice where δ = 0; no guarantee rests on it
+
+
+def with_choice(
+    records: LinearRecords[TaskT], parameters: ReleaseParameters
+) -> LinearRecords[TaskT]:
+    """Return records with chosen features if their number is known, or if nothing is private."""
+    facts = records.facts
+    if not parameters.is_private:
+        return _chosen(records, math.inf)
+    if facts.n_known is None:
+        return records
+    signal = signal_of(parameters, facts.n_known)
+    chosen = _chosen(records, signal)
+    if signal < _FEWEST_FOR_RANKS * math.sqrt(len(chosen.facts.searched)):
+        raise ValueError(
+            f"bounds='auto' for {len(chosen.facts.searched)} columns needs more records or a "
+            "larger epsilon. State the bounds of more columns."
+        )
+    return chosen
+
+
+@dataclass(frozen=True)
+class CountedPlan:
+    """The public plan of a count, and then of a fit to the features that it decides."""
+
+    parameters: ReleaseParameters
+    count: RowCount
+    fits: Fits
+    event: Event
+    chosen: Callable[[LinearRecords[Any], float], LinearRecords[Any]]
+
+    @property
+    def theorem(self) -> str:
+        """The statement that proves the event."""
+        return f"a noisy count by the Gaussian mechanism, then {self.fits[-1][1].theorem}"
+
+    @property
+    def exact(self) -> bool:
+        """Whether all fits are proved for the numbers that a computer adds, as the count is."""
+        return all(fit.exact for _, fit in self.fits)
+
+    @property
+    def problem(self) -> Problem:
+        """The public facts about the fit with the first features."""
+        return self.fits[0][1].problem
+
+    def next(
+        self, records: LinearRecords[TaskT], rng: np.random.Generator
+    ) -> tuple[LinearPlan, LinearRecords[TaskT]]:
+        """Release the count; return the plan and the records of the fit that it decides."""
+        signal = signal_of(self.parameters, self.count.estimate(records.size, rng))
+        fit = [plan for least, plan in self.fits if least <= signal][-1]
+        return fit, self.chosen(records, signal)
+
+
+def plan_auto(
+    parameters: ReleaseParameters,
+    records: LinearRecords[TaskT],
+    plan_fit: PlanFit,
+) -> CountedPlan:
+    """Return a plan of a count, and of the fits to the choices of `AutoFeatures`."""
+    needs = (
+        "With neighboring='add_remove_one' or sample_weight, AutoFeatures needs n_samples_hint, or"
+    )
+    check_gaussian(parameters, records, needs)
+    auto = records.facts.feature_map
+    assert isinstance(auto, AutoMap), "planned for such a map only"
+
+    def fits(inside: ReleaseParameters) -> Fits:
+        leasts = (0.0, *auto.limits)
+        return tuple((least, plan_fit(inside, _chosen(records, least))) for least in leasts)
+
+    return plan_counted(parameters, fits, _chosen)
+
+
+def plan_counted(
+    parameters: ReleaseParameters,
+    fits_of: Callable[[ReleaseParameters], Fits],
+    chosen: Callable[[LinearRecords[Any], float], LinearRecords[Any]],
+) -> CountedPlan:
+    """Return a plan of a count with 1 % of μ², and of the fits among which it decides.
+
+    All fits are planned, and so checked, before anything is spent. The costs of the count and of
+    the fit compose adaptively, so the largest cost of a fit is counted.
+    """
+    mu = gdp_mu(parameters.epsilon, parameters.delta)
+    count = RowCount.of_share(mu)
+    fits = fits_of(rest_of(parameters, count.mu))
+    dearest = max(fit.event.gdp_mu(parameters.neighboring) for _, fit in fits)
+    event = composed((*count.events, GDPEvent(dearest)))
+    return CountedPlan(parameters, count, fits, event, chosen)
+
+
+def _chosen(records: LinearRecords[TaskT], signal: float) -> LinearRecords[TaskT]:
+    auto = records.facts.feature_map
+    assert isinstance(auto, AutoMap), "chosen once"
+    features, feature_map = auto.choice(signal)
+    facts = replace(
+        records.facts,
+        features=features,
+        feature_map=feature_map,
+        n_columns=feature_map.n_features_out,
+        searched=unknown_numbers(auto.features.bounds, auto.facts),
+    )
+    return records.with_facts(facts)
+
+
+def signal_of(parameters: ReleaseParameters, n: float) -> float:
+    """Return n·μ/k for n records and neighbors that differ in k of them."""
+    mu = gdp_mu(parameters.epsilon, parameters.delta or _TYPICAL_DELTA)
+    return n * mu / parameters.neighboring.n_changed

@@ -1,1 +1,0 @@
-"""Private releases before a fit, from which its records are made."""

@@ -1,0 +1,292 @@
+"""Private searches over a grid and over random candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import ParameterGrid, ParameterSampler
+
+from skdp.budget import PrivacyBudget
+from skdp.model_selection._private_search import PrivateSearch
+from skdp.model_selection._row_score import Scoring, Setting
+from skdp.support.random import child_generator, noise_generator
+from skdp.support.types import RandomState
+
+
+class DPGridSearchCV(PrivateSearch):
+    """A hyper-parameter search over a grid, with one guarantee for everything.
+
+    See *Private hyper-parameter search* in the user guide for methods and secrets.
+
+    Parameters
+    ----------
+    estimator : estimator
+        *Public.* An estimator of skdp, or a pipeline whose last step is one and whose other steps
+        learn nothing. Its fits must be Gaussian DP, as with the default solvers, or pure DP if
+        ``delta=0``. The search sets `epsilon`, `delta`, `neighboring`, `budget` and `random_state`.
+    param_grid : dict or list of dict
+        *Public.* As in scikit-learn's `GridSearchCV`: values to try, by name of the parameter.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss of the whole search and its best fit, in nats; finite.
+    delta : float or None
+        *Public.* Probability that the ε bound fails, well below 1/n. ``None``: the budget's δ, or
+        1e-5.
+    method : {"auto", "repeat", "all", "cheapest"}
+        *Public.* "repeat" fits random candidates, a secret random number of times, and keeps the
+        best. "all" fits each candidate once, at a share of the cost. "cheapest" is "repeat" for
+        candidates that set `epsilon`, without δ: it keeps the least ε among the runs whose
+        noisy score reaches `threshold`. "auto" is "all" for up to 3 candidates or a "gdp" or
+        "zcdp" budget, else "repeat".
+    mean_runs : float, default 10
+        *Public.* Mean number of runs of "repeat" and "cheapest", above 1.
+    distribution : {"geometric", "logarithmic"}
+        *Public.* Distribution of the number of runs. Without δ the search costs 3 times its largest
+        run with "geometric", twice with "logarithmic".
+    threshold : float or None
+        *Public.* Mean score from which a candidate of "cheapest" is good enough.
+    holdout : float in (0, 1), default 0.2
+        *Public.* Share of the rows that are held out to score the candidates: by position if the
+        number of rows is public, otherwise each row independently.
+    scoring : str, callable or None
+        *Public.* Mean of one bounded number per row; larger is better. Classifiers: "accuracy"
+        (``None``), "neg_log_loss" or "neg_brier_score". Regressors: "neg_mean_squared_error",
+        "neg_mean_absolute_error", or ``None`` for the mean of 1 − (error/width of
+        `target_bounds`)². A callable ``scoring(y_true, y_pred)`` scores one row and must keep no
+        state; if it fails, the row gets the lower bound.
+    score_bounds : (low, high) or None
+        *Public.* Bounds to which the numbers of a callable `scoring` are clipped.
+    release_scores : bool, default False
+        *Public.* Whether "all" releases a noisy score of each candidate and keeps the best, at the
+        same cost. The choice is then less accurate. Only under ``replace_one``.
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
+    budget : PrivacyBudget or None
+        *Public.* Budget that `fit` spends from before it reads the data.
+    n_jobs : int or None
+        *Public.* Number of processes that fit candidates, as in joblib.
+    random_state : None, int, Generator or RandomState
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        *Released.* The best candidate, fitted to the rows that were not held out. Its `privacy_` is
+        that of the search, because the choice reveals something about the rows too.
+    best_params_ : dict
+        *Released.* Its setting.
+    best_index_ : int or None
+        *Released.* Its position among the candidates. None, without a `best_estimator_`, if no
+        candidate of "cheapest" is good enough.
+    best_score_ : float
+        *Released.* Its noisy mean score, biased upwards by the choice. Only under ``replace_one``,
+        with "repeat", "cheapest" or `release_scores`.
+    epsilon_spent_ : float
+        *Released.* Only with "cheapest": the ε that the result reveals. The budget keeps the
+        largest possible one.
+    cv_results_ : dict
+        *Public.* "params" and one masked array "param_<name>" per parameter. With `release_scores`
+        also *released* noisy scores, "mean_test_score" and "rank_test_score".
+    n_splits_ : int
+        *Public.* 1.
+    classes_ : ndarray
+        *Public.* Labels. Only for classifiers.
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        *Public.* Only if the column names of X are strings.
+    privacy_ : PrivacyGuarantee
+        *Public.* The guarantee of all attributes together.
+
+    Notes
+    -----
+    **Guarantee.** A record is used to fit or to score, never both, so a run costs at most the
+    larger of the two. A record changes a sum of scores, scaled to [0, 1], by at most 1; a person
+    counts with the mean over their rows.
+
+    - "repeat": theorem *Best of K* in the documentation. The number of runs, their order and time,
+      and all other fits and scores must stay secret.
+    - "all": k fits of μ²/k each and one choice by the exponential mechanism are μ-Gaussian DP. So
+      are k fits and, on other rows, k scores of μ²/k each (`release_scores`).
+    - "cheapest": ex post, the probability of publishing a candidate of ε is at most e^(m·ε) times
+      that under any neighbor. m is 3, or 2 with a logarithmic `distribution`. If no candidate is
+      good enough, ε is the largest one, which also counts in the budget (*Best of K*, Choosing ε).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.model_selection import DPGridSearchCV
+    >>> X, y = make_classification(4000, random_state=0)
+    >>> search = DPGridSearchCV(DPLogisticRegression(), {"data_norm": [0.1, 1.0, 5.0]}, epsilon=3.0)
+    >>> round(search.fit(X, y).score(X, y), 1)
+    0.9
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        param_grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]],
+        *,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        method: str = "auto",
+        mean_runs: float = 10,
+        distribution: str = "geometric",
+        threshold: float | None = None,
+        holdout: float = 0.2,
+        scoring: Scoring = None,
+        score_bounds: tuple[float, float] | None = None,
+        release_scores: bool = False,
+        neighboring: str = "replace_one",
+        budget: PrivacyBudget | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.mean_runs = mean_runs
+        self.distribution = distribution
+        self.threshold = threshold
+        self.holdout = holdout
+        self.scoring = scoring
+        self.score_bounds = score_bounds
+        self.release_scores = release_scores
+        self.neighboring = neighboring
+        self.budget = budget
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _candidates(self) -> list[Setting]:
+        return list(ParameterGrid(self.param_grid))
+
+
+class DPRandomizedSearchCV(PrivateSearch):
+    """A hyper-parameter search over random settings, with one guarantee for everything.
+
+    See *Private hyper-parameter search* in the user guide for methods and secrets.
+
+    Parameters
+    ----------
+    estimator : estimator
+        *Public.* An estimator of skdp, or a pipeline whose last step is one and whose other steps
+        learn nothing. Its fits must be Gaussian DP, as with the default solvers, or pure DP if
+        ``delta=0``. The search sets `epsilon`, `delta`, `neighboring`, `budget` and `random_state`.
+    param_distributions : dict or list of dict
+        *Public.* As in scikit-learn's `RandomizedSearchCV`: lists of values or distributions, by
+        name of the parameter.
+    n_iter : int, default 10
+        *Public.* Number of candidates, drawn before the data are read.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss of the whole search and its best fit, in nats; finite.
+    delta : float or None
+        *Public.* Probability that the ε bound fails, well below 1/n. ``None``: the budget's δ, or
+        1e-5.
+    method : {"auto", "repeat", "all", "cheapest"}
+        *Public.* "repeat" fits random candidates, a secret random number of times, and keeps the
+        best. "all" fits each candidate once, at a share of the cost. "cheapest" is "repeat" for
+        candidates that set `epsilon`, without δ: it keeps the least ε among the runs whose
+        noisy score reaches `threshold`. "auto" is "all" for up to 3 candidates or a "gdp" or
+        "zcdp" budget, else "repeat".
+    mean_runs : float, default 10
+        *Public.* Mean number of runs of "repeat" and "cheapest", above 1.
+    distribution : {"geometric", "logarithmic"}
+        *Public.* Distribution of the number of runs. Without δ the search costs 3 times its largest
+        run with "geometric", twice with "logarithmic".
+    threshold : float or None
+        *Public.* Mean score from which a candidate of "cheapest" is good enough.
+    holdout : float in (0, 1), default 0.2
+        *Public.* Share of the rows that are held out to score the candidates: by position if the
+        number of rows is public, otherwise each row independently.
+    scoring : str, callable or None
+        *Public.* Mean of one bounded number per row; larger is better. Classifiers: "accuracy"
+        (``None``), "neg_log_loss" or "neg_brier_score". Regressors: "neg_mean_squared_error",
+        "neg_mean_absolute_error", or ``None`` for the mean of 1 − (error/width of
+        `target_bounds`)². A callable ``scoring(y_true, y_pred)`` scores one row and must keep no
+        state; if it fails, the row gets the lower bound.
+    score_bounds : (low, high) or None
+        *Public.* Bounds to which the numbers of a callable `scoring` are clipped.
+    release_scores : bool, default False
+        *Public.* Whether "all" releases a noisy score of each candidate and keeps the best, at the
+        same cost. The choice is then less accurate. Only under ``replace_one``.
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
+    budget : PrivacyBudget or None
+        *Public.* Budget that `fit` spends from before it reads the data.
+    n_jobs : int or None
+        *Public.* Number of processes that fit candidates, as in joblib.
+    random_state : None, int, Generator or RandomState
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
+
+    Notes
+    -----
+    **Guarantee.** That of `DPGridSearchCV`, which also documents the attributes. Candidates are
+    drawn independently of the data.
+
+    Examples
+    --------
+    >>> from scipy.stats import loguniform
+    >>> from sklearn.datasets import make_classification
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.model_selection import DPRandomizedSearchCV
+    >>> X, y = make_classification(4000, random_state=0)
+    >>> norms = {"data_norm": loguniform(0.1, 10.0)}
+    >>> search = DPRandomizedSearchCV(DPLogisticRegression(), norms, epsilon=3.0)
+    >>> round(search.fit(X, y).score(X, y), 1)
+    0.9
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        param_distributions: Mapping[str, object] | Sequence[Mapping[str, object]],
+        *,
+        n_iter: int = 10,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        method: str = "auto",
+        mean_runs: float = 10,
+        distribution: str = "geometric",
+        threshold: float | None = None,
+        holdout: float = 0.2,
+        scoring: Scoring = None,
+        score_bounds: tuple[float, float] | None = None,
+        release_scores: bool = False,
+        neighboring: str = "replace_one",
+        budget: PrivacyBudget | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_distributions = param_distributions
+        self.n_iter = n_iter
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.mean_runs = mean_runs
+        self.distribution = distribution
+        self.threshold = threshold
+        self.holdout = holdout
+        self.scoring = scoring
+        self.score_bounds = score_bounds
+        self.release_scores = release_scores
+        self.neighboring = neighboring
+        self.budget = budget
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _candidates(self) -> list[Setting]:
+        shown = child_generator(
+            noise_generator(self.random_state)
+        )  # it reveals nothing about the noise
+        seed = np.random.RandomState(shown.integers(2**32, size=4))
+        drawn = ParameterSampler(self.param_distributions, self.n_iter, random_state=seed)
+        return list(drawn)

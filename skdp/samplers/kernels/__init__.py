@@ -1,1 +1,0 @@
-"""Components of the certified samplers: rejection, thinning, chains of proximal steps."""

@@ -1,0 +1,254 @@
+"""Small releases beside that of the coefficients: a row count, a matrix, three means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from skdp.design import Design
+from skdp.design.base import MemoryDesign
+from skdp.design.shared import shared_cross_product
+from skdp.losses import Loss, Minorant
+from skdp.losses.base import ProbabilityLoss
+from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss
+from skdp.mechanisms.grid_gaussian import GridGaussian
+from skdp.privacy import Neighboring
+from skdp.solvers._machine_sums import MachineSum, gram_sum, mean_sum
+from skdp.solvers.base import SCALE_MARGIN, PartOfMu, Problem, RowCount, ScoreMeans
+
+_ROOT_2 = math.sqrt(2.0)
+
+# No guarantee rests on these.
+_MOST_COLUMNS = 1024  # of a released matrix
+_GRAM_SHARE = 0.1  # of μ, which is 1 % of μ²
+_STEEPER = 2.0  # ρ of a metric for steps over the spectral norm of the matrix's noise
+_LONGEST_STEP = 1.5  # in units of 1/curvature
+_RIDGES = 16.0  # least ρ of a metric for steps, in units of the curvature at which a ridge matters
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """P = V·diag(g)·Vᵀ with eigenvalues g = ρ/(l + ρ) in (0, 1], for AᵀA ≈ V·diag(l)·Vᵀ.
+
+    P leaves steps unchanged in directions with l below the noise ρ and shortens them by ρ/l in
+    others: P^½·AᵀA·P^½ has eigenvalues of about ρ at most. V and l are *released,* ρ is *public.*
+    """
+
+    vectors: np.ndarray  # V
+    values: np.ndarray  # l ≥ 0
+    noise: float  # ρ
+
+    @classmethod
+    def of(cls, gram: np.ndarray, noise: float) -> Metric:
+        """Return the metric of a released matrix whose noise has spectral norm about `noise`."""
+        values, vectors = np.linalg.eigh(gram)
+        return cls(vectors, np.maximum(values, 0.0), noise)
+
+    @cached_property
+    def gains(self) -> np.ndarray:
+        """g, the eigenvalues of P."""
+        return self.noise / (self.values + self.noise)
+
+    @property
+    def trace(self) -> float:
+        """Approximate trace of P^½·AᵀA·P^½."""
+        return float(self.gains @ self.values)
+
+    def apply(self, force: np.ndarray) -> np.ndarray:
+        """Return P·force, for a force of shape (n_features,) or (n_features, K)."""
+        return np.asarray(self.vectors @ (self.gains * (self.vectors.T @ force).T).T)
+
+    def root(self) -> np.ndarray:
+        """Return P^½, symmetric."""
+        return np.asarray((self.vectors * np.sqrt(self.gains)) @ self.vectors.T)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GramRelease(PartOfMu):
+    """The release of AᵀA with symmetric Gaussian noise, μ-Gaussian DP.
+
+    Adding or removing a row a changes AᵀA by aaᵀ, of Frobenius norm |a|² ≤ R². Replacing it changes
+    AᵀA by aaᵀ − bbᵀ, of squared norm |a|⁴ + |b|⁴ − 2(a·b)² ≤ 2R⁴. The diagonal and √2 times the
+    entries above it are a vector whose l2 norm is the Frobenius norm. Each entry of the vector gets
+    noise of standard deviation σ = Δ/μ: σ on the diagonal, σ/√2 on all other entries of the matrix.
+    Products of weighted records are multiplied by shares s and t in [0, 1] of the largest weight.
+    The squares, s²|a|⁴ and at most s²|a|⁴ + t²|b|⁴, are then no larger.
+    """
+
+    mu: float
+    sums: MachineSum
+    largest: float | None = None  # weight of a record, None without weights
+    floor: float = 0.0  # least ρ of a metric for steps: a run that a ridge ends needs no less
+
+    @classmethod
+    def plan(cls, problem: Problem, mu: float) -> GramRelease | None:
+        """Return a release with 1 % of μ²; None for too many columns or an unknown number."""
+        d = problem.n_features
+        if d is None or not 1 < d <= _MOST_COLUMNS:
+            return None
+        floor = _RIDGES / (problem.most_C * Minorant.of(problem.loss).smoothness)
+        largest = problem.loss.largest if isinstance(problem.loss, WeightedLoss) else None
+        return cls(mu=_GRAM_SHARE * mu, sums=gram_sum(problem), largest=largest, floor=floor)
+
+    @cached_property
+    def noise(self) -> GridGaussian:
+        """The noise in the vector."""
+        return self.sums.noise(self.mu)
+
+    @property
+    def scale(self) -> float:
+        """σ, its standard deviation."""
+        return self.noise.scale
+
+    def spectral_noise(self, n_features: int) -> float:
+        """Return the approximate spectral norm of the noise, σ·√(2d)."""
+        return self.scale * math.sqrt(2.0 * n_features)
+
+    def longest_step(self, problem: Problem, ridge: float = 0.0) -> float:
+        """Return a step that is stable in the metric for steps, where AᵀA is about ρ at most."""
+        assert problem.n_features is not None, "`plan` checked the number of columns"
+        noise = self.noise_for_steps(problem.n_features)
+        return _LONGEST_STEP / (Minorant.of(problem.loss).smoothness * noise + ridge)
+
+    def release_for_steps(self, design: Design, rng: np.random.Generator) -> Metric:
+        """Release the metric for steps, with at least twice the ρ of `release`; takes one pass."""
+        metric = self.release(design, rng)
+        return replace(metric, noise=self.noise_for_steps(design.n_features))
+
+    def noise_for_steps(self, n_features: int) -> float:
+        """Return ρ of the metric for steps."""
+        return max(_STEEPER * self.spectral_noise(n_features), self.floor)
+
+    def release(self, design: Design, rng: np.random.Generator) -> Metric:
+        """Release the metric of the noisy matrix, with ρ = σ·√(2d); takes one pass."""
+        noisy = self.noise.release(as_vector(self.exact(design)), rng)
+        return Metric.of(as_matrix(noisy), self.spectral_noise(design.n_features))
+
+    def exact(self, design: Design) -> np.ndarray:
+        """Return the *private* matrix."""
+        if self.largest is None:
+            return design.cross_product(self.sums.grid)
+        return shared_cross_product(design, self.largest, self.sums.grid)
+
+
+def as_vector(matrix: np.ndarray) -> np.ndarray:
+    """Return the diagonal and √2 times the upper triangle of a symmetric matrix, row by row."""
+    rows, columns = np.triu_indices(len(matrix))
+    return matrix[rows, columns] * np.where(rows == columns, 1.0, _ROOT_2)
+
+
+def as_matrix(vector: np.ndarray) -> np.ndarray:
+    """Return the symmetric matrix of such a vector."""
+    d = (math.isqrt(8 * vector.size + 1) - 1) // 2
+    rows, columns = np.triu_indices(d)
+    matrix = np.empty((d, d))
+    matrix[rows, columns] = vector / np.where(rows == columns, 1.0, _ROOT_2)
+    matrix[columns, rows] = matrix[rows, columns]
+    return matrix
+
+
+# No guarantee rests on these.
+_SHARE = 0.02  # of μ²
+_FEWEST, _MOST = 100.0, 3000.0  # n·μ/k for which probabilities gain by the means
+_MOST_SCORE = 3.0  # to which scores are clipped
+
+# A guarantee rests on it.
+_SENSITIVITY = {Neighboring.ADD_REMOVE_ONE: math.sqrt(3.0), Neighboring.REPLACE_ONE: math.sqrt(8.0)}
+
+
+@dataclass(frozen=True)
+class MeansRelease(PartOfMu):
+    """The release of Σ (y, c, y·c) with Gaussian noise, μ-Gaussian DP; c is c(z) in units of its
+    bound.
+
+    A record adds v = (y, c, y·c) with |y| = 1 and |c| ≤ 1. Adding or removing it changes the sums
+    by |v|² = 1 + 2c² ≤ 3. Replacing it by (y', c') changes them by 2(c − c')² ≤ 8 if y' = y, and
+    otherwise by 4 + (c − c')² + (c + c')² = 4 + 2c² + 2c'² ≤ 8. The rows of a person have shares
+    that add up to at most 1. So a person adds a point of the convex hull of all v and 0, where no
+    norm and no distance is larger: |v − 0|² ≤ 3.
+
+    Scores of the other records are computed with errors that depend on where their rows stand.
+    `mean_sum` bounds them for the released θ, and the noise covers them.
+    """
+
+    name: ClassVar[str] = "three means of labels and scores"
+    mu: float  # Gaussian-DP parameter
+    count: RowCount  # of the solver's plan
+    problem: Problem  # its number of records is public, or released by `count`
+
+    @classmethod
+    def plan(cls, problem: Problem, count: RowCount, mu: float) -> MeansRelease | None:
+        """Return a release with 2 % of μ², None where probabilities gain nothing.
+
+        The number of records is `problem.n_samples`, public, or released by `count`. A guess of a
+        private number could be far from it, and the means with it.
+        """
+        n = problem.n_samples
+        if n is None or (count.public is not None and not problem.count_is_public):
+            return None
+        loss = loss_of_one_row(problem.loss)
+        has_link = loss is not None and loss.n_scores == 1 and problem.intercept_scaling > 0.0
+        if not (has_link and isinstance(problem.C, str)):
+            return None
+        if not _FEWEST <= problem.signal(n, mu) <= _MOST:
+            return None
+        return cls(math.sqrt(_SHARE) * mu, count, problem)
+
+    @property
+    def exact(self) -> bool:
+        """Whether rounding errors are bounded."""
+        return self.problem.rows_are_exact
+
+    def release(self, design: Design, theta: np.ndarray, rng: np.random.Generator) -> ScoreMeans:
+        """Release the means at a *released* θ; takes one pass."""
+        sums, n = self.sums(theta), self.problem.n_samples
+        assert n is not None, "`plan` checked it"
+        noise, largest = sums.noise(self.mu), getattr(self.problem.loss, "largest", 1.0)
+        total = sums.grid.floats(design.exact_total(_Sums(theta, largest), sums.grid))
+        label, score, product = (noise.release(total, rng) / n).tolist()
+        count_noise = 1.0 / (self.count.mu * n) if self.count.mu else 0.0
+        return ScoreMeans(
+            label=label,
+            score=_MOST_SCORE * score,
+            product=_MOST_SCORE * product,
+            noise=noise.scale / n,
+            n_records=n,
+            count_noise=count_noise,
+            most_score=_MOST_SCORE,
+        )
+
+    def sums(self, theta: np.ndarray) -> MachineSum:
+        """Return the facts of the sums at a *released* θ."""
+        # (1, 1, 1) is √3 long, and c and y·c move together
+        length = math.sqrt(2.0) * float(np.linalg.norm(theta)) / _MOST_SCORE * (1.0 + SCALE_MARGIN)
+        between = _SENSITIVITY[self.problem.neighboring]
+        problem = self.problem.with_columns(theta.size)
+        return mean_sum(problem, between, math.sqrt(3.0), length, 3)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Sums:
+    """Σ (y, c, y·c) of a block; picklable."""
+
+    theta: np.ndarray
+    largest: float = 1.0
+
+    def __call__(self, block: MemoryDesign) -> np.ndarray:
+        y, shares = block.targets, np.ones(block.n_samples)
+        if y.dtype.names is not None:
+            y, shares = y["target"], y["weight"] / self.largest
+        clipped = np.clip(block.scores(self.theta) / _MOST_SCORE, -1.0, 1.0)
+        signed = np.where(y > 0, shares, -shares)
+        return np.array([signed.sum(), shares @ clipped, signed @ clipped])
+
+
+def loss_of_one_row(loss: Loss) -> Loss | None:
+    """Return the loss of a row of weight 1, None if classes have weights, or it has no link."""
+    if isinstance(loss, WeightedLoss):
+        return loss_of_one_row(loss.loss)
+    weighted = isinstance(loss, ClassWeightedLoss)
+    return loss if isinstance(loss, ProbabilityLoss) and not weighted else None

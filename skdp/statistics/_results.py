@@ -1,0 +1,455 @@
+"""Results of the statistics: their noise, intervals, labels and displays, and groups by keys."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from html import escape
+from itertools import product
+from numbers import Number
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from skdp.data.column import check_plain, received
+from skdp.data.column_facts import category_codes, check_comparable, checked_keys
+from skdp.data.columns import frame_names, is_label
+from skdp.data.records import Records
+from skdp.mechanisms import AdditiveMechanism, Gaussian
+from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.support.display import html_table
+from skdp.support.types import Label, MatrixLike, VectorLike
+from skdp.support.validation import check_real
+from skdp.workloads import QueryPlan
+
+# No guarantee rests on these: they set the precision of intervals.
+_BITS = 12  # 2^12 points represent the joint distribution of the noise
+_LEAST_RISK = 0.005  # for smaller risks too few points lie outside
+_AT_ONCE = 2**8  # sums
+
+_OUTWEIGHS = 0.25  # of what a warning names; no guarantee rests on it
+MOST_OF_COUNTS = 1.0  # the same for an average count: the largest ones are several times as large
+
+Terms = Sequence[tuple[str, float | np.ndarray]]
+"""Names of queries, and the factors of one number of each."""
+
+
+def effect_of_noise(
+    of: str, n_parts: Callable[[Any], int], most: float = _OUTWEIGHS
+) -> Callable[..., str | None]:
+    """Return the method `_effect_of_noise` of a statistic of rows in parts, by its facts.
+
+    It compares noise with `most` of what the rows of an average part can change, named by `of`.
+    """
+
+    def effect(_: object, plan: Any, records: Records[Any]) -> str | None:
+        share = largest_noise(plan) * n_parts(records.facts) / max(records.n_records, 1)
+        if share <= most:
+            return None
+        return (
+            f"the noise may be {share:.0%} of {of}. Use more records, a larger epsilon, or fewer "
+            "groups, cells or columns."
+        )
+
+    return effect
+
+
+def largest_noise(plan: Any) -> float:
+    """Return a bound in rows that noise exceeds in 5 % of releases, about."""
+    if not isinstance(plan, QueryPlan):
+        return float(plan.rank_error(0.05, 0.01))  # values fill a hundredth of a fine grid
+    return max(half_width(plan, query.name, 0.05) for query in plan.queries)
+
+
+def half_width(plan: QueryPlan, name: str, risk: float) -> float:
+    """Return a bound that the noise of a query exceeds with probability at most `risk`."""
+    mechanism = plan.mechanism(name)
+    rounding = 0.0 if mechanism.step == 1.0 else mechanism.step * 2  # none on the integers
+    return float(mechanism.quantile(1.0 - 0.5 * risk)) + rounding
+
+
+def sum_half_widths(plan: QueryPlan, terms: Terms, risk: float) -> np.ndarray:
+    """Return bounds that sums of independent noise exceed with probability of about `risk`.
+
+    One number of each term is multiplied by its factor; arrays of factors make as many sums. The
+    bound is exact for one term and for Gaussian noise. Otherwise it comes from points that
+    represent the joint distribution, and for very small risks from a union bound, which is larger.
+    """
+    shape = np.broadcast_shapes(*(np.shape(factor) for _, factor in terms))
+    names = [name for name, _ in terms]
+    factors = [np.abs(np.broadcast_to(factor, shape).ravel()) for _, factor in terms]
+    widths = _union(plan, names, factors, risk)
+    mechanisms = [plan.mechanism(name) for name in names]
+    gaussians = [one for one in mechanisms if isinstance(one, Gaussian)]
+    if len(gaussians) == len(terms):
+        widths = np.minimum(widths, _normal(gaussians, factors, risk))
+    elif len(terms) > 1 and risk >= _LEAST_RISK:
+        widths = np.minimum(widths, _spread(tuple(mechanisms), np.array(factors), risk))
+    return widths.reshape(shape)
+
+
+def _union(
+    plan: QueryPlan, names: Sequence[str], factors: Sequence[np.ndarray], risk: float
+) -> np.ndarray:
+    """Return a union bound for each sum."""
+    each = [half_width(plan, name, risk / len(names)) for name in names]
+    return np.asarray(np.sum([w * factor for w, factor in zip(each, factors, strict=True)], axis=0))
+
+
+def _normal(
+    mechanisms: Sequence[Gaussian], factors: Sequence[np.ndarray], risk: float
+) -> np.ndarray:
+    scales = [one.scale * factor for one, factor in zip(mechanisms, factors, strict=True)]
+    rounding = [2.0 * one.step * f for one, f in zip(mechanisms, factors, strict=True)]
+    deviations = np.sqrt(np.sum(np.square(scales), axis=0))
+    return np.asarray(float(ndtri(1.0 - 0.5 * risk)) * deviations + np.sum(rounding, axis=0))
+
+
+def _spread(
+    mechanisms: tuple[AdditiveMechanism, ...], factors: np.ndarray, risk: float
+) -> np.ndarray:
+    """Return quantiles of absolute sums, some at a time."""
+    points = _points(mechanisms)
+    found = [
+        np.quantile(np.abs(points @ factors[:, start : start + _AT_ONCE]), 1.0 - risk, axis=0)
+        for start in range(0, factors.shape[1], _AT_ONCE)
+    ]
+    return np.concatenate(found)
+
+
+@lru_cache(maxsize=16)
+def _points(mechanisms: tuple[AdditiveMechanism, ...]) -> np.ndarray:
+    """Return the noise of each mechanism at points of a Sobol sequence, a row for each point."""
+    levels = qmc.Sobol(len(mechanisms), scramble=False).random_base2(_BITS)
+    levels += math.ldexp(0.5, -_BITS)
+    columns = [one.quantile(p) for one, p in zip(mechanisms, levels.T, strict=True)]
+    return np.stack(columns, axis=1)
+
+
+_LEVEL = 0.95
+_BOOLEANS = (bool, np.bool_)
+
+Numbers: TypeAlias = float | np.ndarray
+"""One number, or an array."""
+
+Axes: TypeAlias = tuple[tuple[str, Sequence[Label]], ...]
+"""Name and labels of each axis of an array."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """*Public* labels of released numbers, and the library of the frames of `to_frame`."""
+
+    axes: Axes
+    library: str
+
+
+@dataclass(frozen=True, eq=False)
+class Statistic(ABC):
+    """A released number, or an array of them.
+
+    Parameters
+    ----------
+    value : float or ndarray
+        *Released.*
+    privacy : PrivacyGuarantee
+        *Public.* The guarantee of all numbers together.
+    _labels : object
+        *Public.* The labels in `to_frame`.
+
+    Examples
+    --------
+    >>> from skdp.statistics import mean
+    >>> table = [[20, 1], [30, 0], [70, 1], [40, 1]] * 1000
+    >>> found = mean(table, epsilon=1.0, bounds={0: (0, 100), 1: (0, 1)}, random_state=0)
+    >>> found.to_frame()[["estimate", "lower", "upper"]].round(2).to_dict("list")
+    {'estimate': [39.94, 0.75], 'lower': [39.78, 0.75], 'upper': [40.09, 0.75]}
+    """
+
+    value: Any
+    privacy: PrivacyGuarantee
+    _labels: Labels = field(kw_only=True)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """*Released.* Sentences about numbers that are nan or doubtful."""
+        index = zip(*(labels for _, labels in self._index()), strict=True)
+        names = [", ".join(map(str, key)) for key in index]
+        lost = [name for name, x in zip(names or [""], np.ravel(self.value), strict=True) if x != x]
+        if not lost:
+            return ()
+        return (
+            f"The noise outweighs {'; '.join(lost) or 'the number'}: the estimate is nan. Use "
+            "narrower bounds, more rows, or a larger epsilon.",
+        )
+
+    @abstractmethod
+    def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
+        """Return ends of intervals, each of which misses its number with probability `risk`."""
+
+    def interval(
+        self, level: float | None = None, *, simultaneous: bool = False
+    ) -> tuple[Any, Any]:
+        """Return intervals for the statistic of the same data without noise.
+
+        Parameters
+        ----------
+        level : float in (0, 1) or None, default None
+            *Public.* Probability, over the noise, that an interval contains its number. It is
+            approximate for functions of several noisy numbers. Intervals contain their number more
+            often if rows are few for the noise, and for counts with little noise. ``None``: 0.95.
+            Quantiles have intervals only at the level of their release.
+        simultaneous : bool, default False
+            *Public.* Whether `level` holds for all intervals at once, by a union bound, instead of
+            each by itself. Not available for quantiles.
+
+        Returns
+        -------
+        low, high : float or ndarray
+            *Released.* They have the shape of `value`.
+
+        Raises
+        ------
+        ValueError
+            If `level` is not in (0, 1), or quantiles have no such intervals.
+        """
+        risk = risk_of(_LEVEL if level is None else level)
+        low, high = self._ends(risk / (np.size(self.value) if simultaneous else 1))
+        return shown(low), shown(high)
+
+    def to_frame(self, level: float | None = None, *, simultaneous: bool = False) -> MatrixLike:
+        """Return the numbers and their intervals as a data frame.
+
+        Parameters
+        ----------
+        level : float in (0, 1) or None, default None
+            *Public.* As in `interval`.
+        simultaneous : bool, default False
+            *Public.* As in `interval`.
+
+        Returns
+        -------
+        DataFrame
+            One row per number, with the columns estimate, lower, upper and level. It is a polars
+            frame with columns of labels if the data were polars, else a pandas frame indexed by
+            labels. Without intervals lower, upper and level are nan.
+        """
+        return framed(self._index(), self._columns(level, simultaneous), self._labels.library)
+
+    def _index(self) -> Axes:
+        """Return the labels of all numbers, a list for each axis."""
+        keys = [*product(*(labels for _, labels in self._labels.axes))]
+        return tuple(
+            (name, [key[k] for key in keys]) for k, (name, _) in enumerate(self._labels.axes)
+        )
+
+    def _columns(
+        self, level: float | None = None, simultaneous: bool = False
+    ) -> dict[str, list[float]]:
+        low, high = self.interval(level, simultaneous=simultaneous)
+        return columns_of(self.value, low, high, level or _LEVEL)
+
+    def _repr_html_(self) -> str:
+        return view(beside(self._index(), self._columns()), self.privacy, self.notes)
+
+    def __repr__(self) -> str:
+        return "\n".join([*self._text(), *self.notes, str(self.privacy)])
+
+    def _text(self) -> list[str]:
+        """Return lines with the numbers."""
+        if np.size(self.value) > 1:
+            return [np.array2string(np.asarray(self.value), precision=6)]
+        low, high = (float(np.ravel(end)[0]) for end in self.interval())
+        return [f"{float(np.ravel(self.value)[0]):.6g}, 95 % interval [{low:.6g}, {high:.6g}]"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoisyNumbers(Statistic):
+    """Numbers plus noise: counts, sums, the cells of a histogram.
+
+    Parameters
+    ----------
+    value : float or ndarray
+        *Released.*
+    privacy : PrivacyGuarantee
+        *Public.* The guarantee of all numbers together.
+    _plan : QueryPlan
+        *Public.* The noise.
+    _unit : float or ndarray
+        *Public.* Factor of the noise.
+    _noisy : float or ndarray
+        *Released.* The numbers before `value` was limited to what is possible.
+    _most : float or None
+        *Public.* The largest possible number of counts, None for other numbers.
+    _labels : object
+        *Public.* The labels in `to_frame`.
+
+    Examples
+    --------
+    >>> from skdp.statistics import histogram
+    >>> ages = [15, 30, 45, 80] * 250
+    >>> found = histogram(ages, epsilon=1.0, edges=[0, 20, 65, 100], random_state=0)
+    >>> found.to_frame()["estimate"].to_dict()
+    {'[0, 20)': 247.0, '[20, 65)': 502.0, '[65, 100]': 250.0}
+    >>> found.interval()[0]
+    array([241., 496., 244.])
+    """
+
+    _plan: QueryPlan = field(kw_only=True)
+    _unit: Numbers = field(default=1.0, kw_only=True)
+    _noisy: Numbers = field(kw_only=True)
+    _most: float | None = field(default=None, kw_only=True)
+
+    def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
+        (query,) = self._plan.queries
+        width = self._unit * half_width(self._plan, query.name, risk)
+        ends = self._noisy - width, self._noisy + width
+        if self._most is None:
+            return ends
+        return np.clip(ends[0], 0.0, self._most), np.clip(ends[1], 0.0, self._most)
+
+
+def noisy_counts(
+    counts: np.ndarray,
+    plan: QueryPlan,
+    records: Records[Any],
+    axes: Axes,
+    guarantee: PrivacyGuarantee,
+) -> NoisyNumbers:
+    """Return released counts, limited to what is possible."""
+    noisy, most = shown(counts), most_records(records, guarantee)
+    labels, value = Labels(axes, records.columns.library), shown(np.clip(noisy, 0.0, most))
+    return NoisyNumbers(value, guarantee, _plan=plan, _noisy=noisy, _most=most, _labels=labels)
+
+
+def columns_of(
+    value: Numbers, low: Numbers, high: Numbers, level: float | None
+) -> dict[str, list[float]]:
+    """Return the columns of a frame; the level is nan for numbers without an interval."""
+    estimate, lower, upper = (np.ravel(one).tolist() for one in (value, low, high))
+    levels = [math.nan if level is None or end != end else level for end in lower]
+    return {"estimate": estimate, "lower": lower, "upper": upper, "level": levels}
+
+
+def framed(index: Axes, columns: Mapping[str, Sequence[float]], library: str) -> MatrixLike:
+    """Return a frame of columns, with labels as columns of polars or as the index of pandas."""
+    index = tuple((name, _told_apart(labels)) for name, labels in index)
+    if library == "polars":
+        import polars
+
+        return polars.DataFrame(beside(index, columns), strict=False)
+    import pandas
+
+    frame = pandas.DataFrame(columns)
+    if index:
+        labels = pandas.DataFrame({k: list(own) for k, (_, own) in enumerate(index)})
+        frame.index = labels.set_index([*labels]).index
+        frame.index.names = [name for name, _ in index]
+    return frame
+
+
+def _told_apart(labels: Sequence[Label]) -> list[Label]:
+    """Return labels with booleans as text if there are numbers beside them.
+
+    Frames take 1 and True for the same label, because they are equal in Python.
+    """
+    flat = [one for label in labels for one in (label if isinstance(label, tuple) else (label,))]
+    if len({isinstance(one, _BOOLEANS) for one in flat if isinstance(one, (Number, np.bool_))}) < 2:
+        return [*labels]
+    return [tuple(map(_shown, one)) if isinstance(one, tuple) else _shown(one) for one in labels]
+
+
+def _shown(label: Label) -> Label:
+    return str(label) if isinstance(label, _BOOLEANS) else label
+
+
+def beside(
+    index: Axes, columns: Mapping[str, Sequence[float]]
+) -> dict[str, Sequence[Label] | Sequence[float]]:
+    """Return labels and numbers as columns; a label's name gets an underscore if it is taken."""
+    found: dict[str, Sequence[Label] | Sequence[float]] = {}
+    for name, labels in reversed(index):  # the first axis may have the user's name
+        while name in columns or name in found:
+            name += "_"
+        found = {name: labels} | found
+    return found | dict(columns)
+
+
+def view(
+    columns: Mapping[str, Sequence[Label]], privacy: PrivacyGuarantee, notes: Sequence[str] = ()
+) -> str:
+    """Return HTML of the columns that have a number, of notes, and of the guarantee."""
+    texts = {name: [*map(_text, column)] for name, column in columns.items()}
+    texts = {name: column for name, column in texts.items() if any(column)}
+    table = html_table([*texts], zip(*texts.values(), strict=True))
+    return table + "".join(f"<p>{escape(text)}</p>" for text in (*notes, str(privacy)))
+
+
+def _text(value: Label) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return str(value)
+
+
+def risk_of(level: float) -> float:
+    """Return the probability with which an interval may miss."""
+    return 1.0 - check_real("level", level, low=0.0, high=1.0)
+
+
+def shown(values: Numbers) -> Numbers:
+    """Return a single number as a float, and an array as it is."""
+    return values if np.ndim(values) else float(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """*Public* keys, one for each group, and the name of their column.
+
+    Rows with another key, or without one, are in no group.
+    """
+
+    name: Label
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, x: MatrixLike, by: VectorLike | None, keys: ArrayLike | None) -> Keys | None:
+        """Return the checked keys, None if the rows of `x` are not grouped."""
+        if by is None and keys is None:
+            return None
+        if by is None or keys is None:
+            raise ValueError(
+                "by and keys go together: pass the column to group by, and the list of its values "
+                "to report. The list is public: choose it without looking at the data."
+            )
+        check_plain(received(by))
+        name = by if is_label(by, frame_names(x)) else getattr(by, "name", None)
+        return cls("by" if name in (None, "") else name, checked_keys(keys))
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups."""
+        return int(self.values.size)
+
+    def check(self, records: Records[Any]) -> None:
+        """Raise ValueError if the type of the column rules out all keys."""
+        check_comparable(records.y, self.values, self.name)
+
+    def codes(self, records: Records[Any]) -> np.ndarray:
+        """Return the group of each row, −1 for none."""
+        return category_codes(records.y, self.values)
+
+
+def most_records(records: Records[Any], privacy: PrivacyGuarantee) -> float:
+    """Return the number of records if it is public, else infinity."""
+    return records.n_records if privacy.neighboring is Neighboring.REPLACE_ONE else math.inf
+
+
+def axes_of(keys: Keys | None) -> Axes:
+    """Return the axis of groups, none without keys."""
+    return () if keys is None else ((str(keys.name), keys.values.tolist()),)
