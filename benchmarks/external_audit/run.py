@@ -56,7 +56,8 @@ def arguments():
     parser.add_argument("--smallest", action="store_true")
     options = parser.parse_args()
     if options.smallest:
-        options.runs, options.only = 300, SMALLEST
+        # With 300 runs, 12 of 20 seeds missed the control of the count; with 500, none.
+        options.runs, options.only = 600, SMALLEST
     return options
 
 
