@@ -25,6 +25,7 @@ from skdp import (
 from skdp.data.records import Records
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import RandomFourierFeatures
+from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.research.solvers.coordinate_descent import CoordinateDescent
 from skdp.solvers import DPSGD, SOLVERS, NoisyGD, RegularizedExponential, Solution
 
@@ -142,6 +143,13 @@ def test_persons_of_one_row_are_records(solver, neighboring):
     alone = model.fit(X, y).coef_
     shared = model.fit(X, y, groups=np.arange(len(X))).coef_
     np.testing.assert_allclose(shared, alone, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", [DPSGD(20, clip_norm=0.1), NoisyGD(clip_share=0.5)], ids=repr)
+def test_clipped_sums_of_persons_of_one_row_are_those_of_records(solver, monkeypatch):
+    """Without noise: its scale covers the rounding errors of a person's rows besides."""
+    monkeypatch.setattr(GridGaussian, "noise", lambda self, size, rng: np.zeros(size, np.int64))
+    test_persons_of_one_row_are_records(solver, "replace_one")
 
 
 @pytest.mark.parametrize("solver", [NoisyGD(), DPSGD(20, sampling_rate=1.0), "output_perturbation"])
