@@ -341,7 +341,18 @@ class MemoryDesign(Design):
 
     @abstractmethod
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
-        """Yield consecutive blocks of rows that cover the data once."""
+        """Yield consecutive blocks of rows that cover the data once.
+
+        The memory of a block may be written to when the next one is made.
+        """
+
+    @property
+    def most_entries(self) -> int:
+        """Number of entries of a row of A that may differ from 0. *Private* where X is sparse."""
+        return self.n_features
+
+    def reach(self, delta: np.ndarray) -> float:
+        return longest_reach(delta, self.most_entries)
 
     def parts(
         self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
@@ -389,6 +400,20 @@ class MemoryDesign(Design):
             scores[rows] = z = block.scores(theta)
             total += block.weighted_sum(derivative(block.targets, z))
         return ScoredDesign(self, theta, scores), total
+
+
+def longest_reach(delta: np.ndarray, most_entries: int) -> float:
+    """Return a bound of |δᵀa|/|a| over rows a with at most so many entries.
+
+    The bound is the spectral norm of δ or, if less, the norm of its largest rows.
+    """
+    squares = delta * delta if delta.ndim == 1 else (delta * delta).sum(axis=1)
+    if most_entries < squares.size:
+        squares = np.partition(squares, -most_entries)[-most_entries:]
+    square = float(squares.sum())
+    if delta.ndim == 2:
+        square = min(square, float(np.linalg.eigvalsh(delta.T @ delta)[-1]))
+    return math.sqrt(square)
 
 
 class Wrapper(Design):

@@ -10,8 +10,16 @@ from operator import add, attrgetter, methodcaller
 import numpy as np
 
 from skdp.data.blocks import Blocks
-from skdp.design.base import ROWS_SUMMED, Design, MemoryDesign, RowNumbers, SumGrid, T
-from skdp.design.memory import ClippedDesign, longest_reach
+from skdp.design.base import (
+    ROWS_SUMMED,
+    Design,
+    MemoryDesign,
+    RowNumbers,
+    SumGrid,
+    T,
+    longest_reach,
+)
+from skdp.design.memory import ClippedDesign
 
 _MOST_NUMBERS = 1 << 23  # of rows that are fetched to be summed; no guarantee rests on it
 

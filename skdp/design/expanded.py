@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from skdp.design.base import MemoryDesign, RowNumbers, SumGrid
-from skdp.design.memory import ClippedDesign, clip_factors, factors_of, longest_reach
+from skdp.design.memory import ClippedDesign, clip_factors, factors_of
 from skdp.design.transformed import CenteredMap
 from skdp.features.base import FeatureMap, TabulatedMap
 from skdp.features.combined import MixtureMap
@@ -100,11 +100,7 @@ class ExpandedDesign(MemoryDesign):
 
     @property
     def most_entries(self) -> int:
-        """Number of entries of a row of A that may differ from 0."""
         return self.feature_map.n_entries + (self.intercept_scaling > 0.0)
-
-    def reach(self, delta: np.ndarray) -> float:
-        return longest_reach(delta, self.most_entries)
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         total = np.zeros((self.n_features, self.n_features))
@@ -436,9 +432,6 @@ class ShiftedDesign(MemoryDesign):
         if self.intercept_scaling > 0.0:
             total[-1] = self.intercept_scaling * residual.sum(axis=0)
         return total
-
-    def reach(self, delta: np.ndarray) -> float:
-        return longest_reach(delta, self.n_features)
 
     def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
         if grid is not None:

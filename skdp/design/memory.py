@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -145,20 +144,6 @@ def _without_duplicates(X: MatrixLike) -> MatrixLike:
     return fresh
 
 
-def longest_reach(delta: np.ndarray, most_entries: int) -> float:
-    """Return a bound of |δᵀa|/|a| over rows a with at most so many entries.
-
-    The bound is the spectral norm of δ or, if less, the norm of its largest rows.
-    """
-    squares = delta * delta if delta.ndim == 1 else (delta * delta).sum(axis=1)
-    if most_entries < squares.size:
-        squares = np.partition(squares, -most_entries)[-most_entries:]
-    square = float(squares.sum())
-    if delta.ndim == 2:
-        square = min(square, float(np.linalg.eigvalsh(delta.T @ delta)[-1]))
-    return math.sqrt(square)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class ClippedDesign(MemoryDesign):
     """*Private.* The linear operator θ ↦ Aθ, where row i of A is (s_i·x_i, b₀).
@@ -246,9 +231,6 @@ class ClippedDesign(MemoryDesign):
             total[-1] = self.intercept_scaling * residual.sum(axis=0)
         return total
 
-    def reach(self, delta: np.ndarray) -> float:
-        return longest_reach(delta, self.most_entries)
-
     def _times(self, theta: np.ndarray) -> np.ndarray:
         if self.X.dtype == np.float64:
             return np.asarray(self.X @ theta)
@@ -271,7 +253,6 @@ class ClippedDesign(MemoryDesign):
 
     @cached_property
     def most_entries(self) -> int:
-        """Number of entries in the fullest row of A. *Private* where X is sparse."""
         if not sparse.issparse(self.X):
             return self.n_features
         return int(np.diff(self.X.indptr).max(initial=0)) + (self.intercept_scaling > 0.0)

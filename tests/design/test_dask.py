@@ -8,7 +8,20 @@ import pytest
 from scipy import sparse
 
 from skdp.data.blocks import Blocks
-from skdp.design import ClippedDesign, DaskDesign, LossSum, TransformedDesign, in_memory, scored
+from skdp.design import (
+    Center,
+    ClippedDesign,
+    DaskDesign,
+    ExpandedDesign,
+    LossSum,
+    ShiftedDesign,
+    TabulatedDesign,
+    TransformedDesign,
+    in_memory,
+    scored,
+)
+from skdp.design.transformed import CenteredMap
+from skdp.features import AdditiveFeatures
 from skdp.losses import CompetitorLoss, LogisticLoss
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -153,3 +166,25 @@ def test_only_blocks_that_have_the_rows_are_read(trips):
     trips.clear()
     blocks.slope_sum(ONE.gradient, np.zeros(D + 1), records=np.array([3, 4, 460]))
     assert "of 2 blocks" in trips[0]
+
+
+CATEGORIES = AdditiveFeatures(categories={j: range(160) for j in range(D)}).feature_map(D)
+MAPS = {
+    ExpandedDesign: CATEGORIES,
+    TabulatedDesign: CATEGORIES.for_fits(),
+    ShiftedDesign: CenteredMap(
+        CATEGORIES, Center(np.full(CATEGORIES.n_features_out, 1e-3), 0.5, 1.0)
+    ).for_fits(),
+}
+
+
+@pytest.mark.parametrize("kind", MAPS, ids=lambda kind: kind.__name__)
+def test_blocks_of_features_reach_as_far_as_in_memory(kind):
+    read, codes = MAPS[kind], np.random.default_rng(1).integers(0, 160, (N, D))
+    blocks = Blocks.of(da.from_array(codes, chunks=(170, -1)), da.from_array(Y, chunks=170))
+    blocks.check(check)
+    made = blocks.map(lambda block: kind.clip(block.X, read, 1.0, 0.3, block.y))
+    theta = RNG.normal(size=read.n_features_out + 1)
+    here, there = kind.clip(codes, read, 1.0, 0.3, Y), DaskDesign(made, theta.size)
+    assert there.reach(theta) == here.reach(theta)
+    assert there.reach(theta) <= np.linalg.norm(theta) * (1.0 + 1e-12)
