@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from skdp.losses import (
     HuberLoss,
     LogisticLoss,
     MultinomialLoss,
+    QuantileLoss,
     SmoothedHingeLoss,
     SquaredLoss,
 )
@@ -119,8 +120,21 @@ def test_short_runs_are_samples_and_long_ones_are_steps(neighboring):
     assert isinstance(solver.choice(problem(200, loss=sharp), mu).solver, NoisyGD)
 
 
-@pytest.mark.parametrize("d", [5, 20, 99])
-@pytest.mark.parametrize("loss", [HuberLoss(), SquaredLoss()], ids=repr)
+@pytest.mark.parametrize(
+    ("level", "kind"),
+    [(0.9, RegularizedExponential), (0.1, RegularizedExponential), (0.5, NoisyGD)],
+)
+def test_extreme_quantiles_of_wide_tables_are_samples(level, kind):
+    """At 2000 rows of 150 columns, noisy steps to .9 lost .5 of D², to the median nothing."""
+    facts = replace(problem(2000, d=151), loss=QuantileLoss(levels=(level,)))
+    assert isinstance(AutoSolver().choice(facts, 0.27).solver, kind)
+
+
+@pytest.mark.parametrize(
+    ("loss", "d"),
+    [*product([HuberLoss(), SquaredLoss()], [5, 20, 99]), (QuantileLoss((0.9,)), 150)],
+    ids=repr,
+)
 def test_few_rows_more_never_read_much_more(loss, d):
     """Passes times rows, where each step of a sample reads the rows once, and e^E of 64."""
 
