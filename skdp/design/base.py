@@ -252,7 +252,11 @@ class Design(ABC):
             return self.exact_sum(product, grid)
         return np.asarray(self.total(product))
 
-    @abstractmethod
+    @property
+    def most_entries(self) -> int:
+        """Number of entries of a row of A that may differ from 0. *Private* where X is sparse."""
+        return self.n_features
+
     def reach(self, delta: np.ndarray) -> float:
         """Return a bound of |δᵀa|/|a| over the rows a of A: at most the spectral norm of δ.
 
@@ -266,6 +270,14 @@ class Design(ABC):
         float
             *Private* if X is sparse.
         """
+        # the norm of the largest rows of δ, or its spectral norm if less
+        squares = delta * delta if delta.ndim == 1 else (delta * delta).sum(axis=1)
+        if self.most_entries < squares.size:
+            squares = np.partition(squares, -self.most_entries)[-self.most_entries :]
+        square = float(squares.sum())
+        if delta.ndim == 2:
+            square = min(square, float(np.linalg.eigvalsh(delta.T @ delta)[-1]))
+        return math.sqrt(square)
 
     @abstractmethod
     def take(self, rows: RowNumbers) -> MemoryDesign:
@@ -346,14 +358,6 @@ class MemoryDesign(Design):
         The memory of a block may be written to when the next one is made.
         """
 
-    @property
-    def most_entries(self) -> int:
-        """Number of entries of a row of A that may differ from 0. *Private* where X is sparse."""
-        return self.n_features
-
-    def reach(self, delta: np.ndarray) -> float:
-        return longest_reach(delta, self.most_entries)
-
     def parts(
         self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
     ) -> Iterator[T]:
@@ -400,20 +404,6 @@ class MemoryDesign(Design):
             scores[rows] = z = block.scores(theta)
             total += block.weighted_sum(derivative(block.targets, z))
         return ScoredDesign(self, theta, scores), total
-
-
-def longest_reach(delta: np.ndarray, most_entries: int) -> float:
-    """Return a bound of |δᵀa|/|a| over rows a with at most so many entries.
-
-    The bound is the spectral norm of δ or, if less, the norm of its largest rows.
-    """
-    squares = delta * delta if delta.ndim == 1 else (delta * delta).sum(axis=1)
-    if most_entries < squares.size:
-        squares = np.partition(squares, -most_entries)[-most_entries:]
-    square = float(squares.sum())
-    if delta.ndim == 2:
-        square = min(square, float(np.linalg.eigvalsh(delta.T @ delta)[-1]))
-    return math.sqrt(square)
 
 
 class Wrapper(Design):

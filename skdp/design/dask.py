@@ -10,15 +10,7 @@ from operator import add, attrgetter, methodcaller
 import numpy as np
 
 from skdp.data.blocks import Blocks
-from skdp.design.base import (
-    ROWS_SUMMED,
-    Design,
-    MemoryDesign,
-    RowNumbers,
-    SumGrid,
-    T,
-    longest_reach,
-)
+from skdp.design.base import ROWS_SUMMED, Design, MemoryDesign, RowNumbers, SumGrid, T
 from skdp.design.memory import ClippedDesign
 
 _MOST_NUMBERS = 1 << 23  # of rows that are fetched to be summed; no guarantee rests on it
@@ -92,11 +84,8 @@ class DaskDesign(Design):
         """Return whether rows of several blocks may be one block here, as they are in memory."""
         return rows.size <= ROWS_SUMMED and rows.size * self.n_columns <= _MOST_NUMBERS
 
-    def reach(self, delta: np.ndarray) -> float:
-        return longest_reach(delta, self._most_entries)
-
     @cached_property
-    def _most_entries(self) -> int:
+    def most_entries(self) -> int:
         return max(self.blocks.gather(attrgetter("most_entries")))
 
     def prefetch(self, rows: np.ndarray) -> None:
