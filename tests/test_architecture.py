@@ -67,7 +67,7 @@ LINES = {
     "data": 5777,
     "decomposition": 292,
     "density": 2501,
-    "design": 2045,
+    "design": 2031,
     "ensemble": 359,
     "exceptions": 77,
     "features": 2403,
@@ -84,7 +84,7 @@ LINES = {
     "privacy": 3708,
     "research": 3667,
     "samplers": 1224,
-    "solvers": 3730,
+    "solvers": 3742,
     "statistics": 3992,
     "support": 1355,
     "tables": 6,
@@ -92,8 +92,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_054  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 385_977
+MOST_LINES = 65_052  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 385_952
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
