@@ -1,6 +1,9 @@
 """Sums in steps of 2^−31, whatever their parts: compared with sums of Python's integers."""
 
+from fractions import Fraction
+
 import numpy as np
+import pytest
 
 from skdp.data.exact_sums import sums_in_steps
 from skdp.data.records import Records
@@ -26,3 +29,11 @@ def test_booleans_are_added_as_numbers_are():
 def test_numbers_are_rounded_to_the_nearest_step():
     numbers = np.array([[0.4, -0.6, 1.5, -1.0, 2.0**31, -0.0]]).T * 2.0**-31
     assert total(numbers) == [0 - 1 + 2 - 1 + 2**31]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_numbers_of_low_precision_are_added_as_their_floats_are(dtype):
+    """A sum in single precision has 24 bits, and 2^31 is beyond half precision."""
+    numbers = np.random.default_rng(0).uniform(-1.0, 1.0, (2**18 + 5, 1)).astype(dtype)
+    steps = [round(Fraction(number) * 2**31) for number in numbers[:, 0].tolist()]
+    assert total(numbers) == total(numbers.astype(float)) == [sum(steps)]
