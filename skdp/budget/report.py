@@ -43,7 +43,7 @@ _NOT_STATED, _SEVERAL = "not stated", "several"
 # An event describes the release, not its computation: a mechanism on a grid and noisy gradient
 # steps are both Gaussian DP. So the ledger says whether a release is exact.
 _EXACT = "drawn exactly; sums are exact, or their rounding errors are bounded"
-_NOT_EXACT = "the proof covers real numbers, but not floating-point numbers"
+_NOT_EXACT = "no proof for floating-point numbers is recorded"
 _OF_ENTRY = ("tag", "process", "role")  # fields that equal releases need not share
 _INTERNAL = (*_OF_ENTRY, "account")  # fields of a release that the public does not see
 _ABOUT = {
@@ -314,7 +314,7 @@ class Report:
             **shown,
             "theorem": release.theorem or _NOT_STATED,
             "proof": _proof(release),
-            "arithmetic": _EXACT if release.exact else _NOT_EXACT,
+            "arithmetic": _arithmetic(release),
             "version": release.version or _NOT_STATED,
         }
 
@@ -406,6 +406,13 @@ def _proof(release: Release) -> str:
     return f"by the theorem, within a total variation of {tv:.3g}" if tv else "by the theorem"
 
 
+def _arithmetic(release: Release) -> str:
+    """Describe what the ledger says of the theorem in floating-point arithmetic."""
+    if not release.theorem:
+        return _NOT_STATED
+    return _EXACT if release.exact else _NOT_EXACT
+
+
 def _kinds(release: Release) -> set[str]:
     if (event := _recorded_event(release.event)) is None:
         return {str(release.event.get("kind"))}
@@ -429,7 +436,7 @@ def _correctness(rows: list[dict[str, Any]]) -> str:
         return sum(row["releases"] for row in rows if row[name] == value)
 
     every = sum(row["releases"] for row in rows)
-    kinds = ((kind, count("arithmetic", kind)) for kind in (_EXACT, _NOT_EXACT))
+    kinds = ((kind, count("arithmetic", kind)) for kind in (_EXACT, _NOT_EXACT, _NOT_STATED))
     noise = "; ".join(f"{number}: {kind}" for kind, number in kinds if number)
     proved = every - count("theorem", _NOT_STATED)
     return f"Releases: {every}. With a theorem: {proved}. By their noise: {noise}."

@@ -363,7 +363,7 @@ def test_a_composed_event_is_told_by_its_leaves_with_four_digits():
 ROWS = np.random.default_rng(0).uniform(-1.0, 1.0, (60, 2))
 SIGNS = (ROWS[:, 0] > 0).astype(int)
 DRAWN_EXACTLY = "drawn exactly; sums are exact"
-NO_PROOF = "but not floating-point numbers"
+NO_PROOF = "no proof for floating-point numbers is recorded"
 NOISE = {
     "by hand": lambda budget: spend(budget),
     "safe": lambda budget: skdp.statistics.mean(ROWS, epsilon=0.1, bounds=(-1, 1), budget=budget),
@@ -430,3 +430,12 @@ def test_a_release_without_a_theorem_is_not_called_proved():
     assert "With a theorem: 0." in correctness_of(budget)
     spend(budget, ApproximatedEvent(SMALL, 1e-9))
     assert NO_PROOF in data_of(budget)["releases"][1]["arithmetic"]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_bare_event_has_neither_a_proof_of_its_arithmetic_nor_none(exact):
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+    budget.spend(PrivacyGuarantee(SMALL, "replace_one", "", exact=exact), delta=1e-6)
+    assert data_of(budget)["releases"][0]["arithmetic"] == "not stated"
+    assert correctness_of(budget).endswith("With a theorem: 0. By their noise: 1: not stated.")
+    assert not any(said in budget.report() for said in (DRAWN_EXACTLY, NO_PROOF))
