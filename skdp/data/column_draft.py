@@ -139,9 +139,10 @@ def _date(seconds: float) -> datetime:
 
 
 def unknown_keys(given: Mapping[str, Any], known: Collection[str] = ()) -> list[str]:
-    """Return what to check of keys that a reader does not know.
+    """Describe the keys that a reader does not know, and their values.
 
-    Keys with a colon are of other namespaces, and these with an @ are of JSON-LD: annotations.
+    Annotations are left out: keys with a colon belong to other namespaces, and those that begin
+    with @ or $ to JSON-LD and JSON Schema.
     """
     return [
         f"check {key}={short(value)}, which was not read"
@@ -151,7 +152,7 @@ def unknown_keys(given: Mapping[str, Any], known: Collection[str] = ()) -> list[
 
 
 def by_name(columns: Iterable[tuple[Hashable, Any]]) -> dict[Hashable, Any]:
-    """Return columns by their names, of which each must be there once."""
+    """Return columns by name; raise ValueError if a name is missing or occurs twice."""
     found: dict[Hashable, Any] = {}
     for name, column in columns:
         if not isinstance(name, str):

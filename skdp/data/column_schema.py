@@ -218,7 +218,7 @@ class ColumnSchema:
         return low <= value <= high
 
     def number(self, cell: object) -> float:
-        """Return the number in a cell of the column, as it writes numbers; NaN if there is none.
+        """Read the number in a cell by the number format of the column; NaN if there is none.
 
         Parameters
         ----------

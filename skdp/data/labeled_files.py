@@ -49,7 +49,7 @@ def from_labels(path: Any, cells: str) -> dict[Hashable, ColumnSchema]:
 
 
 def _header(told: Any, name: str) -> _Header:
-    """Return what pyreadstat reads about a column."""
+    """Collect what pyreadstat states about a column."""
     kind = _kind_of_format(str(told.original_variable_types[name]))
     pairs = [(one["lo"], one["hi"]) for one in told.missing_ranges.get(name, ())]
     single = [low for low, high in pairs if low == high]

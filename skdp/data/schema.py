@@ -708,7 +708,7 @@ def _column(
 
 
 def _confirmed(given: object, before: ColumnSchema) -> dict[str, Any]:
-    """Return what is stated of a column, and what stays of the column before."""
+    """Return the parameters of a column after `confirm`: the new ones and those that stay."""
     is_dict, own = isinstance(given, Mapping), before.to_dict()
     stated = dict(given) if isinstance(given, Mapping) else short_form(given)
     if not is_dict or stated.get("kind", before.kind) != before.kind:
