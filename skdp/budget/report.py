@@ -314,7 +314,7 @@ class Report:
             **shown,
             "theorem": release.theorem or _NOT_STATED,
             "proof": _proof(release),
-            "arithmetic": _arithmetic(release),
+            "arithmetic": (_NOT_EXACT, _EXACT)[release.exact] if release.theorem else _NOT_STATED,
             "version": release.version or _NOT_STATED,
         }
 
@@ -404,13 +404,6 @@ def _proof(release: Release) -> str:
     if not release.theorem:
         return _NOT_STATED
     return f"by the theorem, within a total variation of {tv:.3g}" if tv else "by the theorem"
-
-
-def _arithmetic(release: Release) -> str:
-    """Describe what the ledger says of the theorem in floating-point arithmetic."""
-    if not release.theorem:
-        return _NOT_STATED
-    return _EXACT if release.exact else _NOT_EXACT
 
 
 def _kinds(release: Release) -> set[str]:

@@ -158,10 +158,6 @@ class Column:
     def missing(self) -> np.ndarray:
         return self.read().missing()
 
-    def has_nulls(self) -> bool:
-        """Return whether the library marks a value as null."""
-        return not isinstance(self.source, np.ndarray) and self.read().nulls is not None
-
     def floats(self) -> np.ndarray:
         """Return a column that passed `check_numeric` as floats, NaN where values are missing."""
         values, nulls = self.read()

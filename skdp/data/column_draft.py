@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from skdp.data.column import is_missing
-from skdp.data.column_schema import OF_EVERY_KIND, ColumnSchema, moment_of, text_of
+from skdp.data.column_schema import OF_EVERY_KIND, ColumnSchema, moment_of, number_of, text_of
 
 NUMBERS = ("number", "integer")
 _FORMATS = ("decimal", "thousands", "affixes")
-_TEXTS = (None, "category")
 # The letters with which names of types begin in NumPy, pandas, polars, Arrow and pandera.
 _KINDS = {
     **dict.fromkeys(("bool", "boolean"), "boolean"),
@@ -80,7 +79,7 @@ class ColumnDraft:
 
     def _number(self, end: object) -> float:
         formats = {name: self.facts[name] for name in _FORMATS if name in self.facts}
-        value = ColumnSchema(kind="number", **formats).number(end)
+        value = number_of(end, ColumnSchema(kind="number", **formats))
         if self.kind == "date" or math.isnan(value):
             value = moment_of(end, self.facts.get("date_format"))
         if math.isnan(value):
@@ -129,8 +128,8 @@ class ColumnDraft:
             facts["bounds"] = (low, high) if self.kind in NUMBERS else (_date(low), _date(high))
         elif low > -math.inf or high < math.inf:
             self.unread.append(f"state bounds or categories within ({low:g}, {high:g})")
-        # An empty cell is missing anyway if it should be a number, a date or a boolean.
-        facts["missing_values"] = [one for one in missing if one != "" or self.kind in _TEXTS]
+        # An empty cell is missing anyway unless it may be a text.
+        facts["missing_values"] = [one for one in missing if one != "" or self.kind is None]
         return facts
 
 
@@ -163,11 +162,12 @@ def by_name(columns: Iterable[tuple[Hashable, Any]]) -> dict[Hashable, Any]:
     return found
 
 
-def objects(what: str, listed: Any) -> list[Mapping[str, Any]]:
-    """Return the objects in a list in metadata, none for no list."""
-    found = [] if listed is None else listed
-    if not isinstance(found, (list, tuple)) or not all(isinstance(one, Mapping) for one in found):
-        raise ValueError(f"{what} must be a list of objects, got {short(listed)}.")
+def listed(what: str, value: Any, kind: type = str) -> list[Any]:
+    """Return the names in a property of metadata, or its objects if `kind` is a mapping."""
+    found = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(found, (list, tuple)) or not all(isinstance(one, kind) for one in found):
+        form = "the name of a column or a list of names" if kind is str else "a list of objects"
+        raise ValueError(f"{what} must be {form}, got {short(value)}.")
     return [*found]
 
 

@@ -50,11 +50,13 @@ _OF_KIND = {
 OF_EVERY_KIND = ("missing", "missing_values", "fill", "aliases")
 """Fields that a column keeps if its kind changes."""
 _LISTS = ("missing_values", "true_values", "false_values", "aliases", "unread")
-_BEFORE = re.compile(r"^.*?(?=[-+]?[.,]?\d)", re.DOTALL)
-_BEHIND = re.compile(r"\D*$")
+# From the first digit to the last one, with signs: a lost sign would make another number.
+_NUMBER = re.compile(r"(?:[-+]\W{0,3})?[.,]?\d(?:.*\d)?(?:\s?-(?!\w))?", re.DOTALL)
+_THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 _N_BUCKETS = 64
 _LONGEST_TEXT = 100.0  # Fourier features are exact for up to 10⁶ columns of such texts
 _EPOCH = datetime(1970, 1, 1)
+_SAMPLE = _EPOCH.replace(tzinfo=UTC)
 _UNSTATED = {
     "bounds": "state its bounds",
     "categories": "list the categories that may occur",
@@ -93,13 +95,15 @@ class ColumnSchema:
         *Public.* Whether values may be missing. If not, a missing number counts as the midpoint of
         the bounds, and any other missing value as an unknown one.
     missing_values : sequence, default ()
-        *Public.* Codes that stand for a missing value, such as ``[-99, "NA"]``.
+        *Public.* Codes that stand for a missing value, such as ``[-99, "NA"]``. An empty cell is
+        missing anyway, unless it is a text or one of the `categories`.
     fill : object or None, default None
         *Public.* A cell that replaces missing ones. It implies ``missing=False``.
     true_values, false_values : sequence, default ()
         *Public.* Cells of booleans, such as ``["ja"]``, in place of the usual ones.
     decimal, thousands : str, default "." and ""
-        *Public.* The decimal point and the separator of thousands in numbers that are strings.
+        *Public.* The decimal point and the separator of thousands in numbers that are strings. A
+        number counts as missing unless three digits follow its last separator.
     affixes : "any" or sequence of str, default ()
         *Public.* Text around numbers that is ignored, such as ``["<", "+", " years"]``, or all.
     separator : str or None, default None
@@ -118,8 +122,8 @@ class ColumnSchema:
     --------
     >>> from skdp.tables import ColumnSchema
     >>> column = ColumnSchema(kind="number", bounds=(0, 250), source="range of the device")
-    >>> column.bounds, column.source, column.is_complete
-    ((0.0, 250.0), 'range of the device', True)
+    >>> column.bounds, column.source, column.unstated
+    ((0.0, 250.0), 'range of the device', [])
     """
 
     kind: str | None
@@ -179,15 +183,32 @@ class ColumnSchema:
             buckets = _N_BUCKETS if self.buckets is None else self.buckets
             found["buckets"] = check_count("buckets", buckets, low=2)
         if self.kind == "text":
-            if odd := [word for word in self.categories or () if self.words(str(word)) != [word]]:
+            if odd := [
+                word
+                for word in self.categories or ()
+                if words_in(str(word), self.separator) != [word]
+            ]:
                 raise ValueError(f"words that count must be single and in lower case, got {odd}.")
             norm = check_size("norm", 1.0 if self.norm is None else self.norm)
             found["norm"] = check_real("norm", norm, low=0.0, high=_LONGEST_TEXT, closed="]")
         if self.is_date:
             found["parts"] = tuple(check_choice("parts", part, PARTS) for part in self.parts)
         if self.affixes != "any":
-            found["affixes"] = _listed("affixes", self.affixes)
+            found["affixes"] = tuple(map(str, _listed("affixes", self.affixes)))
+        self._check_formats()
         return found | self._checked_cells()
+
+    def _check_formats(self) -> None:
+        """Raise ValueError for a format in which no cell could be read."""
+        form, signs = self.date_format, [self.decimal, self.thousands, self.separator]
+        texts = [self.decimal, self.thousands or " ", " " if signs[2] is None else signs[2]]
+        if self.decimal == self.thousands or not all(isinstance(x, str) and x for x in texts):
+            raise ValueError(
+                "decimal, thousands and separator must be strings, and decimal and thousands must "
+                f"differ; got {signs}."
+            )
+        if form is not None and math.isnan(moment_of(f"{_SAMPLE:{form}}", form)):
+            raise ValueError(f"date_format must be a format of strptime, got {form!r}.")
 
     def _checked_cells(self) -> dict[str, object]:
         """Check that no cell has two meanings, and that `fill` has one."""
@@ -213,60 +234,9 @@ class ColumnSchema:
             return text_of(cell) in map(text_of, self.categories or ())
         if self.bounds is None:
             return not self.is_left_out
-        value = moment_of(cell, self.date_format) if self.is_date else self.number(cell)
+        value = moment_of(cell, self.date_format) if self.is_date else number_of(cell, self)
         low, high = map(moment_of if self.is_date else float, self.bounds)
         return low <= value <= high
-
-    def number(self, cell: object) -> float:
-        """Read the number in a cell by the number format of the column; NaN if there is none.
-
-        Parameters
-        ----------
-        cell : object
-            *Private.*
-
-        Returns
-        -------
-        float
-            *Private.*
-        """
-        if isinstance(cell, bytes):
-            cell = cell.decode(errors="replace")
-        try:
-            if isinstance(cell, str):
-                return float(self._plain(cell))
-            return float(cell) if isinstance(cell, (Real, Decimal, np.bool_)) else math.nan
-        except Exception:
-            return math.nan
-
-    def words(self, text: str) -> list[str]:
-        """Return the words of a text in lower case, or the answers between separators.
-
-        Parameters
-        ----------
-        text : str
-            *Private.*
-
-        Returns
-        -------
-        list of str
-            *Private.* Words are runs of letters, digits and underscores.
-        """
-        if self.separator is None:
-            return _WORD.findall(text.lower())
-        answers = (one.strip() for one in text.lower().split(self.separator))
-        return [one for one in answers if one]
-
-    def _plain(self, cell: str) -> str:
-        """Return the text of a number without affixes, with a point and no other separator."""
-        if self.affixes == "any":
-            cell = _BEHIND.sub("", _BEFORE.sub("", cell, count=1), count=1)
-        for affix in () if self.affixes == "any" else self.affixes:
-            cell = cell.strip().removeprefix(affix).removesuffix(affix)
-        cell = cell.replace(self.thousands, "") if self.thousands else cell
-        if self.decimal == ".":
-            return cell
-        return "" if "." in cell else cell.replace(self.decimal, ".")
 
     @classmethod
     def of(cls, given: object, **more: Any) -> Self:
@@ -351,11 +321,6 @@ class ColumnSchema:
         return tuple(f"bucket{k}" for k in range(self.buckets or 0))
 
     @property
-    def is_complete(self) -> bool:
-        """Whether nothing is left to be stated."""
-        return not self.unstated
-
-    @property
     def unstated(self) -> list[str]:
         """What has to be stated before a fit accepts the column."""
         if self.kind is None:
@@ -426,13 +391,9 @@ def short_form(given: object) -> dict[str, object]:
 
 def _kind_of(given: Mapping[str, Any]) -> str | None:
     """Return the kind that bounds or categories imply."""
-    if isinstance(given.get("bounds"), str):
-        return "number"  # whose check rejects them
-    for name in ("bounds", "categories"):
-        if given.get(name) is not None:
-            value = tuple(given[name]) if name == "bounds" else list(given[name])
-            return str(short_form(value)["kind"])
-    return None
+    if (bounds := given.get("bounds")) is not None:  # a check of numbers rejects strings
+        return "number" if isinstance(bounds, str) else str(short_form(tuple(bounds))["kind"])
+    return None if given.get("categories") is None else "category"
 
 
 def _is_end(end: object) -> bool:
@@ -512,6 +473,43 @@ def _text(value: object) -> str:
         value = _datetime(value, None)
         value = value.date() if value.time() == time() and value.tzinfo is None else value
     return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def number_of(cell: object, column: ColumnSchema) -> float:
+    """Return the number in a cell, in the number format of its column; NaN if there is none."""
+    if isinstance(cell, bytes):
+        cell = cell.decode(errors="replace")
+    try:
+        if isinstance(cell, str):
+            return float(_plain(cell, column).replace("_", " "))  # 1_5 is not 15
+        return float(cell) if isinstance(cell, (Real, Decimal, np.bool_)) else math.nan
+    except Exception:
+        return math.nan
+
+
+def _plain(cell: str, column: ColumnSchema) -> str:
+    """Return the text of a number for `float`; none if the column writes numbers otherwise."""
+    cell, sign = cell.replace("\N{MINUS SIGN}", "-"), column.thousands
+    if column.affixes == "any":
+        cell = found[0] if (found := _NUMBER.search(cell)) else ""
+    for affix in () if column.affixes == "any" else column.affixes:
+        cell = cell.strip().removeprefix(affix).removesuffix(affix)
+    if sign and sign in cell:
+        whole, _, last = cell.rpartition(sign)
+        if column.decimal in whole or not _THREE_DIGITS.match(last):
+            return ""  # the separator may be a decimal point
+        cell = whole.replace(sign, "") + last
+    if column.decimal == ".":
+        return cell
+    return "" if "." in cell else cell.replace(column.decimal, ".")
+
+
+def words_in(text: str, separator: str | None) -> list[str]:
+    """Return the words of a text in lower case, or the answers between separators."""
+    if separator is None:
+        return _WORD.findall(text.lower())
+    answers = (one.strip() for one in text.lower().split(separator))
+    return [one for one in answers if one]
 
 
 def moment_of(value: object, date_format: str | None = None) -> float:

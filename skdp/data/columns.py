@@ -101,11 +101,7 @@ class Columns:
         names = [self.names[j] for j in columns] if self.names else []
         return replace(self, parts=[self.parts[j] for j in columns], names=names, single=False)
 
-    def without_rows(self) -> Columns:
-        """Return the names and types of the columns, which are public."""
-        return replace(self, parts=[part[:0] for part in self.parts])
-
-    def take(self, rows: np.ndarray) -> Columns:
+    def take(self, rows: slice | np.ndarray) -> Columns:
         return replace(self, parts=[part[rows] for part in self.parts])
 
     def check_numeric(self, *, advice: str = "") -> None:
@@ -141,7 +137,7 @@ class Columns:
         allowed = [dtype] if isinstance(dtype, type) else list(dtype or [])
         if allowed and common not in allowed:
             common = np.dtype(allowed[0])
-        if common.kind != "f" and any(part.has_nulls() for part in self.parts):
+        if common.kind != "f" and any(part.read().nulls is not None for part in self.parts):
             common = np.dtype(float)
         matrix = np.empty((self.n_rows, self.n_columns), common)
         step = max(ROWS_AT_ONCE // self.n_columns, 1)

@@ -26,7 +26,15 @@ from typing import Any
 import numpy as np
 
 from skdp.data.column import Column, array_of_list
-from skdp.data.column_schema import PARTS, ColumnSchema, iso, moment_of, text_of
+from skdp.data.column_schema import (
+    PARTS,
+    ColumnSchema,
+    iso,
+    moment_of,
+    number_of,
+    text_of,
+    words_in,
+)
 from skdp.data.columns import Columns
 from skdp.support.types import MatrixLike
 
@@ -262,9 +270,10 @@ def _numbers(part: Column, column: ColumnSchema) -> np.ndarray:
         codes = [moment_of(code, column.date_format) for code in column.missing_values]
         numbers = moments(part, column.date_format)
     else:
-        codes = [column.number(code) for code in column.missing_values]
-        numbers = floats(part, column.number)
-    numbers[np.isin(numbers, codes)] = np.nan
+        codes = [number_of(code, column) for code in column.missing_values]
+        numbers = floats(part, column)
+    dtype = part.dtype if part.kind == "f" else float  # a code is rounded as the numbers are
+    numbers[np.isin(numbers, np.array(codes, dtype))] = np.nan
     return np.rint(numbers) if column.kind == "integer" else numbers
 
 
@@ -390,10 +399,15 @@ def _numbers_in_words(part: Column, column: ColumnSchema, encoded: np.ndarray) -
 
 def has_missing(part: Column, column: ColumnSchema) -> bool:
     """Return whether a cell is missing or has a code that means it."""
-    codes = {*map(text_of, column.missing_values)}
-    if not codes:
+    if part.kind in "biufM" and not column.missing_values:
         return bool(part.missing().any())
-    return any(text is None or text in codes for text in map(text_of, part.values()))
+    codes = _codes_of_missing(column)
+    return any(text in codes for text in map(text_of, part.values()))
+
+
+def _codes_of_missing(column: ColumnSchema) -> set[str | None]:
+    """Return the texts of missing cells: none, an empty one and the codes."""
+    return {None, "", *map(text_of, column.missing_values)}
 
 
 def _shown(number: float, column: ColumnSchema) -> str:
@@ -412,11 +426,11 @@ def _each(column: Column, function: Callable[[object], float]) -> np.ndarray:
 _PLAIN = ColumnSchema(kind="number")
 
 
-def floats(column: Column, number: Callable[[object], float] = _PLAIN.number) -> np.ndarray:
+def floats(column: Column, form: ColumnSchema = _PLAIN) -> np.ndarray:
     """Return numbers, NaN for values that are missing or no numbers."""
     if column.kind in "biuf":
         return np.array(column.floats())
-    return _each(column, number)
+    return _each(column, lambda cell: number_of(cell, form))
 
 
 def _truths(part: Column, column: ColumnSchema) -> np.ndarray:
@@ -428,7 +442,7 @@ def _truths(part: Column, column: ColumnSchema) -> np.ndarray:
     known |= dict.fromkeys(map(text_of, column.false_values), 0.0)
     known |= {} if column.true_values else _TRUTH
     known |= dict.fromkeys(map(text_of, column.missing_values), math.nan)
-    texts = (str(text_of(value)).strip() for value in part.values())
+    texts = ((text_of(value) or "").strip() for value in part.values())
     found = (known.get(text, known.get(text.lower(), math.nan)) for text in texts)
     return np.fromiter(found, float, len(part))
 
@@ -443,8 +457,8 @@ def moments(column: Column, date_format: str | None) -> np.ndarray:
 def _categories(part: Column, column: ColumnSchema) -> np.ndarray:
     """Return the category of each value, None if it is missing, and `UNKNOWN` for other values."""
     known = column.categories or ()
-    by_text: dict[str | None, object] = {text_of(value): value for value in known}
-    by_text |= dict.fromkeys([None, *map(text_of, column.missing_values)])
+    by_text: dict[str | None, object] = dict.fromkeys(_codes_of_missing(column))
+    by_text |= {text_of(value): value for value in known}
     by_number = {} if all(isinstance(one, str) for one in known) else by_text
     places = (_place(value, by_text, by_number) for value in part.values())
     return np.fromiter(places, object, len(part))
@@ -456,7 +470,7 @@ def _place(
     text = text_of(value)
     found = by_text.get(text, UNKNOWN)
     if found is UNKNOWN and by_number and isinstance(value, str):
-        number = text_of(_PLAIN.number(value))
+        number = text_of(number_of(value, _PLAIN))
         return UNKNOWN if number is None else by_number.get(number, UNKNOWN)
     return found
 
@@ -478,7 +492,7 @@ def made_up_codes(n_buckets: int) -> tuple[str, ...]:
 
 def _buckets(part: Column, column: ColumnSchema) -> np.ndarray:
     """Return the label of the bucket of each code, None for missing ones."""
-    labels, missing = column.labels, {None, *map(text_of, column.missing_values)}
+    labels, missing = column.labels, _codes_of_missing(column)
     hashed = cache(lambda text: None if text in missing else labels[bucket_of(text, len(labels))])
     return np.fromiter((hashed(text_of(value)) for value in part.values()), object, len(part))
 
@@ -497,7 +511,7 @@ def _words(part: Column, column: ColumnSchema) -> np.ndarray:
         text = text_of(value)
         if text is None or text in missing:
             found[:, row] = np.nan
-        elif places := {place(word) for word in column.words(text)} - {-1}:
+        elif places := {place(word) for word in words_in(text, column.separator)} - {-1}:
             # m equal entries a have the length a·√m, which is `norm`.
             found[list(places), row] = (column.norm or 0.0) / math.sqrt(len(places))
     return found

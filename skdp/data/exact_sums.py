@@ -101,8 +101,7 @@ def sums_in_steps(
 def _in_steps(numbers: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return integer steps; a person's add up to at most the steps of their weights."""
     if weights is None:
-        # As exact as `ldexp`, in a tenth of the time. Sums in single precision would round.
-        steps = np.multiply(numbers, 2.0**STEP_BITS, dtype=float)
+        steps = np.multiply(numbers, 2.0**STEP_BITS, dtype=float)  # ten times as fast as `ldexp`
         return np.asarray(np.rint(steps, out=steps))
     steps = numbers * weights[: len(numbers), None]
     return np.asarray(np.trunc(steps, out=steps))

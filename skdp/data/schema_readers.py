@@ -18,7 +18,7 @@ from skdp.data.column_draft import (
     ColumnDraft,
     by_name,
     kind_of_type,
-    objects,
+    listed,
     unknown_keys,
 )
 from skdp.data.column_schema import ColumnSchema
@@ -84,16 +84,16 @@ def from_csvw(metadata: Mapping[str, Any]) -> Read:
     levels = (above, metadata, schema)
     inherited = {k: v for level in levels for k, v in level.items() if k in _INHERITED}
     source = f"CSVW metadata of {metadata.get('dc:title') or metadata.get('url') or 'a table'}"
-    given = [one for one in objects("columns", schema["columns"]) if not one.get("virtual")]
+    given = [one for one in listed("columns", schema["columns"], Mapping) if not one.get("virtual")]
     titles = {one[0]: one for one in map(_titles, range(len(given)), given)}
     columns = by_name((_titles(j, one)[0], one) for j, one in enumerate(given))
-    units = _names("privacyUnit", metadata.get("privacyUnit"))  # the next two are of CSVW-EO, too
+    units = listed("privacyUnit", metadata.get("privacyUnit"))  # the next two are of CSVW-EO, too
     marked = [name for name, one in columns.items() if one.get("privacyId")]
 
     def named(names: Iterable[str]) -> list[Hashable]:
         return [name for name in columns if {*names} & {*titles[name]}]
 
-    keys = _names("primaryKey", schema.get("primaryKey"))
+    keys = listed("primaryKey", schema.get("primaryKey"))
     foreign = _references(schema)
     kinds, unit = _of_keys(named(units) or marked, named(keys), keys, bool(units))
     kinds = dict.fromkeys(marked, "ignored") | kinds
@@ -124,18 +124,10 @@ def _of_keys(
     return kinds, {"unit": "record"} if rows else {}
 
 
-def _names(what: str, value: Any) -> Sequence[str]:
-    """Return the names in a property of metadata: one, a list of them, or none."""
-    found = [] if value is None else [value] if isinstance(value, str) else value
-    if not isinstance(found, (list, tuple)) or not all(isinstance(one, str) for one in found):
-        raise ValueError(f"{what} must be the name of a column or a list of names, got {value!r}.")
-    return found
-
-
 def _references(schema: Mapping[str, Any]) -> list[str]:
     """Return the columns that are keys of other tables."""
-    keys = objects("foreignKeys", schema.get("foreignKeys"))
-    found = [_names("foreignKeys", one.get("columnReference", one.get("fields"))) for one in keys]
+    keys = listed("foreignKeys", schema.get("foreignKeys"), Mapping)
+    found = [listed("foreignKeys", one.get("columnReference", one.get("fields"))) for one in keys]
     return [name for names in found for name in names]
 
 
@@ -144,11 +136,11 @@ def _titles(j: int, column: Mapping[str, Any]) -> list[Hashable]:
     titles = column.get("titles")
     found = [*titles.values()] if isinstance(titles, Mapping) else [titles]
     try:
-        listed = [title for one in found for title in _names("titles", one)]
+        names = [title for one in found for title in listed("titles", one)]
     except ValueError as error:
         raise ValueError(f"column {column.get('name', j)!r}: {error}") from None
-    listed += [column["name"]] if isinstance(column.get("name"), str) else []
-    return list(dict.fromkeys(listed)) or [f"_col.{j + 1}", j]
+    names += [column["name"]] if isinstance(column.get("name"), str) else []
+    return list(dict.fromkeys(names)) or [f"_col.{j + 1}", j]
 
 
 def _read_csvw(draft: ColumnDraft, column: Mapping[str, Any]) -> None:
@@ -157,7 +149,7 @@ def _read_csvw(draft: ColumnDraft, column: Mapping[str, Any]) -> None:
     base = datatype.get("base", "string")
     if draft.kind is None:
         draft.kind = "integer" if base in _INTEGERS else _OF_CSVW.get(base)
-    null = _names("null", column.get("null", ""))
+    null = listed("null", column.get("null", ""))
     draft.facts |= {"missing": not column.get("required", False), "missing_values": null}
     draft.check(column, _OF_COLUMN)
     draft.check(datatype, _OF_DATATYPE)
@@ -252,8 +244,8 @@ def from_smartnoise(metadata: Mapping[str, Any], table: str | None) -> Read:
         names = {path: [*map(str.lower, forms[path])] for path in tables}
         found = [path for path in tables if str(table).lower() in names[path]]
     if len(found) != 1:
-        listed = [of_table[0] for of_table in forms.values()]
-        raise ValueError(f"table must be one of {listed}, got {table!r}.")
+        known = [of_table[0] for of_table in forms.values()]
+        raise ValueError(f"table must be one of {known}, got {table!r}.")
     source, facts = f"SmartNoise metadata of {'.'.join(found[0][1:])}", tables[found[0]]
     columns = {k: c for k, c in facts.items() if isinstance(c, Mapping)}
     unread = unknown_keys({k: c for k, c in facts.items() if k not in columns}, _OPTIONS)
@@ -353,8 +345,8 @@ def from_frictionless(schema: Any) -> Read:
     told = told.get("schema", told)
     if not isinstance(told, Mapping) or not told.get("fields"):
         raise ValueError("schema must be a Table Schema with fields, or a resource with one.")
-    fields = by_name((one.get("name"), one) for one in objects("fields", told["fields"]))
-    keys, unread = _names("primaryKey", told.get("primaryKey")), unknown_keys(told, _OF_SCHEMA)
+    fields = by_name((one.get("name"), one) for one in listed("fields", told["fields"], Mapping))
+    keys, unread = listed("primaryKey", told.get("primaryKey")), unknown_keys(told, _OF_SCHEMA)
     foreign = _references(told)
     kinds, unit = _of_keys([], [name for name in fields if name in keys], keys, False)
     read = dict[Hashable, ColumnSchema]()
@@ -367,9 +359,9 @@ def from_frictionless(schema: Any) -> Read:
     return read, unit
 
 
-def _values(listed: Sequence[Any]) -> list[Any]:
+def _values(given: Sequence[Any]) -> list[Any]:
     """Return values of a list in which each may have a label."""
-    return [one["value"] if isinstance(one, Mapping) else one for one in listed]
+    return [one["value"] if isinstance(one, Mapping) else one for one in given]
 
 
 def _read_frictionless(draft: ColumnDraft, told: Mapping[str, Any], codes: Sequence[Any]) -> None:

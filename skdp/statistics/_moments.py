@@ -163,7 +163,7 @@ def bounded(
     checked = checked.scaled(scales, columns.names)
     records.check(partial(_check, keys))
     n_rows = records.n_known if keys is None else None
-    return records.with_facts(Facts(checked, keys, n_rows, columns.without_rows()))
+    return records.with_facts(Facts(checked, keys, n_rows, columns.take(slice(0))))
 
 
 def _check(keys: Keys | None, records: Records[Any]) -> None:

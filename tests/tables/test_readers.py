@@ -582,11 +582,37 @@ def test_labels_of_stata_by_pandas_alone(tmp_path, monkeypatch):
             [5.0, 1.0, 3.0, 7.0, None],
         ),
         ({"bounds": (0, 9), "affixes": "any"}, ["about 4", "4.5 kg", "€ .5"], [4, 4.5, 0.5]),
+        # A sign that may be another one, or none, makes no number.
+        (
+            {"bounds": (-9e5, 9e5), "thousands": ","},
+            ["1,234.5", "-12,34,567", "1,5", "1.000,5", "1,2345", "5,", "1_5"],
+            [1234.5, -9e5, *[None] * 5],
+        ),
+        (
+            {"bounds": (0, 9e5), "decimal": ",", "thousands": "."},
+            ["1.234,5", "0,125", "1.5", "1,000.5", "1,5,5"],
+            [1234.5, 0.125, *[None] * 3],
+        ),
+        (
+            {"bounds": (-9, 9), "affixes": "any"},
+            ["COVID-7", "\u22125", "a - 5 b", "-$5", "5-", "5-year", "1" + "a" * 10**5 + "1"],
+            [-7, -5, None, None, None, 5, None],
+        ),
+        ({"bounds": (-9, 9)}, ["\u22125", "1_5", "-5"], [-5, None, -5]),
         ({"bounds": (0, 9), "missing_values": [-9, "n/a"]}, ["-9", "n/a"], [None] * 2),
         ({"bounds": (-9, 9), "missing_values": [-9], "fill": 3}, ["-9", "x", "1"], [3, 3, 1]),
         ({"categories": ["a"], "missing_values": ["", "x"]}, ["", "x", "a"], [None, None, "a"]),
+        ({"categories": ["a"]}, ["", None, "a"], [None, None, "a"]),
+        ({"categories": ["a", ""]}, ["", None, "a"], ["", None, "a"]),
+        ({"categories": [15]}, ["15", "1_5"], [15, object]),
+        ({"kind": "code", "buckets": 2}, ["", None, "a"], [None, None, "bucket1"]),
         ({"categories": ["a", "b"], "fill": "b"}, [None, "a"], ["b", "a"]),
         ({"kind": "boolean", "true_values": [2], "false_values": [1]}, ["2", "1"], [1, 0]),
+        (
+            {"kind": "boolean", "true_values": ["Some"], "false_values": ["None"]},
+            ["Some", "None", None, ""],
+            [1, 0, None, None],
+        ),
         ({"kind": "boolean", "missing_values": ["y"], "fill": "no"}, ["y", "yes"], [0, 1]),
     ],
 )  # fmt: skip
@@ -616,6 +642,12 @@ def test_several_answers_in_a_cell():
         ({"kind": "boolean", "true_values": ["1"], "false_values": [1]}, "share"),
         ({"kind": "boolean", "true_values": ["1"]}, "both"),
         ({"bounds": (0, 9), "missing_values": "-9"}, "missing_values must be a list"),
+        ({"bounds": (0, 9), "decimal": ",", "thousands": ","}, "must differ"),
+        ({"bounds": (0, 9), "decimal": ""}, "must be strings"),
+        ({"bounds": (0, 9), "thousands": 1}, "must be strings"),
+        ({"kind": "text", "separator": ""}, "must be strings"),
+        ({"kind": "date", "date_format": "%Q"}, "date_format must be a format of strptime"),
+        ({"kind": "date", "date_format": 5}, "date_format must be a format of strptime"),
         ({"categories": ["a"], "decimal": ","}, "decimal is for columns of the kind"),
         ({"categories": ["a"], "true_values": ["a"]}, "true_values is for columns of the kind"),
     ],
@@ -626,11 +658,22 @@ def test_facts_about_cells_must_make_sense(column, words):
     assert words in str(error.value)
 
 
-def test_a_code_for_a_missing_id_is_a_missing_id():
+def test_a_code_of_missing_numbers_is_found_in_single_precision():
+    """As in files of Stata: the code itself has no number in this type."""
+    schema = TableSchema({"a": {"bounds": (0, 9), "missing_values": [-9.9]}})
+    frame = pd.DataFrame({"a": np.array([-9.9, 0.5], np.float32)})
+    for table in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        (part,) = schema.encoding(["a"]).table(table).parts
+        assert np.isnan(part.source[0])
+        assert part.source[1] == 0.5
+
+
+@pytest.mark.parametrize("code", ["-1", "", " x"])
+def test_a_code_for_a_missing_id_is_a_missing_id(code):
     from skdp.statistics import mean
 
-    schema = TableSchema({"p": {"kind": "id", "missing_values": ["-1"]}, "a": (0, 1)})
-    frame = pd.DataFrame({"p": [1, 2, -1], "a": [0.0, 1.0, 1.0]})
+    schema = TableSchema({"p": {"kind": "id", "missing_values": ["-1", " x"]}, "a": (0, 1)})
+    frame = pd.DataFrame({"p": ["1", "2", code], "a": [0.0, 1.0, 1.0]})
     with pytest.raises(ValueError, match="column 'p', which identifies persons, has missing"):
         mean(frame, bounds=schema, epsilon=1.0)
 
