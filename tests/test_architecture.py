@@ -64,7 +64,7 @@ LINES = {
     "budget": 2981,
     "calibration": 1333,
     "cluster": 467,
-    "data": 5777,
+    "data": 5774,
     "decomposition": 292,
     "density": 2501,
     "design": 2031,
@@ -92,8 +92,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_052  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 385_952
+MOST_LINES = 65_049  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 386_063
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
