@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from skdp.additive.stages import _choice, score_of
-from skdp.calibration._threshold import _N, _Search, counts_of_scores
+from skdp.calibration._conformal import _N, _Search, counts_of_scores
 from skdp.data.persons import Persons
 from skdp.data.records import Records
 from skdp.design import ClippedDesign, SharedDesign

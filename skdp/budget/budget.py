@@ -13,9 +13,17 @@ from skdp.budget.filters import Filter, priced_release, rule_of
 from skdp.budget.handle import QUOTED, BudgetHandle
 from skdp.exceptions import BudgetClosedError, WeakPrivacyWarning
 from skdp.ledger.file_storage import TemporaryFolder, place_of, storage_at
-from skdp.ledger.release import Account, Entry, accounts_of, head_of, number, skipped_in
+from skdp.ledger.release import (
+    Account,
+    Entry,
+    accounts_of,
+    adopt,
+    head_of,
+    number,
+    quarantine,
+    skipped_in,
+)
 from skdp.ledger.store import FORMAT, TIMEOUT, Ledger
-from skdp.ledger.verification import adopt, quarantine
 from skdp.privacy import GaussianCurve, Neighboring, PrivacyGuarantee, Unit
 from skdp.privacy.guarantee import gaussian_mu_for
 from skdp.support.display import caller_outside

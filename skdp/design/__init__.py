@@ -21,8 +21,7 @@ from skdp.design.expanded import (
     expanded_scores,
 )
 from skdp.design.memory import ClippedDesign, clip_factors
-from skdp.design.shared import SharedDesign
-from skdp.design.transformed import Center, TransformedDesign
+from skdp.design.transformed import Center, SharedDesign, TransformedDesign
 
 __all__ = [
     "Center",

@@ -28,17 +28,18 @@ from skdp.ledger.release import (
     Head,
     Release,
     Totals,
+    Verification,
     accounts_of,
     content_of,
     costs_of,
     digest_of,
     first_head,
+    quarantined,
     read,
     scope_of,
     skipped_in,
     sums_in,
 )
-from skdp.ledger.verification import Verification, quarantined
 
 FORMAT = 1
 TIMEOUT = 60.0

@@ -4,7 +4,7 @@ Names are scikit-learn's with the prefix ``dp_``, so that a program can import b
 models privately* in the user guide.
 """
 
-from skdp.metrics._results import Score
+from skdp.metrics._evaluation import Score
 from skdp.metrics.curve_scores import (
     OneVsRestReport,
     dp_average_precision_score,

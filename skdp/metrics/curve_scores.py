@@ -17,11 +17,12 @@ from skdp.metrics._evaluation import (
     Counts,
     Evaluation,
     Known,
+    Score,
+    Viewed,
     check_order,
     numbers_of,
     with_codes,
 )
-from skdp.metrics._results import Score, Viewed
 from skdp.metrics.score_report import (
     ScoreCounts,
     ScoreReport,

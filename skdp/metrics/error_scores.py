@@ -18,10 +18,14 @@ from skdp.metrics._evaluation import (
     ResultT,
     RowMean,
     RowSums,
+    Score,
+    Viewed,
+    interval_of,
     numbers_of,
+    ratio,
+    spread,
     sums_query,
 )
-from skdp.metrics._results import Score, Viewed, interval_of, ratio, spread
 from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.support.types import RandomState, VectorLike
 from skdp.support.validation import check_choice, check_real

@@ -20,12 +20,14 @@ from skdp.metrics._evaluation import (
     Counts,
     Evaluation,
     Known,
+    NoisyReport,
     RowMean,
+    Score,
     check_order,
     numbers_of,
+    ratio,
     with_codes,
 )
-from skdp.metrics._results import NoisyReport, Score, ratio
 from skdp.support.display import html_table
 from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice, check_real

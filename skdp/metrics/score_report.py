@@ -21,11 +21,15 @@ from skdp.metrics._evaluation import (
     Counts,
     Evaluation,
     Known,
+    NoisyReport,
+    Numbers,
+    Score,
     check_order,
     numbers_of,
+    ratio,
+    slopes_of,
     with_codes,
 )
-from skdp.metrics._results import NoisyReport, Numbers, Score, ratio, slopes_of
 from skdp.support.types import RandomState, VectorLike
 from skdp.support.validation import check_choice, check_count
 

@@ -11,8 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from skdp.data.schema import groups_of, schemas_in
 from skdp.data.validation import present
-from skdp.metrics._evaluation import predictions_of
-from skdp.metrics._results import Score
+from skdp.metrics._evaluation import Score, predictions_of
 from skdp.metrics.curve_scores import dp_average_precision_score, dp_roc_auc_score
 from skdp.metrics.error_scores import (
     dp_mean_absolute_error,

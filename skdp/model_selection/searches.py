@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 
 from skdp.budget import PrivacyBudget
+from skdp.model_selection._held_out import Scoring, Setting
 from skdp.model_selection._private_search import PrivateSearch
-from skdp.model_selection._row_score import Scoring, Setting
 from skdp.support.random import child_generator, noise_generator
 from skdp.support.types import RandomState
 

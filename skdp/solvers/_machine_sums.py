@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from skdp.design.base import ROWS_SUMMED, SumGrid
-from skdp.design.shared import units_of_length
+from skdp.design.transformed import units_of_length
 from skdp.losses import Loss
 from skdp.losses.weighted import SharedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian

@@ -11,7 +11,7 @@ import numpy as np
 
 from skdp.design import Design
 from skdp.design.base import MemoryDesign
-from skdp.design.shared import shared_cross_product
+from skdp.design.transformed import shared_cross_product
 from skdp.losses import Loss, Minorant
 from skdp.losses.base import ProbabilityLoss
 from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss

@@ -13,7 +13,7 @@ from opened import session_of
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger import store
-from skdp.ledger.verification import Verification
+from skdp.ledger.release import Verification
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 TERMS = {"epsilon": 1.0, "delta": 1e-5}

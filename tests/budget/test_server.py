@@ -24,9 +24,9 @@ from opened import session_of
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.ledger.release import Verification
 from skdp.ledger.server.address import is_address
 from skdp.ledger.server.functions import grants
-from skdp.ledger.verification import Verification
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 psycopg = pytest.importorskip("psycopg")

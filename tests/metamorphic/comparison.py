@@ -26,7 +26,7 @@ __all__ = ["compare", "run"]
 N_PERSONS = 12
 LAST_ROUNDING = 1e-12
 """Relative: three sums are exact, and each is rounded once to a float."""
-LESS_A_RANK = "calibration._threshold"
+LESS_A_RANK = "calibration._conformal"
 """The sums of this stage are less a public number."""
 THROUGH_BLAS = RandomFourierFeatures
 """The features of this kind are products whose last bits depend on the number of rows."""

@@ -345,12 +345,12 @@ REAL: dict[str, list[RealCase]] = {
         "calibration.DPConformalRegressor", {}, {SEARCH: 19, "statistics._choices": 1}
     ),
     "conformal searches": real(
-        "calibration.DPConformalRegressor", {}, {"calibration._threshold": 10}, in_budget=True
+        "calibration.DPConformalRegressor", {}, {"calibration._conformal": 10}, in_budget=True
     ),
     "conformal sets": real(
         "calibration.DPConformalClassifier",
         {"class_conditional": True},
-        {"calibration._threshold": 10},
+        {"calibration._conformal": 10},
         in_budget=True,
     ),
     "calibration": real(

@@ -15,7 +15,7 @@ from tape import forget_plans
 
 from skdp import cluster
 from skdp.additive import stages
-from skdp.calibration import _threshold
+from skdp.calibration import _conformal
 from skdp.data import encoding
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import STEP_BITS
@@ -23,7 +23,7 @@ from skdp.data.persons import Persons
 from skdp.data.records import Records
 from skdp.density import _release
 from skdp.design import Design, memory
-from skdp.design.shared import SharedDesign
+from skdp.design.transformed import SharedDesign
 from skdp.linear_model import _first_releases, _last_releases, _standard_errors
 from skdp.linear_model._base import PrivateLinearModel
 from skdp.linear_model._last_releases import ScoreShift
@@ -272,7 +272,7 @@ def of_every_row(facts, n_bins, records):
     return {"counts": np.ldexp(_first_releases.counts_of(facts, records.X, n_bins), STEP_BITS)}
 
 
-def half_as_far(*facts, farthest=_threshold._farthest):
+def half_as_far(*facts, farthest=_conformal._farthest):
     return 0.5 * farthest(*facts)
 
 
@@ -333,7 +333,7 @@ REAL_MUTANTS = [
     real_mutant(
         _standard_errors._Residual, "__call__", of_all_residuals, "robust errors by moments"
     ),
-    real_mutant(_threshold, "_farthest", half_as_far, "conformal searches"),
+    real_mutant(_conformal, "_farthest", half_as_far, "conformal searches"),
 ]
 
 

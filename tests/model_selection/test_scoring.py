@@ -19,8 +19,7 @@ from skdp import (
 )
 from skdp.data.records import Records
 from skdp.model_selection import DPGridSearchCV
-from skdp.model_selection._held_out import GaussianRun, PureRun
-from skdp.model_selection._row_score import row_score
+from skdp.model_selection._held_out import GaussianRun, PureRun, row_score
 from skdp.preprocessing import BoundsScaler
 
 LABELS = make_classification(600, n_features=6, n_informative=4, n_classes=3, random_state=0)
