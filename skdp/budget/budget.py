@@ -6,9 +6,9 @@ import json
 import os
 import warnings
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
-from skdp.budget.deltas import LARGE_DELTA
+from skdp.budget.deltas import DEFAULT_DELTA, LARGE_DELTA
 from skdp.budget.filters import Filter, priced_release, rule_of
 from skdp.budget.handle import QUOTED, BudgetHandle
 from skdp.exceptions import BudgetClosedError, WeakPrivacyWarning
@@ -377,6 +377,27 @@ class PrivacyBudget(BudgetHandle):
         budget = cls(**rule.terms | relation, path=place)
         budget._folder = folder
         return budget
+
+
+class Unbudgeted(BudgetHandle):
+    """A handle that admits and remembers all releases; fits end before they read.
+
+    Noise is planned as without a budget.
+    """
+
+    is_rehearsal = True
+    has_limit = False
+
+    def __init__(self) -> None:
+        self._filter = rule_of("basic", 1.0, DEFAULT_DELTA)
+        self.promised: list[PrivacyGuarantee] = []
+
+    def share(self, *, epsilon: float, delta: float | None = None, name: str = "share") -> Self:
+        return self
+
+    def spend(self, guarantee: PrivacyGuarantee, **terms: object) -> None:
+        """Remember a release."""
+        self.promised.append(guarantee)
 
 
 def _stored_terms(rule: Filter, neighboring: Neighboring, unit: Unit) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skdp.accounting import gdp_mu
-from skdp.budget.deltas import DEFAULT_DELTA
 from skdp.budget.dry_run import DryRun, PlanCost, PlannedRelease, Price, StandIns, cost_of_plan
 from skdp.budget.filters import (
     Allowance,
@@ -312,14 +311,14 @@ class BudgetHandle:
         >>> round(budget.plan([GDPEvent(0.1)] * 5).epsilon, 4)
         0.8197
         """
-        planned = [
+        stated = (
             one if isinstance(one, PlannedRelease) else PlannedRelease(one) for one in releases
-        ]
+        )
         delta = self.delta if delta is None else check_delta(delta)
         n_folds = None if n_folds is None else check_count("n_folds", n_folds)
         own = [
             replace(one, partition=self._partition) if one.partition is None else one
-            for one in planned
+            for one in stated
         ]
         for release in own:
             if isinstance(release.event, PrivacyGuarantee):
@@ -335,9 +334,7 @@ class BudgetHandle:
                 )
             asked, quoted = guarantee.asked or (None, delta)
             handle.spend(guarantee, delta=quoted, epsilon=asked, partition=release.partition)
-        return PlanCost(
-            epsilon=epsilon, delta=delta, admitted=price.admitted, n_releases=len(planned)
-        )
+        return PlanCost(epsilon=epsilon, delta=delta, admitted=price.admitted, n_releases=len(own))
 
     def price(
         self,
@@ -429,9 +426,8 @@ class BudgetHandle:
         delta = left.delta if delta is None else check_delta(delta)
         if self.composition.adds_epsilon or not self._filter.fits(sums_of(self, self._partition)):
             return Allowance((asked or left.epsilon) / k * _BELOW, delta / k * _BELOW)
-        total = asked or self.epsilon, delta
         most = gdp_mu(*left) if left.epsilon and left.delta else 0.0
-        mu = min(self.gaussian_mu(epsilon=total[0], delta=total[1]), most)
+        mu = min(self.gaussian_mu(epsilon=asked or self.epsilon, delta=delta), most)
         if mu == 0.0:
             return Allowance(0.0, delta)
         return Allowance(*largest_gaussian(mu / math.sqrt(k) * _BELOW, delta))
@@ -575,8 +571,7 @@ class BudgetHandle:
             If the ledger is gone, replaced or damaged.
         """
         check_choice("format", format, FORMATS)
-        text: str = getattr(Report(self, audience, about, checked), format)()
-        return text
+        return str(getattr(Report(self, audience, about, checked), format)())
 
     def to_json(self) -> str:
         """Return the whole ledger as JSON, for `PrivacyBudget.from_json`.
@@ -631,11 +626,9 @@ class BudgetHandle:
 
     def _check(self, request: SpendRequest) -> None:
         """Raise RefusedError unless this handle and its parents admit the release."""
-        handle: BudgetHandle | None = self
-        while handle is not None:
-            if not handle._filter.admits_next(request.before[handle._account], request.release):
-                raise RefusedError(handle, request)
-            handle = handle._parent
+        for one in self._chain():
+            if not one._filter.admits_next(request.before[one._account], request.release):
+                raise RefusedError(one, request)
 
     def _check_stated(
         self,
@@ -705,24 +698,3 @@ class BudgetHandle:
 def sums_of(handle: BudgetHandle, part: str | None = None) -> Amounts:
     """Return the sums that decide on a release of a handle."""
     return handle._ledger.totals(handle._account, part).worst(handle._filter.nothing, part)
-
-
-class Unbudgeted(BudgetHandle):
-    """A handle that admits and remembers all releases; fits end before they read.
-
-    Noise is planned as without a budget.
-    """
-
-    is_rehearsal = True
-    has_limit = False
-
-    def __init__(self) -> None:
-        self._filter = rule_of("basic", 1.0, DEFAULT_DELTA)
-        self.promised: list[PrivacyGuarantee] = []
-
-    def share(self, *, epsilon: float, delta: float | None = None, name: str = "share") -> Self:
-        return self
-
-    def spend(self, guarantee: PrivacyGuarantee, **terms: object) -> None:
-        """Remember a release."""
-        self.promised.append(guarantee)

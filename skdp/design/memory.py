@@ -218,33 +218,28 @@ class ClippedDesign(MemoryDesign):
         return np.add.reduceat(residual[:, None] * self._dense(), starts, axis=0)
 
     def scores(self, theta: np.ndarray) -> np.ndarray:
-        z = np.asfortranarray(self._times(theta[: self.X.shape[1]]))  # scores of a class adjoin
+        slopes = theta[: self.X.shape[1]]
+        if self.X.dtype == np.float64:
+            z = np.asfortranarray(self.X @ slopes)  # scores of a class adjoin
+        else:
+            z = np.empty((self.n_samples, *theta.shape[1:]), order="F")
+            for rows, part in _float_parts(self.X):
+                z[rows] = part @ slopes
         z.T[...] *= self.factors
         if self.intercept_scaling > 0.0:
             z += self.intercept_scaling * theta[-1]
         return z
 
     def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
-        total = np.empty((self.n_features, *residual.shape[1:]))
-        total[: self.X.shape[1]] = self._transposed_times((residual.T * self.factors).T)
+        total = np.zeros((self.n_features, *residual.shape[1:]))
+        d, weighted = self.X.shape[1], (residual.T * self.factors).T
+        if self.X.dtype == np.float64:
+            total[:d] = self._transpose @ weighted
+        else:
+            for rows, part in _float_parts(self.X):
+                total[:d] += part.T @ weighted[rows]
         if self.intercept_scaling > 0.0:
             total[-1] = self.intercept_scaling * residual.sum(axis=0)
-        return total
-
-    def _times(self, theta: np.ndarray) -> np.ndarray:
-        if self.X.dtype == np.float64:
-            return np.asarray(self.X @ theta)
-        product = np.empty((self.n_samples, *theta.shape[1:]), order="F")
-        for rows, part in _float_parts(self.X):
-            product[rows] = part @ theta
-        return product
-
-    def _transposed_times(self, residual: np.ndarray) -> np.ndarray:
-        if self.X.dtype == np.float64:
-            return np.asarray(self._transpose @ residual)
-        total = np.zeros((self.X.shape[1], *residual.shape[1:]))
-        for rows, part in _float_parts(self.X):
-            total += part.T @ residual[rows]
         return total
 
     @cached_property

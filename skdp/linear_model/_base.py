@@ -94,8 +94,8 @@ from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers.base import Progress
 from skdp.solvers import SOLVERS, Plan, Problem, Solution, Solver
-from skdp.solvers._machine_sums import shifted
 from skdp.solvers._minimizer import MinimumPlan
+from skdp.solvers._releases import shifted
 from skdp.support.other_libraries import StepsTask
 from skdp.support.random import likely_size
 from skdp.support.types import MatrixLike, VectorLike

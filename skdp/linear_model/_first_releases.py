@@ -31,7 +31,7 @@ from skdp.losses.regression import PoissonLoss, QuantileLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
-from skdp.solvers._machine_sums import MachineSum, center_sum
+from skdp.solvers._releases import MachineSum, center_sum
 from skdp.solvers.base import RowCount
 
 # A count is a float: up to two sums of steps of 2⁻³¹, a share of all records and two

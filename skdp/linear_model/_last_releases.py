@@ -23,7 +23,7 @@ from skdp.linear_model._records import LinearRecords, TargetRange, retargeted
 from skdp.losses import Loss, SquaredLoss
 from skdp.losses.regression import PoissonLoss
 from skdp.solvers import Problem
-from skdp.solvers._machine_sums import MachineSum, mean_sum
+from skdp.solvers._releases import MachineSum, mean_sum
 from skdp.solvers.base import SCALE_MARGIN
 
 # No guarantee rests on these.

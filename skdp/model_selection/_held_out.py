@@ -16,8 +16,8 @@ from sklearn.utils import indexable
 
 from skdp._private_fit import PlanT, PrivateEstimator, PrivateFit, RecordsT, ReleasedT, guarantee_of
 from skdp.budget import Amount
+from skdp.budget.budget import Unbudgeted
 from skdp.budget.filters import largest_gaussian
-from skdp.budget.handle import Unbudgeted
 from skdp.data.column import as_compared, untyped
 from skdp.data.columns import refuse_lazy
 from skdp.data.records import Records

@@ -20,9 +20,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skdp._private_fit import PrivateFit, resolved_delta, together
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
+from skdp.budget.budget import Unbudgeted
 from skdp.budget.dry_run import DryRun, StandIns
 from skdp.budget.filters import largest_gaussian
-from skdp.budget.handle import Unbudgeted
 from skdp.data.schema import groups_of, schemas_in
 from skdp.data.validation import encoding_for
 from skdp.exceptions import PrivacyLeakError

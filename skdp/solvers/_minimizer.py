@@ -16,7 +16,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 from skdp.privacy import Event, NonPrivateEvent
 from skdp.samplers.base import Progress
-from skdp.solvers._machine_sums import record_error
+from skdp.solvers._releases import record_error
 from skdp.solvers.base import Plan, Problem, Solution, require_delta
 
 UNIT = 2.0**-53  # relative error of one operation

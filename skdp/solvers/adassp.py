@@ -18,8 +18,7 @@ from skdp.losses.weighted import SharedLoss, WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers.base import Progress
-from skdp.solvers._machine_sums import MachineSum, moment_sum
-from skdp.solvers._releases import as_matrix, as_vector
+from skdp.solvers._releases import MachineSum, as_matrix, as_vector, moment_sum
 from skdp.solvers.base import (
     GaussianSolver,
     Plan,

@@ -25,8 +25,7 @@ from skdp.privacy import (
 )
 from skdp.samplers.base import Progress
 from skdp.solvers._descent import Descent, DescentPlan, DescentSolver, longest_step, require_stable
-from skdp.solvers._machine_sums import MachineSum, gradient_sum, is_covered
-from skdp.solvers._releases import GramRelease
+from skdp.solvers._releases import GramRelease, MachineSum, gradient_sum, is_covered
 from skdp.solvers.base import (
     SCALE_MARGIN,
     Problem,

@@ -14,8 +14,7 @@ from skdp.losses import GradientDirections
 from skdp.privacy import GDPEvent
 from skdp.samplers.base import Progress
 from skdp.solvers._descent import Descent, DescentPlan, DescentSolver, longest_step, require_stable
-from skdp.solvers._machine_sums import gradient_sum, is_covered
-from skdp.solvers._releases import GramRelease, Metric
+from skdp.solvers._releases import GramRelease, Metric, gradient_sum, is_covered
 from skdp.solvers.base import (
     SCALE_MARGIN,
     SHORT_RUN,

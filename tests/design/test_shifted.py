@@ -19,7 +19,7 @@ from skdp.features import AdditiveFeatures
 from skdp.losses import LogisticLoss
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
-from skdp.solvers._machine_sums import gradient_sum, gram_sum, record_error, shifted
+from skdp.solvers._releases import gradient_sum, gram_sum, record_error, shifted
 
 R, B0, STRETCH = 0.8, 0.3, math.sqrt(20.0)
 COLUMNS = AdditiveFeatures(

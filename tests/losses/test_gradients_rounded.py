@@ -21,7 +21,7 @@ from skdp.losses.base import adapted
 from skdp.losses.classification import AdaptiveCompetitorLoss
 from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss, weighted_targets
 from skdp.research.pairwise_loss import PairwiseLoss
-from skdp.solvers._machine_sums import record_error
+from skdp.solvers._releases import record_error
 
 UNIT = 2.0**-53
 PRECISION = 200

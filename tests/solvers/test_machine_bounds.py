@@ -27,8 +27,8 @@ from skdp.solvers import (
     OutputPerturbation,
     Problem,
 )
-from skdp.solvers._machine_sums import center_sum, gradient_sum, gram_sum, mean_sum, moment_sum
 from skdp.solvers._minimizer import Minimum, longest, of_projection
+from skdp.solvers._releases import center_sum, gradient_sum, gram_sum, mean_sum, moment_sum
 from skdp.support.random import likely_size
 
 U = Fraction(1, 2**53)

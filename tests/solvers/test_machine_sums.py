@@ -27,8 +27,14 @@ from skdp.mechanisms.grid_gaussian import GridGaussian, to_steps
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
 from skdp.solvers._descent import Descent
-from skdp.solvers._machine_sums import gradient_sum, gram_sum, is_covered, record_error
-from skdp.solvers._releases import as_matrix, as_vector
+from skdp.solvers._releases import (
+    as_matrix,
+    as_vector,
+    gradient_sum,
+    gram_sum,
+    is_covered,
+    record_error,
+)
 
 STEEP = ClippedLogisticLoss(0.35)  # its derivative is largest at 0
 

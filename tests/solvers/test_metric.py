@@ -15,8 +15,7 @@ from skdp.privacy import Neighboring
 from skdp.samplers import SamplerPlan, Target
 from skdp.samplers.proximal import ProximalSampler
 from skdp.solvers import DPSGD, NoisyGD, Problem, RegularizedExponential
-from skdp.solvers._machine_sums import gradient_sum
-from skdp.solvers._releases import GramRelease, Metric
+from skdp.solvers._releases import GramRelease, Metric, gradient_sum
 
 FALSE_ALARM = 1e-6
 RNG = np.random.default_rng()
