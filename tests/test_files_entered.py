@@ -38,18 +38,18 @@ with tempfile.TemporaryDirectory() as folder:
 @pytest.mark.parametrize(
     ("call", "most_files", "most_functions"),
     [
-        ("linear_model.DPLogisticRegression().fit(X, y)", 35, 362),
-        ("linear_model.DPLogisticRegression(budget=study).fit(X, y)", 42, 420),
+        ("linear_model.DPLogisticRegression().fit(X, y)", 34, 360),
+        ("linear_model.DPLogisticRegression(budget=study).fit(X, y)", 41, 418),
         ("statistics.count(y == 1, epsilon=1.0)", 18, 140),
         ("statistics.mean(X, bounds=(-1, 1), epsilon=1.0, budget=study)", 31, 256),
-        ("tabular.DPTabularClassifier(bounds=(-1, 1)).fit(X, y)", 46, 480),
+        ("tabular.DPTabularClassifier(bounds=(-1, 1)).fit(X, y)", 44, 478),
     ],
     ids=["a default fit", "a fit with a budget in a file", "a count", "a paid mean", "a table"],
 )
 def test_a_call_enters_few_files_and_functions(call, most_files, most_functions):
     """In a fresh process, with the imports done before: scikit-learn's own fit enters 25.
 
-    Ten more: `data/schema.py` looks for schemas, which may state that persons are the unit,
+    Among the others: `data/schema.py` looks for schemas, which may state that persons are the unit,
     `support/other_libraries.py` looks for methods that another library has replaced and replaces
     what other libraries say of columns, `support/lazy_names.py` looks names up, `data/column.py`
     converts columns, `design/base.py` adds sums over rows up, `losses/base.py` has the tangents

@@ -316,10 +316,8 @@ class BudgetHandle:
         )
         delta = self.delta if delta is None else check_delta(delta)
         n_folds = None if n_folds is None else check_count("n_folds", n_folds)
-        own = [
-            replace(one, partition=self._partition) if one.partition is None else one
-            for one in stated
-        ]
+        part = self._partition
+        own = [replace(one, partition=part) if one.partition is None else one for one in stated]
         for release in own:
             if isinstance(release.event, PrivacyGuarantee):
                 self._check_stated(release.event, "A planned release")
@@ -626,9 +624,10 @@ class BudgetHandle:
 
     def _check(self, request: SpendRequest) -> None:
         """Raise RefusedError unless this handle and its parents admit the release."""
-        for one in self._chain():
-            if not one._filter.admits_next(request.before[one._account], request.release):
-                raise RefusedError(one, request)
+        if not self._filter.admits_next(request.before[self._account], request.release):
+            raise RefusedError(self, request)
+        if self._parent is not None:
+            self._parent._check(request)
 
     def _check_stated(
         self,
