@@ -62,29 +62,29 @@ LINES = {
     "additive": 1426,
     "auditing": 1507,
     "budget": 2981,
-    "calibration": 1333,
+    "calibration": 1321,
     "cluster": 467,
     "data": 5774,
     "decomposition": 292,
     "density": 2501,
-    "design": 2031,
+    "design": 2005,
     "ensemble": 359,
     "exceptions": 77,
     "features": 2403,
     "inspection": 857,
-    "ledger": 3022,
+    "ledger": 2998,
     "linear_model": 6504,
     "losses": 1492,
     "mechanisms": 2439,
-    "metrics": 2762,
-    "model_selection": 1568,
+    "metrics": 2759,
+    "model_selection": 1550,
     "naive_bayes": 984,
     "pipeline": 1426,
     "preprocessing": 862,
     "privacy": 3708,
     "research": 3667,
     "samplers": 1224,
-    "solvers": 3742,
+    "solvers": 3726,
     "statistics": 3992,
     "support": 1355,
     "tables": 6,
@@ -92,8 +92,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_049  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 386_063
+MOST_LINES = 64_950  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 385_575
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
