@@ -139,6 +139,28 @@ def test_code_on_pages_is_run_or_says_that_it_is_not():
             assert block.startswith(":caption: Not run here"), path
 
 
+GUIDE_WORDS = 38_700  # outside of code blocks; lower it when a page becomes shorter
+PAGE_WORDS = 1500
+LONGER = {"tables.md", "migration.md"}
+NO_GUIDE = {"references.md", "tabular_tables.md", "trusted_core.md"}
+NO_GUIDE |= {"benchmarks/models.md", "benchmarks/releases.md"}  # figures
+
+
+def guide() -> dict[str, Path]:
+    """Return the pages that people read, without proofs, figures and what programs write."""
+    names = {path.relative_to(DOCS).as_posix(): path for path in DOCS.rglob("*.md")}
+    left_out = ("maths/", "notebooks/", "gallery/", "generated/", "_build/")
+    return {k: v for k, v in names.items() if k not in NO_GUIDE and not k.startswith(left_out)}
+
+
+def test_the_guide_stays_short():
+    language = runpy.run_path(str(ROOT / ".ci" / "language.py"))
+    texts = {name: language["without_code"](path.read_text()) for name, path in guide().items()}
+    words = {name: len(language["WORD"].findall(text)) for name, text in texts.items()}
+    assert sum(words.values()) <= GUIDE_WORDS
+    assert {name for name, n in words.items() if n > PAGE_WORDS} <= LONGER
+
+
 DIFFPRIVLIB = {
     "models": "GaussianNB KMeans LinearRegression LogisticRegression PCA StandardScaler "
     "RandomForestClassifier DecisionTreeClassifier",
