@@ -139,9 +139,9 @@ def test_code_on_pages_is_run_or_says_that_it_is_not():
             assert block.startswith(":caption: Not run here"), path
 
 
-GUIDE_WORDS = 38_700  # outside of code blocks; lower it when a page becomes shorter
+GUIDE_WORDS = 38_000  # outside of code blocks; lower it when a page becomes shorter
 PAGE_WORDS = 1500
-LONGER = {"tables.md", "migration.md"}
+LONGER = {"tables.md"}
 NO_GUIDE = {"references.md", "tabular_tables.md", "trusted_core.md"}
 NO_GUIDE |= {"benchmarks/models.md", "benchmarks/releases.md"}  # figures
 
