@@ -543,7 +543,7 @@ def loss_pair(curve: PrivacyCurve) -> LossPair:
 
 
 def _by_curve(curve: PrivacyCurve, lattice: float = 0.0, origin: float = 0.0) -> LossPair:
-    """Return the pair of any curve; what δ keeps to the end is at loss +inf."""
+    """Return the pair of any curve. The limit of δ(ε) becomes an atom at loss +inf."""
 
     def one_way(one: PrivacyCurve, origin: float) -> CurvePair:
         infinite = down(one.delta(_ENDLESS), CURVE)

@@ -452,7 +452,7 @@ def _cut(
 
 
 def _n_bytes(collection: MatrixLike) -> float:
-    """Return the size of what would be computed: 0 if all blocks are there."""
+    """Return the size of a collection in bytes, or 0 if it is persisted."""
     graph = dict(collection.__dask_graph__())
     if all(_is_data(one) or type(one).__name__ == "Alias" for one in graph.values()):
         return 0.0

@@ -542,7 +542,7 @@ def _as_columns(records: Records[Facts]) -> Records[Facts]:
 
 
 def _split_collection(x: MatrixLike, by: VectorLike) -> tuple[MatrixLike, VectorLike]:
-    """Return a collection and the column by which its rows are grouped, which may be one of it."""
+    """Split off the column of groups: one of the collection, by name, or a separate column."""
     names = frame_names(x)
     if is_label(by, names):
         if by not in names:

@@ -548,4 +548,4 @@ def _weights(records: Rows) -> Sums:
 
 
 def _nothing(records: Rows) -> None:
-    """Check nothing more than what the conversion to levels checks."""
+    """No further checks: the conversion to levels has checked the rows."""

@@ -327,7 +327,7 @@ def _shrunk(table: np.ndarray, q: np.ndarray, scale: float) -> np.ndarray:
 
 
 def ratio(wanted: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """Return wanted/found, 0 where found is 0."""
+    """Divide, with 0 where nothing was found."""
     return np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0.0)
 
 

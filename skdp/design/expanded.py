@@ -199,7 +199,7 @@ def _is_small(feature_map: FeatureMap, n_rows: int) -> bool:
 
 
 def _rows_in_memory(feature_map: FeatureMap, n_rows: int) -> int:
-    """Return how many rows' features are kept: 64 MB, or 3 GB if they take long to compute.
+    """Number of rows whose features fit into 64 MB, or into 3 GB if they take long to compute.
 
     The number of rows may be private. Features are the same numbers, kept or not, in either type.
     """

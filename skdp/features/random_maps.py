@@ -213,7 +213,7 @@ class _Forest:
 
 
 class Packed(NamedTuple):
-    """Trees whose leaves share one number: the places of their features, first tree foremost."""
+    """Leaves of several trees as one integer, with the first tree in the highest digits."""
 
     spans: tuple[slice, ...]
 

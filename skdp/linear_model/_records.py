@@ -360,7 +360,7 @@ def _expanded(feature_map: AnyMap) -> FeatureMap | None:
 
 
 def entries_kept(feature_map: AnyMap) -> int | None:
-    """Return how many entries rows have if a center is subtracted from sums of rows, else None."""
+    """Entries of a row, if the center is subtracted from sums of rows; None if from each row."""
     read = feature_map.for_fits() if isinstance(feature_map, FeatureMap) else None
     return read.n_entries if read is not None and read.is_sparse else None
 

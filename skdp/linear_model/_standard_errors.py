@@ -330,7 +330,7 @@ class TiltedPlan(Plan):
         return _robust_kind(self.problem)
 
     def notes(self, spread: tuple[float, float] | None) -> tuple[str, ...]:
-        """Return what a table says of clipped residuals, if the number of records is known."""
+        """Footer of the summary on clipped residuals, if the number of records is public."""
         n = self.problem.n_samples
         if spread is None or n is None or not self.problem.count_is_public:
             return ()

@@ -225,7 +225,7 @@ def values_below(loss: Loss, knots: np.ndarray) -> np.ndarray:
 
 
 def _rounding(values: np.ndarray) -> float:
-    """Return the error that a loss may have: 900 roundings of 2^−53, for what a user wrote."""
+    """Bound the rounding error of a user's loss function by 900 roundings of 2^−53."""
     return 1e-13 * (1.0 + float(np.max(np.abs(values))))
 
 

@@ -603,7 +603,7 @@ class PrivateNaiveBayes(JointClassifier, PrivateEstimator[Rows, Plan, Sums]):
         return self._tempered(super()._joint(X))
 
     def _tempered(self, joint: np.ndarray) -> np.ndarray:
-        """Return log p(class) + t·log(p(x | class)/p(x)), with t in (0, 1] by what is known.
+        """Return log p(class) + t·log(p(x | class)/p(x)), with t in (0, 1] set by the noise.
 
         The noise of d features adds up in the log-likelihood of a class to about √d·s/n times a
         constant, s/n the relative noise of its count: a rare class is known less. Without privacy

@@ -31,7 +31,7 @@ from skdp.solvers.regularized_exponential import RegularizedExponential
 # Above these, sampling takes longer than noisy steps and is no better (`benchmarks/bench_steps.py
 # --rules "T 50" sample`); no guarantee rests on them.
 _MOST_COLUMNS = 100
-_MOST_STEPS = 32  # the fewest of a sample
+_MOST_STEPS = 32  # sample if the run has at most this many steps
 # Of a step of a regression on columns: half its length times the curvature of the worst rows. About
 # e² proposals are made then, and no more rows are read than by noisy steps.
 _MOST_EXPONENT = 2.0

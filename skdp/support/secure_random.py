@@ -152,7 +152,7 @@ class _Ahead(local):
         self._start, self._forks = 0, len(_FORKS)
 
     def take(self, size: _Size) -> Any:
-        """Return numbers that nobody else has, as a float or an array of some size."""
+        """Return the next unused numbers, as a float or an array of this size."""
         if size is None:
             return float(self._next(1)[0])
         count = _count(size)

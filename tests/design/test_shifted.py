@@ -36,7 +36,7 @@ def table(n):
 
 
 def designs(n, radius=R / STRETCH, near=0.99):
-    """Return both designs of the same rows, of which half are close to the center."""
+    """Return both designs of the same rows. Half of the rows are close to the center."""
     rows, read = table(n), COLUMNS.for_fits()
     rows[::2] = rows[0]
     own = ClippedDesign.clip(read.whole(read.prepare(rows)), R)

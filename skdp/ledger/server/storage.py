@@ -478,7 +478,7 @@ class _Connection(Connection[Any]):
 
 
 class _Until:
-    """Passes on what psycopg waits for; raises an error if nothing has come by the time `end`."""
+    """Stop psycopg's wait with an error at the deadline `end`."""
 
     def __init__(self, gen: Any, end: float) -> None:
         self._gen, self._end = gen, end
