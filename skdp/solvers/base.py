@@ -131,8 +131,8 @@ class Problem:
         *Public.* Number of clip factors that a row is multiplied by: their rounding errors, which
         depend on where it stands, add up.
     parts : float
-        *Public.* A row's part in a sum is a difference of two numbers. This is their size as a multiple
-        of it, more than 1 if a center is subtracted from sums instead of rows.
+        *Public.* A row's part in a sum may be a difference of two larger numbers: by what
+        factor. It is more than 1 if a center is subtracted from sums instead of rows.
     weighted_rows : int or None
         *Public.* Number of weighted records if it is public, 0 if it is private; None for records
         without weights. `n_samples` is then a guess, or None: weights are private.
