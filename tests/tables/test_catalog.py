@@ -22,7 +22,7 @@ def test_the_catalog_is_sorted_and_no_name_is_there_twice():
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
 def test_a_row_is_a_column_with_a_source(row):
     column = ColumnSchema.from_catalog(row["name"].upper())
-    assert column.is_complete
+    assert not column.unstated
     assert column.bounds == (float(row["low"]), float(row["high"]))
     assert row["kind"] in ("number", "integer")
     assert column.kind == row["kind"]
