@@ -1,5 +1,6 @@
 """Settings of the test suite."""
 
+import gc
 import os
 
 import pytest
@@ -9,6 +10,12 @@ from hypothesis import settings
 settings.register_profile("home", deadline=None)
 settings.register_profile("server", deadline=None, derandomize=True)
 settings.load_profile("server" if os.environ.get("CI") else "home")
+
+
+def pytest_collection_finish():
+    """Keep modules and tests, which stay to the end, out of later garbage collections."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

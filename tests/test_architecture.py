@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tokenize
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -118,7 +119,8 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(path) for path in FILES}
 
 
-def imports_of(path: Path) -> set[str]:
+@cache
+def imports_of(path: Path) -> frozenset[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
@@ -128,7 +130,7 @@ def imports_of(path: Path) -> set[str]:
             assert node.module != "skdp" or whole, f"{path} imports the top, which is below nothing"
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-    return {module for module in found if module.startswith("skdp.")}
+    return frozenset(module for module in found if module.startswith("skdp."))
 
 
 def packages_above(module: str) -> set[str]:
@@ -278,6 +280,7 @@ def test_only_estimators_and_above_touch_a_budget():
             assert room == "budget" or FLOOR_OF[room] >= FLOOR_OF["_private_fit"]
 
 
+@cache
 def docstrings(source: str) -> list[ast.Constant]:
     """Return the strings that stand as statements of their own."""
     nodes = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]

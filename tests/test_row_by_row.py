@@ -88,22 +88,31 @@ def read(x):
     return found
 
 
-def some_values(container, rng, *, nulls=0.3):
-    """Return values of a pool, of which some are null."""
-    values = [container.pool[i] for i in rng.integers(0, len(container.pool), N)]
-    return [None if container.nullable and rng.random() < nulls else v for v in values]
+def some_places(container, rng, *, nulls=0.3):
+    """Return places of values in the pool, and None for a null."""
+    places = rng.integers(0, len(container.pool), N).tolist()
+    return [None if container.nullable and rng.random() < nulls else i for i in places]
+
+
+def values_at(container, places):
+    return [None if place is None else container.pool[place] for place in places]
+
+
+def some_values(container, rng, **more):
+    return values_at(container, some_places(container, rng, **more))
 
 
 def check_rows(name, rng):
     """Check that each row is read as it is alone, and that nulls are missing."""
     container = CONTAINERS[name]
-    values = some_values(container, rng)
+    places = some_places(container, rng)
+    values = values_at(container, places)
     together = read(container.make(values))
-    for i, value in enumerate(values):
-        alone = read(container.make([value]))
+    alone = {place: read(container.make(values_at(container, [place]))) for place in set(places)}
+    for i, place in enumerate(places):
         for reader, rows in together.items():
-            assert shown(rows[i]) == shown(alone[reader][0]), (name, reader, values, i)
-        if value is None:
+            assert shown(rows[i]) == shown(alone[place][reader][0]), (name, reader, values, i)
+        if place is None:
             check_missing(name, {reader: rows[i] for reader, rows in together.items()})
 
 

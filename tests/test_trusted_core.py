@@ -136,6 +136,7 @@ def files_of(kinds: tuple[Kind, ...]) -> list[str]:
     return [file for kind in kinds for file in in_reading_order(kind)]
 
 
+@cache
 def lines_of(file: str) -> tuple[int, int]:
     """Return the lines that a reader needs, and all lines of the file.
 
