@@ -347,9 +347,13 @@ def test_a_copy_predicts_alike():
 
 @every_relation
 def test_it_helps_where_rows_have_most_of_their_length_in_common(neighboring):
-    """By about 0.14 in the mean of 60 pairs of fits, with a standard error of about 0.02."""
+    """By about 0.14 in the mean of 32 pairs of fits, with a standard error of about 0.027.
+
+    False alarms are below 1e-5. A center that does not help passes in a quarter of the runs, and
+    one that harms by as much in none.
+    """
     gains = []
-    for seed in range(60):
+    for seed in range(32):
         rng = np.random.default_rng(seed)
         X = np.column_stack([0.1 * rng.normal(size=(1400, 10)), np.ones((1400, 10))])
         y = (X[:, 0] + 0.05 * rng.normal(size=1400) > 0).astype(int)
@@ -359,4 +363,4 @@ def test_it_helps_where_rows_have_most_of_their_length_in_common(neighboring):
         ]
         one, other = (roc_auc_score(y[400:], fit.decision_function(X[400:])) for fit in fits)
         gains.append(one - other)
-    assert np.mean(gains) > 0.0
+    assert np.mean(gains) > 0.02
