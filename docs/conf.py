@@ -99,9 +99,9 @@ def escape_marks(app, what, name, obj, options, lines):
             lines[i] = _FITTED_NAME.sub(r"\_", _BAR.sub(r"\|", line))
 
 
-def widen_notebooks(app, pagename, templatename, context, doctree):
-    """Notebooks keep the room of the page's contents, for their tables and pictures."""
-    if pagename.startswith("notebooks/"):
+def widen_programs(app, pagename, templatename, context, doctree):
+    """Notebooks and examples take the room of the list of contents, for code and pictures."""
+    if pagename.startswith(("notebooks/", "gallery/plot")):
         leave_out = {"html_theme.sidebar_secondary.remove": True}
         context["meta"] = {**(context.get("meta") or {}), **leave_out}
 
@@ -124,7 +124,7 @@ def place_sources(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
-    app.connect("html-page-context", widen_notebooks)
+    app.connect("html-page-context", widen_programs)
     app.connect("html-page-context", box_figures)
     app.connect("html-page-context", place_sources)
     app.connect("autodoc-process-docstring", escape_marks)
