@@ -19,7 +19,7 @@ from skdp.data.records import Records
 from skdp.design import ClippedDesign, SharedDesign
 from skdp.linear_model._first_releases import TargetSearch
 from skdp.linear_model._records import TargetRange
-from skdp.linear_model._standard_errors import MomentInference, ResidualSpread
+from skdp.linear_model._standard_errors import MomentInference, residual_spread
 from skdp.losses import SquaredLoss
 from skdp.losses.weighted import SharedLoss, weighted_targets
 from skdp.mechanisms.grid_gaussian import GridGaussian
@@ -187,7 +187,7 @@ def contributions(plan, records):
             design = SharedDesign(inner, persons, loss.largest)
         else:
             design = ClippedDesign.clip(x[:, None], 1.0, 1.0, y)
-        found.append(design.total(ResidualSpread(loss, np.array([1.0, 0.0]))))
+        found.append(design.total(partial(residual_spread, loss, np.array([1.0, 0.0]))))
     return np.array(found) / [plan.spread.longest**2, plan.spread.steepest]
 
 

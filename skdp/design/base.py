@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import add, methodcaller
 from typing import Any, TypeVar
 
@@ -226,9 +226,9 @@ class Design(ABC):
         ndarray of the shape of θ
             *Private.*
         """
-        slopes = SlopeSum(derivative, theta)
+        slopes: Callable[[MemoryDesign], np.ndarray] = SlopeSum(derivative, theta)
         if longest < math.inf:
-            slopes = _ClippedSlopeSum(derivative, theta, longest)
+            slopes = partial(_clipped_slope_sum, derivative, theta, longest)
         if grid is not None:
             by_cache = methodcaller("total", slopes)
             return self.exact_sum(by_cache, grid, records)
@@ -478,17 +478,14 @@ class SlopeSum:
         return block.weighted_sum(self.derivative(block.targets, scores))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _ClippedSlopeSum(SlopeSum):
-    """The sum of the gradients derivative·row, each scaled down to `longest`."""
-
-    longest: float
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        slopes = self.derivative(block.targets, block.scores(self.theta))
-        sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
-        factors = self.longest / np.maximum(sizes * block.row_norms(), self.longest)
-        return block.weighted_sum((slopes.T * factors).T)
+def _clipped_slope_sum(
+    derivative: Pointwise, theta: np.ndarray, longest: float, block: MemoryDesign
+) -> np.ndarray:
+    """Return the sum of the gradients derivative·row, each scaled down to `longest`."""
+    slopes = derivative(block.targets, block.scores(theta))
+    sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
+    factors = longest / np.maximum(sizes * block.row_norms(), longest)
+    return block.weighted_sum((slopes.T * factors).T)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -514,7 +511,7 @@ def rows_at_once(n_features: int) -> int:
 
 def row_products(design: Design, weights: Pointwise, theta: np.ndarray) -> np.ndarray:
     """Return Σ w(y_i, a_i·θ)·a_i·a_iᵀ: one read of X."""
-    products = _Products(weights, theta)
+    products = partial(_products, weights, theta)
     return np.asarray(design.total(products, rows_at_once(design.n_features)))
 
 
@@ -524,25 +521,13 @@ def slope_products(design: Design, derivative: Pointwise, theta: np.ndarray) -> 
     of_records = getattr(design, "slope_products", None)
     if of_records is not None:
         return of_records(derivative, theta)
-    return row_products(design, _Squared(derivative), theta)
+    return row_products(design, partial(_squared, derivative), theta)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Products:
-    """Σ w·aaᵀ of a block."""
-
-    weights: Pointwise
-    theta: np.ndarray
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        return block.gram(self.weights(block.targets, block.scores(self.theta)))
+def _products(weights: Pointwise, theta: np.ndarray, block: MemoryDesign) -> np.ndarray:
+    """Return Σ w·aaᵀ of a block."""
+    return block.gram(weights(block.targets, block.scores(theta)))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Squared:
-    """The square of a function of targets and scores."""
-
-    function: Pointwise
-
-    def __call__(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.function(y, z) ** 2
+def _squared(function: Pointwise, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    return function(y, z) ** 2

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import methodcaller
-from typing import Any, Generic
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -147,7 +147,7 @@ class TransformedDesign(_Transformed):
     def parts(
         self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
     ) -> Iterator[T]:
-        yield from self.inner.parts(_InCoordinates(function, self.matrix), most_rows)
+        yield from self.inner.parts(partial(_in_coordinates, function, self.matrix), most_rows)
 
     def total(
         self,
@@ -155,7 +155,7 @@ class TransformedDesign(_Transformed):
         most_rows: int | None = None,
         rows: np.ndarray | None = None,
     ) -> T:
-        return self.inner.total(_InCoordinates(function, self.matrix), most_rows, rows)
+        return self.inner.total(partial(_in_coordinates, function, self.matrix), most_rows, rows)
 
     def slope_sum(
         self,
@@ -215,15 +215,11 @@ class TransformedRows(_Transformed, MemoryDesign):
             yield rows, TransformedRows(block, self.matrix)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _InCoordinates(Generic[T]):
-    """A function of rows, applied to the transformed rows."""
-
-    function: Callable[[MemoryDesign], T]
-    matrix: np.ndarray
-
-    def __call__(self, block: MemoryDesign) -> T:
-        return self.function(TransformedRows(block, self.matrix))
+def _in_coordinates(
+    function: Callable[[MemoryDesign], T], matrix: np.ndarray, block: MemoryDesign
+) -> T:
+    """Return a function of the transformed rows of a block."""
+    return function(TransformedRows(block, matrix))
 
 
 _UNIT = 2.0**-53

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -200,7 +200,7 @@ class MomentPlan(Plan):
     ) -> np.ndarray:
         """Return the covariance of Aᵀ(y − Aθ°)."""
         problem = self.problem
-        sums = design.total(ResidualSpread(problem.loss, theta))
+        sums = design.total(partial(residual_spread, problem.loss, theta))
         squares, count = self.residuals(sums, rng)
         if self.middle_mu is None:
             return _variance(squares, count, lost, theta.size) * H.matrix
@@ -285,18 +285,12 @@ class _Residual:
         return shares * np.clip(z - np.clip(targets, -1.0, 1.0), -self.longest, self.longest)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ResidualSpread:
-    """(Σ s·r², Σ s·(L² − r²)) of a block, with shares s of records and clipped residuals r."""
-
-    loss: Loss
-    theta: np.ndarray
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        targets, shares = _targets(self.loss, block.targets)
-        residuals = block.scores(self.theta) - np.clip(targets, -1.0, 1.0)
-        squares = np.minimum(residuals**2, _LONGEST**2)
-        return np.array([(shares * squares).sum(), (shares * (_LONGEST**2 - squares)).sum()])
+def residual_spread(loss: Loss, theta: np.ndarray, block: MemoryDesign) -> np.ndarray:
+    """Return (Σ s·r², Σ s·(L² − r²)) of a block: shares s of records, clipped residuals r."""
+    targets, shares = _targets(loss, block.targets)
+    residuals = block.scores(theta) - np.clip(targets, -1.0, 1.0)
+    squares = np.minimum(residuals**2, _LONGEST**2)
+    return np.array([(shares * squares).sum(), (shares * (_LONGEST**2 - squares)).sum()])
 
 
 def _targets(loss: Loss, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
@@ -353,7 +347,7 @@ class TiltedPlan(Plan):
         lost = float(np.trace(H.inverse @ noise))
         J, share, spread = H.matrix, 0.0, None
         if self.spread is not None:
-            spread = self.spread.release(design.total(LossSpread(loss, theta)), rng)
+            spread = self.spread.release(design.total(partial(loss_spread, loss, theta)), rng)
             share = lost / spread[1]
             J = _variance(*spread, lost, theta.size) * H.matrix
         if self.middle is not None:  # by released squares instead of by the model
@@ -449,16 +443,10 @@ class TiltedInference(Solver):
         return curvature, spread, middle
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LossSpread:
-    """(Σ ψ², Σ ψ') of a block."""
-
-    loss: Loss
-    theta: np.ndarray
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        y, z = block.targets, block.scores(self.theta)
-        return np.array([(self.loss.gradient(y, z) ** 2).sum(), hessian_of(self.loss)(y, z).sum()])
+def loss_spread(loss: Loss, theta: np.ndarray, block: MemoryDesign) -> np.ndarray:
+    """Return (Σ ψ², Σ ψ') of a block."""
+    y, z = block.targets, block.scores(theta)
+    return np.array([(loss.gradient(y, z) ** 2).sum(), hessian_of(loss)(y, z).sum()])
 
 
 def _plan_at(problem: Problem, multiplier: float, mu: float) -> ObjectivePerturbationPlan:

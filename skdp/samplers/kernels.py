@@ -266,9 +266,8 @@ class TangentSearch:
         """Return P from a subsample of rows."""
         target, n = self._target, self._target.design.n_samples
         wide = target.design.n_features > _WIDE
-        gram = design.take(self._rows).total(
-            _CurvatureGram(target.loss, point, wide), _ROWS_AT_ONCE
-        )
+        of_block = partial(_curvature_gram, target.loss, point, wide)
+        gram = design.take(self._rows).total(of_block, _ROWS_AT_ONCE)
         values, vectors = (gram, None) if wide else np.linalg.eigh(gram)
         scale = self._variance * target.temperature * n
         trace = target.row_norm**2 if target.row_trace is None else target.row_trace / max(1, n)
@@ -289,17 +288,12 @@ class TangentSearch:
         return domain.project(point + frozen.rotated_back(step))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _CurvatureGram:
-    """AᵀDA of a block, D the curvatures at a point, or its diagonal alone."""
-
-    loss: Loss
-    point: np.ndarray
-    diagonal: bool
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        curvature = self.loss.curvature(block.targets, block.scores(self.point))
-        return block.gram_diagonal(curvature) if self.diagonal else block.gram(curvature)
+def _curvature_gram(
+    loss: Loss, point: np.ndarray, diagonal: bool, block: MemoryDesign
+) -> np.ndarray:
+    """Return AᵀDA of a block, D the curvatures at a point, or its diagonal alone."""
+    curvature = loss.curvature(block.targets, block.scores(point))
+    return block.gram_diagonal(curvature) if diagonal else block.gram(curvature)
 
 
 class TangentStep:

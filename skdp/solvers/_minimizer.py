@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -140,7 +140,7 @@ class Objective:
     def _slope_sum(self, theta: np.ndarray) -> np.ndarray:
         if not self.certifies:
             return self.design.slope_sum(self.loss.gradient, theta)
-        slopes = _ExactlyAdded(SlopeSum(self.loss.gradient, theta))
+        slopes = partial(_exactly_added, SlopeSum(self.loss.gradient, theta))
         found: _Sum = self.design.total(slopes, ROWS_SUMMED)
         return found.total + found.lost
 
@@ -176,9 +176,13 @@ class Objective:
         return replace(self, design=part, weight=weight, passes=[0])
 
     def metric(self, theta: np.ndarray) -> Metric:
-        """Return the inverse of the approximate Hessian of J at θ, from the sample."""
+        """Return the inverse of the Hessian of J at θ, from the sample, or of its diagonal."""
         part = self.sample
-        return part._inverse(_Curvature(part.loss, theta, part.weight))
+        curvature = partial(_curvature, part.loss, theta, part.weight)
+        if part.is_narrow:
+            return part._inverse_of(part.design.total(partial(curvature, False), _SAMPLE))
+        diagonal = part.design.total(partial(curvature, True), _SAMPLE) + part.ridge
+        return lambda g: (g.T / diagonal).T
 
     def majorizer(self) -> Metric:
         """Return the inverse of a matrix that bounds every Hessian of J."""
@@ -188,13 +192,6 @@ class Objective:
             return lambda g: g / most_of_all
         return self._inverse_of(most * self.design.cross_product())
 
-    def _inverse(self, curvature: _Curvature) -> Metric:
-        """Return the inverse of Aᵀdiag(w)A + λ·I, or of its diagonal if d is large."""
-        if not self.is_narrow:
-            diagonal = self.design.total(replace(curvature, is_diagonal=True), _SAMPLE) + self.ridge
-            return lambda g: (g.T / diagonal).T
-        return self._inverse_of(self.design.total(curvature, _SAMPLE))
-
     def _inverse_of(self, gram: np.ndarray) -> Metric:
         """Return the inverse of a matrix, to which λ·I is added in place."""
         # The last term keeps the matrix regular for all data, even if λ is lost in rounding.
@@ -203,19 +200,12 @@ class Objective:
         return lambda g: cho_solve(factor, g)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Curvature:
-    """Aᵀdiag(w)A of a block, or its diagonal; w is `weight` times the curvature of ℓ at θ."""
-
-    loss: Loss
-    theta: np.ndarray
-    weight: float
-    is_diagonal: bool = False
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        curvature = self.loss.curvature(block.targets, block.scores(self.theta))
-        weights = self.weight * np.maximum(curvature, 0.0)
-        return block.gram_diagonal(weights) if self.is_diagonal else block.gram(weights)
+def _curvature(
+    loss: Loss, theta: np.ndarray, weight: float, is_diagonal: bool, block: MemoryDesign
+) -> np.ndarray:
+    """Return Aᵀdiag(w)A of a block, or its diagonal; w is `weight` times the curvature at θ."""
+    weights = weight * np.maximum(loss.curvature(block.targets, block.scores(theta)), 0.0)
+    return block.gram_diagonal(weights) if is_diagonal else block.gram(weights)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,15 +220,10 @@ class _Sum:
         return _Sum(self.total + other.total, lost)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _ExactlyAdded:
-    """A function of a block as a sum whose later additions are exact except for `lost`."""
-
-    function: Callable[[MemoryDesign], np.ndarray]
-
-    def __call__(self, block: MemoryDesign) -> _Sum:
-        part = self.function(block)
-        return _Sum(part, np.zeros_like(part))
+def _exactly_added(function: Callable[[MemoryDesign], np.ndarray], block: MemoryDesign) -> _Sum:
+    """Return a function of a block as a sum whose later additions are exact except for `lost`."""
+    part = function(block)
+    return _Sum(part, np.zeros_like(part))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

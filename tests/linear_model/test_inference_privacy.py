@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,11 +19,11 @@ from skdp.data.persons import Persons
 from skdp.design import ClippedDesign, SharedDesign, row_products, slope_products
 from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
 from skdp.linear_model._standard_errors import (
-    LossSpread,
     MomentInference,
-    ResidualSpread,
     TiltedInference,
     _Residual,
+    loss_spread,
+    residual_spread,
 )
 from skdp.losses import HuberLoss, LogisticLoss, SquaredLoss
 from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss, weighted_targets
@@ -110,7 +111,9 @@ def test_noise_covers_the_matrices_of_objective_perturbation(loss, labels, relat
     plan = TiltedInference(is_robust=True).plan(problem, 1.0, 1e-5)
 
     def sums(design, theta):
-        spread = np.zeros(2) if plan.spread is None else design.total(LossSpread(loss, theta))
+        spread = (
+            np.zeros(2) if plan.spread is None else design.total(partial(loss_spread, loss, theta))
+        )
         if plan.spread is not None:
             spread = spread / np.array([plan.spread.longest**2, plan.spread.steepest])
         curvature = row_products(design, loss.hessian, theta)
@@ -128,7 +131,7 @@ def test_noise_covers_the_residuals_of_least_squares(loss, relation):
 
     def sums(design, theta):
         units = np.array([plan.spread.longest**2, plan.spread.steepest])
-        spread = design.total(ResidualSpread(loss, theta)) / units
+        spread = design.total(partial(residual_spread, loss, theta)) / units
         middle = slope_products(design, _Residual(loss, longest), theta)
         return np.zeros(1), spread, middle
 
