@@ -68,13 +68,13 @@ LINES = {
     "data": 5774,
     "decomposition": 292,
     "density": 2501,
-    "design": 2005,
+    "design": 1986,
     "ensemble": 359,
     "exceptions": 77,
     "features": 2403,
     "inspection": 857,
     "ledger": 2998,
-    "linear_model": 6504,
+    "linear_model": 6492,
     "losses": 1492,
     "mechanisms": 2439,
     "metrics": 2759,
@@ -84,8 +84,8 @@ LINES = {
     "preprocessing": 862,
     "privacy": 3708,
     "research": 3667,
-    "samplers": 1224,
-    "solvers": 3726,
+    "samplers": 1218,
+    "solvers": 3711,
     "statistics": 3992,
     "support": 1355,
     "tables": 6,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_950  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 385_575
+MOST_LINES = 64_898  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 385_389
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
