@@ -52,6 +52,7 @@ effect = "effect on the score"
 axes[0].set(title="age", xlabel="age (years)", ylabel=effect)
 axes[1].set(title="income", xlabel="income (per year)", ylabel=effect)
 axes[2].set(title="region", xlabel=effect, ylabel="region")
+plt.show()
 
 # %%
 # The contributions of the columns add up to the score.

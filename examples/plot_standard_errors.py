@@ -80,10 +80,10 @@ axis.plot(list(TRUTH.values()), np.arange(len(TRUTH)) + 0.1, "k|", markersize=22
 axis.set_yticks(np.arange(len(TRUTH)) + 0.1, list(TRUTH))
 axis.set(xlabel="coefficient, in log wages")
 axis.legend(frameon=False)
+plt.show()
 
 # %%
 # Logistic regression: who earns more than the median? The errors are valid for the model of
 # log-odds. Pass ``standard_errors="robust"`` if it may be wrong.
 above = (log_wage > 2.8).astype(int)
 print(DPLogisticRegression(epsilon=1.0, **terms).fit(people, above).summary())
-plt.show()
