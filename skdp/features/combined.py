@@ -209,7 +209,8 @@ def _side_by_side(
 
 # Chosen by experiment (benchmarks/bench_tabular_rule.py); no guarantee rests on them.
 _FEWEST_FOR_CURVES = 20.0
-_FEWEST_FOR_INTERACTIONS = 300.0
+_FEWEST_FOR_INTERACTIONS, _FEWEST_FOR_MANY = 150.0, 300.0
+_ADDITIVE_SHARE = 0.95  # in between
 _FEWEST_FOR_PRODUCTS, _MOST_PRODUCTS = 1.5, 1000  # n·μ/k for each product of two categories
 _WIDEST = (-1e9, 1e9)  # of numbers without bounds
 
@@ -225,11 +226,12 @@ class AutoFeatures(BaseEstimator):
     x/p             features
     =============== ====================================================================
     below 20        `AdditiveFeatures` with straight lines only, ``linear_share=1``
-    20 to 300       `AdditiveFeatures`
-    300 and more    `FeatureMixture` with `RandomFourierFeatures`, unless more than a third
-                    of the columns are categorical
+    20 to 150       `AdditiveFeatures`
+    150 to 300      `FeatureMixture` with `RandomFourierFeatures`, ``additive_share=0.95``
+    300 and more    the same, ``additive_share=0.5``
     =============== ====================================================================
 
+    From 150 on this holds unless more than a third of the columns are categorical.
     If all columns are categorical, the products of their categories are features as well, if there
     are at most x/1.5 and at most 1000: `AdditiveFeatures` with ``interactions="pairs"``.
 
@@ -310,7 +312,9 @@ class AutoFeatures(BaseEstimator):
         curves = AdditiveFeatures(**given)
         if per_column < _FEWEST_FOR_INTERACTIONS or 3 * n_categorical > n_columns:
             return curves
-        return FeatureMixture(additive=curves, random=RandomFourierFeatures(**given))
+        share = 0.5 if per_column >= _FEWEST_FOR_MANY else _ADDITIVE_SHARE
+        waves = RandomFourierFeatures(**given)
+        return FeatureMixture(additive=curves, random=waves, additive_share=share)
 
     def auto_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> AutoMap:
         """Return the table's facts with all choices, after checks of the parameters.
@@ -346,9 +350,9 @@ class AutoMap:
     @property
     def limits(self) -> tuple[float, ...]:
         """The signals from which on the next choice is made."""
-        n_columns = self.facts.n_inputs
-        of_columns = _FEWEST_FOR_CURVES * n_columns, _FEWEST_FOR_INTERACTIONS * n_columns
-        of_products = (_FEWEST_FOR_PRODUCTS * self._n_products,) if self._n_products else ()
+        each = (_FEWEST_FOR_CURVES, _FEWEST_FOR_INTERACTIONS, _FEWEST_FOR_MANY)
+        of_columns = [least * self.facts.n_inputs for least in each]
+        of_products = [_FEWEST_FOR_PRODUCTS * n] if (n := self._n_products) else []
         return tuple(sorted(of_columns + of_products))
 
     @property
@@ -361,13 +365,8 @@ class AutoMap:
 
     def choice(self, signal: float) -> tuple[PublicFeatures, FeatureMap]:
         """Return the features for a signal, as a transformer and as a lazy map."""
-        n_columns, n_categorical = self.facts.n_inputs, len(self.facts.categories)
-        chosen = self.features.choice(
-            signal=signal,
-            n_columns=n_columns,
-            n_categorical=n_categorical,
-            n_products=self._n_products,
-        )
+        columns = {"n_columns": self.facts.n_inputs, "n_categorical": len(self.facts.categories)}
+        chosen = self.features.choice(signal=signal, n_products=self._n_products, **columns)
         return chosen, chosen.feature_map(self.facts.n_given, self.facts.given_names)
 
 

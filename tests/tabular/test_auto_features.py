@@ -30,14 +30,14 @@ def table(n, d=2, seed=0):
 def kind(model):
     features = model.features_
     if isinstance(features, FeatureMixture):
-        return type(features.random).__name__
+        return "some" if features.additive_share > 0.5 else type(features.random).__name__
     return "lines" if features.linear_share == 1.0 else "curves"
 
 
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize(
     ("signal_per_column", "wanted"),
-    [(10.0, "lines"), (40.0, "curves"), (450.0, "RandomFourierFeatures")],
+    [(10.0, "lines"), (40.0, "curves"), (200.0, "some"), (450.0, "RandomFourierFeatures")],
 )
 def test_more_signal_means_richer_features(signal_per_column, wanted, neighboring):
     """The count has a standard deviation of 10/μ = 37; the limits are 6 of them away or more."""
