@@ -71,7 +71,7 @@ LINES = {
     "design": 1986,
     "ensemble": 359,
     "exceptions": 77,
-    "features": 2403,
+    "features": 2402,
     "inspection": 857,
     "ledger": 2998,
     "linear_model": 6492,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_898  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 385_389
+MOST_LINES = 64_897  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 385_419
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
