@@ -57,7 +57,7 @@ class RowNumbers(NamedTuple):
         facts = problem.with_columns(theta.size)
         sums = mean_sum(facts, self.between, self.longest, length, self.size)
         noise, largest = sums.noise(mu), getattr(problem.loss, "largest", 1.0)
-        added = _Sums(theta, self.of_rows, largest)
+        added = partial(_sums, theta, self.of_rows, largest)
         total = sums.grid.floats(design.exact_total(added, sums.grid))
         return noise.release(total, rng), noise.scale
 
@@ -192,19 +192,17 @@ def shift_kind(loss: Loss) -> type[MeanShift] | None:
     return LogShift if isinstance(loss, PoissonLoss) else None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Sums:
-    """Sums of numbers of rows in a block, by their shares; picklable."""
-
-    theta: np.ndarray
-    of_rows: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    largest: float
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        y, shares = block.targets, np.ones(block.n_samples)
-        if y.dtype.names is not None:
-            y, shares = y["target"], y["weight"] / self.largest
-        return np.asarray(self.of_rows(y, block.scores(self.theta)) @ shares)
+def _sums(
+    theta: np.ndarray,
+    of_rows: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    largest: float,
+    block: MemoryDesign,
+) -> np.ndarray:
+    """Return sums of numbers of rows in a block, by their shares."""
+    y, shares = block.targets, np.ones(block.n_samples)
+    if y.dtype.names is not None:
+        y, shares = y["target"], y["weight"] / largest
+    return np.asarray(of_rows(y, block.scores(theta)) @ shares)
 
 
 def _residuals(factor: float, start: float, y: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -208,7 +208,8 @@ class MomentPlan(Plan):
         longest = min(_LONGEST, _DEVIATIONS * math.sqrt(max(squares, least) / count))
         square = (longest * problem.row_norm) ** 2
         release = MatrixRelease.plan(self.middle_mu, square, problem.neighboring)
-        J = release.release(slope_products(design, _Residual(problem.loss, longest), theta), rng)
+        residual = partial(_residual, problem.loss, longest)
+        J = release.release(slope_products(design, residual, theta), rng)
         share = 0.0 if _has_weights(problem.loss) else lost / count
         return _positive(J - share * H.matrix)
 
@@ -273,16 +274,10 @@ class MomentInference(Solver):
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Residual:
-    """Clipped residuals, times the row's share of a record."""
-
-    loss: Loss
-    longest: float
-
-    def __call__(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        targets, shares = _targets(self.loss, y)
-        return shares * np.clip(z - np.clip(targets, -1.0, 1.0), -self.longest, self.longest)
+def _residual(loss: Loss, longest: float, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return clipped residuals, times the row's share of a record."""
+    targets, shares = _targets(loss, y)
+    return shares * np.clip(z - np.clip(targets, -1.0, 1.0), -longest, longest)
 
 
 def residual_spread(loss: Loss, theta: np.ndarray, block: MemoryDesign) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -415,7 +415,7 @@ class MeansRelease(PartOfMu):
         sums, n = self.sums(theta), self.problem.n_samples
         assert n is not None, "`plan` checked it"
         noise, largest = sums.noise(self.mu), getattr(self.problem.loss, "largest", 1.0)
-        total = sums.grid.floats(design.exact_total(_Sums(theta, largest), sums.grid))
+        total = sums.grid.floats(design.exact_total(partial(_sums, theta, largest), sums.grid))
         label, score, product = (noise.release(total, rng) / n).tolist()
         count_noise = 1.0 / (self.count.mu * n) if self.count.mu else 0.0
         return ScoreMeans(
@@ -437,20 +437,14 @@ class MeansRelease(PartOfMu):
         return mean_sum(problem, between, math.sqrt(3.0), length, 3)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Sums:
-    """Σ (y, c, y·c) of a block; picklable."""
-
-    theta: np.ndarray
-    largest: float = 1.0
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        y, shares = block.targets, np.ones(block.n_samples)
-        if y.dtype.names is not None:
-            y, shares = y["target"], y["weight"] / self.largest
-        clipped = np.clip(block.scores(self.theta) / _MOST_SCORE, -1.0, 1.0)
-        signed = np.where(y > 0, shares, -shares)
-        return np.array([signed.sum(), shares @ clipped, signed @ clipped])
+def _sums(theta: np.ndarray, largest: float, block: MemoryDesign) -> np.ndarray:
+    """Return Σ (y, c, y·c) of a block."""
+    y, shares = block.targets, np.ones(block.n_samples)
+    if y.dtype.names is not None:
+        y, shares = y["target"], y["weight"] / largest
+    clipped = np.clip(block.scores(theta) / _MOST_SCORE, -1.0, 1.0)
+    signed = np.where(y > 0, shares, -shares)
+    return np.array([signed.sum(), shares @ clipped, signed @ clipped])
 
 
 def loss_of_one_row(loss: Loss) -> Loss | None:

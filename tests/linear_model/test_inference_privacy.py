@@ -21,7 +21,7 @@ from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
 from skdp.linear_model._standard_errors import (
     MomentInference,
     TiltedInference,
-    _Residual,
+    _residual,
     loss_spread,
     residual_spread,
 )
@@ -132,7 +132,7 @@ def test_noise_covers_the_residuals_of_least_squares(loss, relation):
     def sums(design, theta):
         units = np.array([plan.spread.longest**2, plan.spread.steepest])
         spread = design.total(partial(residual_spread, loss, theta)) / units
-        middle = slope_products(design, _Residual(loss, longest), theta)
+        middle = slope_products(design, partial(_residual, loss, longest), theta)
         return np.zeros(1), spread, middle
 
     _, spread, middle = largest_changes(loss, (-1, 0, 1), relation, sums)

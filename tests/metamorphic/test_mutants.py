@@ -223,9 +223,9 @@ def without_noise(count, records, rng):
     return records.n_records
 
 
-def of_unbounded_scores(sums, block):
+def of_unbounded_scores(theta, largest, block):
     y = block.targets
-    scores = block.scores(sums.theta) / _releases._MOST_SCORE
+    scores = block.scores(theta) / _releases._MOST_SCORE
     signed = np.where(y > 0, 1.0, -1.0)
     return np.array([signed.sum(), scores.sum(), signed @ scores])
 
@@ -235,13 +235,13 @@ def of_half_the_gains(*facts, gains=_last_releases.gains_of):
     return found._replace(between=0.5 * found.between)
 
 
-def of_equal_rows(sums, block):
+def of_equal_rows(theta, of_rows, largest, block):
     y = block.targets if block.targets.dtype.names is None else block.targets["target"]
-    return sums.of_rows(y, block.scores(sums.theta)).sum(axis=1)
+    return of_rows(y, block.scores(theta)).sum(axis=1)
 
 
-def of_all_residuals(residual, y, z):
-    targets, shares = _standard_errors._targets(residual.loss, y)
+def of_all_residuals(loss, longest, y, z):
+    targets, shares = _standard_errors._targets(loss, y)
     return shares * (z - targets)
 
 
@@ -305,10 +305,10 @@ REAL_MUTANTS = [
     real_mutant(memory, "clip_factors", lambda X, norm: np.ones(len(X)), "means and center"),
     real_mutant(Records, "shares", UNSCALED, "means and center", **WEIGHTED),
     real_mutant(_releases, "_SENSITIVITY", halves(_releases._SENSITIVITY), "means"),
-    real_mutant(_releases._Sums, "__call__", of_unbounded_scores, "means"),
+    real_mutant(_releases, "_sums", of_unbounded_scores, "means"),
     real_mutant(_last_releases, "gains_of", of_half_the_gains, "choice of the link"),
     real_mutant(_last_releases, "gains_of", of_half_the_gains, "choice of the link", **REMOVED),
-    real_mutant(_last_releases._Sums, "__call__", of_equal_rows, "choice of the link", **PERSONS),
+    real_mutant(_last_releases, "_sums", of_equal_rows, "choice of the link", **PERSONS),
     real_mutant(
         RowCount, "release", lambda count, records, rng: records.n_records, "means", **REMOVED
     ),
@@ -330,9 +330,7 @@ REAL_MUTANTS = [
     real_mutant(
         Persons, "row_weights", lambda p: np.ones(len(p.codes)), "errors by person", **PERSONS
     ),
-    real_mutant(
-        _standard_errors._Residual, "__call__", of_all_residuals, "robust errors by moments"
-    ),
+    real_mutant(_standard_errors, "_residual", of_all_residuals, "robust errors by moments"),
     real_mutant(_conformal, "_farthest", half_as_far, "conformal searches"),
 ]
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss, we
 from skdp.mechanisms.grid_gaussian import to_steps
 from skdp.privacy import Neighboring
 from skdp.solvers import AutoSolver, Problem
-from skdp.solvers._releases import MeansRelease, _Sums
+from skdp.solvers._releases import MeansRelease, _sums
 from skdp.solvers.auto import ChosenPlan
 from skdp.solvers.base import RowCount
 
@@ -52,7 +53,7 @@ def sums_of(rows, y, weights=None):
         persons = Persons.of(np.zeros(len(y)), len(y))
         targets = weighted_targets(y, np.array(weights))
         design = SharedDesign(ClippedDesign.clip(rows, 1.0, 0.3, targets), persons)
-    return design.total(_Sums(THETA))
+    return design.total(partial(_sums, THETA, 1.0))
 
 
 @every_relation
@@ -68,7 +69,7 @@ def test_the_integers_of_neighbors_are_as_far_apart_as_the_page_says(neighboring
         rows, labels = np.array([*zip(X, y, strict=True), *records]).T
         order = rng.permutation(len(rows))
         design = ClippedDesign.clip(rows[order, None], 1.0, 0.3, labels[order])
-        total = sums.grid.floats(design.exact_total(_Sums(THETA), sums.grid))
+        total = sums.grid.floats(design.exact_total(partial(_sums, THETA, 1.0), sums.grid))
         return to_steps(total, noise.step)
 
     others = [[]] if neighboring == "add_remove_one" else [[one] for one in ROWS]
@@ -97,7 +98,9 @@ def test_sums_in_any_order_and_of_any_kind_of_rows_are_within_the_bound_of_error
     exact = np.array([y.sum(), c.sum(), y @ c])
     for kind in (np.asarray, np.asfortranarray, sparse.csr_matrix):
         order = rng.permutation(3000)
-        again = ClippedDesign.clip(kind(X[order]), 1.0, 0.3, y[order]).total(_Sums(theta), 700)
+        again = ClippedDesign.clip(kind(X[order]), 1.0, 0.3, y[order]).total(
+            partial(_sums, theta, 1.0), 700
+        )
         assert np.linalg.norm((again - exact).astype(float)) <= most
 
 
@@ -106,7 +109,7 @@ def test_the_noise_is_what_the_sensitivity_needs(neighboring):
     """Of 4000 releases; the test of each variance fails with probability 1e-6."""
     release = planned(problem(neighboring=neighboring))
     design = ClippedDesign.clip(np.array([[1.0], [0.2]]), 1.0, 0.3, np.array([1.0, -1.0]))
-    exact = design.total(_Sums(THETA)) / 1000
+    exact = design.total(partial(_sums, THETA, 1.0)) / 1000
     rng, bounds = np.random.default_rng(), np.array([1.0, 3.0, 3.0])
     found = [release.release(design, THETA, rng) for _ in range(4000)]
     errors = np.array([(m.label, m.score, m.product) for m in found]) - bounds * exact
