@@ -6,6 +6,7 @@ import csv
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -56,7 +57,6 @@ _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 _N_BUCKETS = 64
 _LONGEST_TEXT = 100.0  # Fourier features are exact for up to 10⁶ columns of such texts
 _EPOCH = datetime(1970, 1, 1)
-_SAMPLE = _EPOCH.replace(tzinfo=UTC)
 _UNSTATED = {
     "bounds": "state its bounds",
     "categories": "list the categories that may occur",
@@ -207,7 +207,7 @@ class ColumnSchema:
                 "decimal, thousands and separator must be strings, and decimal and thousands must "
                 f"differ; got {signs}."
             )
-        if form is not None and math.isnan(moment_of(f"{_SAMPLE:{form}}", form)):
+        if form is not None and math.isnan(moment_of(f"{_EPOCH.replace(tzinfo=UTC):{form}}", form)):
             raise ValueError(f"date_format must be a format of strptime, got {form!r}.")
 
     def _checked_cells(self) -> dict[str, object]:
@@ -413,12 +413,10 @@ def _pair(bounds: Sequence[Any]) -> tuple[float, float]:
 
 
 def _bounds_of_dates(bounds: Sequence[Any]) -> tuple[datetime, datetime]:
-    try:
+    with suppress(TypeError, ValueError):
         first, last = map(moment_of, bounds)
         if first < last:
             return _EPOCH + timedelta(seconds=first), _EPOCH + timedelta(seconds=last)
-    except (TypeError, ValueError):
-        pass
     raise ValueError(
         "bounds of dates must be a pair (first, last) of dates or ISO strings, the first before "
         f"the last; got {bounds!r}."

@@ -290,17 +290,16 @@ def _dates(part: Column, column: ColumnSchema) -> list[np.ndarray]:
     return found
 
 
-def _weekday(seconds: np.ndarray) -> np.ndarray:
-    return np.floor(seconds / _DAY + 3.0) % 7.0  # 1970-01-01 was a Thursday
-
-
 def _month(seconds: np.ndarray) -> np.ndarray:
     known = np.where(np.isnan(seconds), 0.0, seconds)
     months = np.floor(known / _DAY).astype("datetime64[D]").astype("datetime64[M]").astype(int)
     return np.where(np.isnan(seconds), np.nan, months % 12)
 
 
-_PARTS = {"weekday": _weekday, "month": _month}
+_PARTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "weekday": lambda seconds: np.floor(seconds / _DAY + 3.0) % 7.0,  # 1970-01-01 was a Thursday
+    "month": _month,
+}
 
 
 def _is_whole(column: ColumnSchema) -> bool:

@@ -19,6 +19,7 @@ from skdp.budget.deltas import DEFAULT_DELTA
 from skdp.budget.report import NEIGHBORS, UNPROTECTED
 from skdp.density import DPTreeDensity, DPTreeNB
 from skdp.density._base import OneWayTable
+from skdp.ledger.release import VERSION
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.display import at_least, percents
 from skdp.support.types import Label
@@ -441,6 +442,8 @@ def model_card(model: BaseEstimator, *, title: str | None = None) -> ModelCard:
             "privacy_unit": str(found.unit),
             "privacy_neighboring": str(found.neighboring),
             "privacy_theorem": found.theorem,
+            "privacy_gdp_mu": at_least(found.gdp_mu) if found.gdp_mu < math.inf else "inf",
+            "privacy_library": f"skdp {VERSION}",
         },
         sections=(*_of_guarantee(found), ("Model", f"```\n{_parameters(model)}\n```")),
         tags=_tags(model),

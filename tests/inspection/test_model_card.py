@@ -1,12 +1,18 @@
 """Model cards state the guarantee in a format of registries, and no secret."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+import skdp
 from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget
 from skdp.inspection import model_card
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import DPStandardScaler
+from skdp.privacy import GDPEvent
+from skdp.privacy.composed_events import ApproximatedEvent
 
 X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(2000, 2))
 y = (X[:, 0] > 0).astype(int)
@@ -46,3 +52,18 @@ def test_a_pipeline_has_the_card_of_all_its_steps():
 def test_a_model_without_a_guarantee_has_no_card(given):
     with pytest.raises(ValueError, match="no guarantee"):
         model_card(DPLogisticRegression(**given).fit(X, y))
+
+
+FIELDS = ["epsilon", "delta", "unit", "neighboring", "theorem", "gdp_mu", "library"]
+
+
+@pytest.mark.parametrize("event", [GDPEvent(0.25), ApproximatedEvent(GDPEvent(0.25), 1e-9)])
+def test_output_checkers_read_a_small_json(event):
+    model = DPLogisticRegression(epsilon=1.0).fit(X, y)
+    model.privacy_ = replace(model.privacy_, event=event)
+    text = json.dumps(model_card(model).metadata, allow_nan=False)
+    found = json.loads(text)
+    assert [*found] == [f"privacy_{name}" for name in FIELDS]
+    assert len(text) < 1000
+    assert found["privacy_gdp_mu"] == (0.25 if isinstance(event, GDPEvent) else "inf")
+    assert found["privacy_library"] == f"skdp {skdp.__version__}"
