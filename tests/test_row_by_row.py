@@ -53,6 +53,25 @@ SCHEMAS = {
     "words": {"kind": "text", "categories": ["a", "pain", "1"]},
     "text": {"kind": "text", "buckets": 8},
     "code": {"kind": "code", "buckets": 64},
+    # With codes of missing values, a fill, and formats of cells.
+    "number, filled": {
+        "bounds": (0, 10),
+        "missing_values": [3, "NA", 0.1],
+        "fill": "7,5",
+        "decimal": ",",
+    },
+    "number, thousands": {"bounds": (0, 1e9), "thousands": ",", "missing_values": ["1"]},
+    "integer, affixes": {
+        "kind": "integer",
+        "bounds": (0, 9),
+        "affixes": "any",
+        "missing_values": [1],
+    },
+    "boolean, words": {"kind": "boolean", "true_values": ["a", 1], "false_values": ["None", 0]},
+    "category, filled": {"categories": ["a", "1"], "missing_values": [3, ""], "fill": "a"},
+    "date, filled": {"bounds": DATES, "missing_values": ["2020-01-01"], "fill": "2010-05-05"},
+    "code, filled": {"kind": "code", "missing_values": [1, "a"], "fill": "b"},
+    "words, filled": {"kind": "text", "categories": ["a", "pain"], "separator": ";", "fill": "a"},
 }
 ENCODINGS = {name: TableSchema({"x": given}).encoding(["x"]) for name, given in SCHEMAS.items()}
 CATEGORIES = [
@@ -74,6 +93,19 @@ def column_of(x):
     return Columns.of(x).parts[0]
 
 
+def encoded(name, column):
+    """Return the rows of a column under one of the schemas."""
+    parts = ENCODINGS[name].table(Columns([column], ["x"], False)).parts
+    return [*zip(*(part.source.tolist() for part in parts), strict=True)]
+
+
+FILLED = {
+    name: encoded(name, column_of([given["fill"]]))[0]
+    for name, given in SCHEMAS.items()
+    if name.endswith("filled")
+}
+
+
 def read(x):
     """Return what each reader of columns makes of each row, by the name of the reader."""
     column = column_of(x)
@@ -82,10 +114,7 @@ def read(x):
     found["objects"] = _objects(column).tolist()
     for k, known in enumerate(CATEGORIES):
         found[f"categories {k}"] = category_codes(column, known).tolist()
-    for name, encoding in ENCODINGS.items():
-        parts = encoding.table(Columns([column], ["x"], False)).parts
-        found[name] = [*zip(*(part.source.tolist() for part in parts), strict=True)]
-    return found
+    return found | {name: encoded(name, column) for name in ENCODINGS}
 
 
 def some_places(container, rng, *, nulls=0.3):
@@ -124,12 +153,14 @@ def shown(found):
 
 
 def check_missing(name, row):
-    """Check that no reader finds anything in a row."""
+    """Check that no reader finds anything in a row, or what a schema states instead."""
     assert row.pop("missing") is True, name
     assert row.pop("truth") is False, name
     for reader, found in row.items():
         if reader.startswith("categories"):
             assert found == -1, (name, reader)
+        elif reader.endswith("filled"):
+            assert found == FILLED[reader], (name, reader, found)
         else:
             entries = found if isinstance(found, tuple) else [found]
             assert all(map(is_missing, entries)), (name, reader, found)
@@ -253,7 +284,7 @@ def test_labels_equal_classes_as_in_python(name):
 
 PLAIN = np.linspace(-1.0, 1.0, 3 * N)
 LABELS = np.resize([0, 1], 3 * N)
-TEXTS = ("words", "text")
+TEXTS = ("words", "text", "words, filled")
 LISTS = (list, tuple, deque, UserList)
 NESTED = (list, tuple, np.ndarray)
 

@@ -272,8 +272,8 @@ def _numbers(part: Column, column: ColumnSchema) -> np.ndarray:
     else:
         codes = [number_of(code, column) for code in column.missing_values]
         numbers = floats(part, column)
-    dtype = part.dtype if part.kind == "f" else float  # a code is rounded as the numbers are
-    numbers[np.isin(numbers, np.array(codes, dtype))] = np.nan
+    codes += [float(np.float32(code)) for code in codes]  # as columns of single precision hold them
+    numbers[np.isin(numbers, codes)] = np.nan
     return np.rint(numbers) if column.kind == "integer" else numbers
 
 
