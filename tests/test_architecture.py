@@ -65,14 +65,14 @@ LINES = {
     "budget": 2981,
     "calibration": 1321,
     "cluster": 467,
-    "data": 5774,
+    "data": 5771,
     "decomposition": 292,
     "density": 2501,
     "design": 1986,
     "ensemble": 359,
     "exceptions": 77,
     "features": 2402,
-    "inspection": 857,
+    "inspection": 860,
     "ledger": 2998,
     "linear_model": 6485,
     "losses": 1492,
@@ -94,7 +94,7 @@ LINES = {
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
 MOST_LINES = 64_884  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 385_360
+TOKENS = 385_386
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
