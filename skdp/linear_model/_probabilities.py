@@ -8,7 +8,7 @@ public draws. Rows are taken to be centered and to fill `data_norm`; the true sc
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +50,7 @@ _WEAK_TAU, _STRONG_TAU, _STRONG_SHARE = 1.5, 3.0, 0.5
 _PUBLIC_ROWS = 400  # the error of a variance is then 7 %, half of what the model of a run is off by
 _FEWEST_DIRECTIONS = 2.0
 _ROWS = 8192  # that are processed at a time, so that arrays stay in the cache
+_evidence = lru_cache(maxsize=4)(Evidence)  # whose link takes long: a fit asks for it four times
 
 
 class _End(NamedTuple):
@@ -135,8 +136,7 @@ class EvidenceOfClasses:
 
     @cached_property
     def _found(self) -> _Found:
-        facts, beta_end = self.facts, _solved(self.facts)
-        beta, end = beta_end
+        facts, (beta, end) = self.facts, _solved(self.facts)
         rivals = len(facts.intercept) - 1
         spread = facts.data_norm**2 / facts.n_columns
         w2, v = end.signal**2, end.noise
@@ -340,11 +340,11 @@ class Probabilities:
         if len(facts.intercept) > 1:
             return EvidenceOfClasses(facts)
         if self.spread is None:
-            return Evidence(facts)
+            return _evidence(facts)
         rank, square, mean_share = self.spread  # if rows vary as public rows do
         shares = (0.0,) if self.is_centered else (mean_share, _MEAN_SHARES[-1])
         other = facts._replace(n_columns=rank, square=square, mean_shares=shares)
-        return Evidence(facts, (other,))
+        return _evidence(facts, (other,))
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return probabilities for scores of shape (n,) or (n, K)."""
@@ -362,7 +362,7 @@ class Probabilities:
         if self.moved is None:
             return self.before_moved(scores)
         if scores.ndim > 1:
-            return np.asarray(log_expit(self.moved(against_others(scores))))
+            return log_expit(self.moved(against_others(scores)))
         log_odds = self.moved(np.diff(self.before_moved(scores)))
         return np.asarray(log_expit(np.hstack([-log_odds, log_odds])))
 
@@ -375,9 +375,9 @@ class Probabilities:
         found = evidence.log_probabilities(scores)
         mixed = evidence.trust * found + (1.0 - evidence.trust) * plain
         if scores.ndim > 1:
-            return np.asarray(log_softmax(mixed, axis=1))
+            return log_softmax(mixed, axis=1)
         log_odds = mixed[:, 1] - mixed[:, 0]
         if self.is_nearer:
             own = plain[:, 1] - plain[:, 0]
             log_odds = np.clip(own, log_odds - _MOST_NEARER, log_odds + _MOST_NEARER)
-        return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
+        return log_expit(np.column_stack([-log_odds, log_odds]))
