@@ -198,7 +198,7 @@ class _Search(Thresholds):
         return np.stack([self._found(i, at_most, rng) for i in range(len(self.levels))])
 
     def _found(self, level: int, at_most: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the first grid points above 0 whose noisy counts reach the rank; else the last."""
+        """Return the first grid point with enough noisy counts, the last one if none has."""
         groups = np.arange(len(at_most))
         wanted = self.levels[level] * at_most[:, -1] + self.raised(self.levels[level])
         low, high = np.ones(groups.size, dtype=int), np.full(groups.size, _N)

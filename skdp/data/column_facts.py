@@ -110,8 +110,8 @@ def sides_of_pairs(
         rows = np.array(pairs, dtype=float).reshape(len(pairs), 2)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"each of bounds must be a pair (low, high), got {pairs!r}. Categories of a column "
-            "belong in a TableSchema."
+            f"each of bounds must be a pair (low, high) of numbers, got {pairs!r}. Dates and "
+            "categories of a column belong in a TableSchema."
         ) from error
     return rows[:, 0], rows[:, 1]
 
