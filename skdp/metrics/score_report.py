@@ -294,13 +294,6 @@ class ScoreReport(NoisyReport):
         return float(ratio(np.abs(gaps).sum(), self.total) + self._no_shares)
 
     @property
-    def calibration_noise(self) -> float:
-        """Mean `expected_calibration_error` from the privacy noise alone, to compare it with."""
-        spread = np.sqrt((1.0 - self._centers) ** 2 + self._centers**2).sum()
-        noise = math.sqrt(2.0 / math.pi * self._variance) * spread
-        return float(ratio(noise, self.total) + self._no_shares)
-
-    @property
     def _no_shares(self) -> float:
         """0 if scores may be probabilities, else nan."""
         return 0.0 if self.edges[0] >= 0.0 and self.edges[-1] <= 1.0 else math.nan

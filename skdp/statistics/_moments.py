@@ -39,6 +39,7 @@ from skdp.workloads.plan import ROUNDED_ONCE, becomes_gaussian, counts_query
 SUMS = "sums"
 _RISK = 0.05  # of an interval of all possible numbers, which has no estimate
 _UNNAMED = 1e-6  # of a mean at an end of its bounds that is not named as such
+_MANY_GAPS = 0.1  # of the values of a column, which a sentence names; at the rate above, wrongly
 _SMALL = 0.1  # half width of a mean of numbers in [−1, 1]; no guarantee rests on it
 
 Interval = tuple[np.ndarray, np.ndarray]
@@ -348,6 +349,18 @@ class Means:
                 "to which values are clipped. Check the units and the bounds."
             )
 
+    def gaps(self, names: Sequence[Label]) -> Iterator[str]:
+        """Yield a sentence if many values of columns are missing, beyond the noise."""
+        counts = np.ravel(self.sums.get("count", 0.0))
+        if self.most is None or counts.size != len(names):
+            return  # the number of values is private in a group, or one for all columns
+        most = (1.0 - _MANY_GAPS) * self.most - self.half_width("count", _UNNAMED)
+        if found := [*compress(names, counts < most)]:
+            yield (
+                f"More than a tenth of the values of columns {found} are missing or cannot be "
+                "read, and are left out."
+            )
+
     def mean(self, name: str) -> np.ndarray:
         """Return the means of a part, within its radius."""
         return self._within(name, self.ratio(name))
@@ -419,7 +432,8 @@ class Moments(Statistic):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*super().notes, *self._means.at_bounds(dict(self._labels.axes)["column"]))
+        names, means = dict(self._labels.axes)["column"], self._means
+        return (*super().notes, *means.gaps(names), *means.at_bounds(names))
 
     def _shaped(self, ends: Interval) -> tuple[Numbers, Numbers]:
         low, high = (shown(end.reshape(np.shape(self.value))) for end in ends)

@@ -126,3 +126,22 @@ def test_a_column_without_readable_values_is_named(neighboring, of):
     if neighboring == "replace_one":
         assert said
     assert all(f"About 0{of} values of 'a'" in note for note in said)
+
+
+@pytest.mark.parametrize("release", [statistics.mean, statistics.variance])
+def test_a_column_with_many_cells_that_cannot_be_read_is_named(release):
+    """Where the number of records is public; a wrong sentence has a probability of 1e-6."""
+    frame = pd.DataFrame(
+        {"crp": ["<0.5"] * 1500 + ["9.5"] * 2500, "age": [50.0] * 3900 + [None] * 100}
+    )
+    schema = TableSchema({"crp": (0, 20), "age": (0, 100)}, source="made up")
+    found = release(frame, bounds=schema, epsilon=1.0)
+    assert sum("values of columns ['crp'] are missing" in note for note in found.notes) == 1
+    private = release(frame, bounds=schema, epsilon=1.0, neighboring="add_remove_one")
+    by = {"by": np.arange(4000) % 2, "keys": [0, 1]}
+    grouped, middle = (
+        release(frame, bounds=schema, epsilon=1.0, **more) for more in (by, {"missing": "middle"})
+    )
+    assert not any(
+        "are missing" in note for one in (private, grouped, middle) for note in one.notes
+    )
