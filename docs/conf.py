@@ -32,7 +32,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "vetting",
 ]
-exclude_patterns = ["_build", "_extensions", "_templates", "gallery/*.ipynb", "tabular_tables.md"]
+exclude_patterns = ["_build", "_extensions", "_templates", "gallery/*.ipynb"]
+exclude_patterns += ["facts_of_formats.md", "tabular_tables.md"]  # included in other pages
 templates_path = ["_templates"]
 default_role = "py:obj"
 smartquotes = False
