@@ -49,7 +49,20 @@ class DescentSolver(Solver):
     takes_persons = True
 
     def resume(self, plan: DescentPlan, start: np.ndarray) -> DescentPlan:
-        """Return this solver's plan with a start: *public or released* θ. Its event is the same."""
+        """Return the plan of a run that starts from given coefficients.
+
+        Parameters
+        ----------
+        plan : Plan
+            *Public.* From this solver's `plan`.
+        start : ndarray of the shape of θ
+            *Public or released.*
+
+        Returns
+        -------
+        Plan
+            Its event is the same.
+        """
         return replace(plan, start=start)
 
 

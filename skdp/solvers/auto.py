@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.design import Design
-from skdp.losses import GradientDirections, Loss, Minorant, QuantileLoss, SquaredLoss
+from skdp.losses import GradientDirections, Loss, Minorant, SquaredLoss
 from skdp.losses.weighted import SharedLoss
 from skdp.privacy import GDPEvent
 from skdp.samplers import Sampler, SamplerPlan
@@ -41,7 +41,7 @@ _MOST_STEPS_OF_SCORES = 64
 # Extreme quantiles of wide tables, where noisy steps lost .06 to .6 of D² (150 columns, 2000 to
 # 20 000 rows, level .9).
 _MOST_STEPS_OF_TAILS = 256
-_TAIL = 0.25
+_SLOW = 1.42  # of gradients; quantiles below .25 or above .75 have more than √2
 _ENDED_BY_RIDGE = 24_000.0  # n·μ/k: so short a run with such a signal ends at a feature map's ridge
 _WIDE = 1024  # columns; above, `NoisyGD` takes no metric
 _UNCLIPPED = 4.0  # residuals of targets in [−1, 1] at scores in [−3, 3] are no larger
@@ -226,18 +226,13 @@ class AutoSolver(Solver):
 def _reads_more(problem: Problem, run: SamplerPlan, mu: float) -> bool:
     """Whether a sample is expected to read more rows than noisy steps, without being better."""
     is_wide = (problem.n_features or 0) > _MOST_COLUMNS
-    if is_wide and _is_tail(problem.loss):
+    if is_wide and GradientDirections.of(problem.loss).slowness > _SLOW:
         return run.n_steps > _MOST_STEPS_OF_TAILS
     if not is_wide and run.n_steps <= _MOST_STEPS:
         exponent = 0.5 * run.step * problem.worst_curvature(problem.n_samples or 0)
         by_columns = not (problem.has_features or _has_classes(problem.loss))
         return by_columns and exponent > _MOST_EXPONENT
     return not problem.has_features or run.n_steps > _most_steps(problem, mu)
-
-
-def _is_tail(loss: Loss) -> bool:
-    levels = loss.levels if isinstance(loss, QuantileLoss) else ()
-    return any(min(level, 1.0 - level) < _TAIL for level in levels)
 
 
 def _takes_moments(problem: Problem) -> bool:

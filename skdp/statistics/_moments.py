@@ -356,10 +356,8 @@ class Means:
             return  # the number of values is private in a group, or one for all columns
         most = (1.0 - _MANY_GAPS) * self.most - self.half_width("count", _UNNAMED)
         if found := [*compress(names, counts < most)]:
-            yield (
-                f"More than a tenth of the values of columns {found} are missing or cannot be "
-                "read, and are left out."
-            )
+            why = "are missing or cannot be read, and are left out."
+            yield f"More than a tenth of the values of columns {found} {why}"
 
     def mean(self, name: str) -> np.ndarray:
         """Return the means of a part, within its radius."""
