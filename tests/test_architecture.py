@@ -65,7 +65,7 @@ LINES = {
     "budget": 2981,
     "calibration": 1321,
     "cluster": 467,
-    "data": 5771,
+    "data": 5773,
     "decomposition": 292,
     "density": 2501,
     "design": 1986,
@@ -85,7 +85,7 @@ LINES = {
     "privacy": 3708,
     "research": 3667,
     "samplers": 1218,
-    "solvers": 3700,
+    "solvers": 3698,
     "statistics": 4004,
     "support": 1355,
     "tables": 6,
@@ -94,7 +94,7 @@ LINES = {
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
 MOST_LINES = 64_884  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 385_386
+TOKENS = 385_401
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

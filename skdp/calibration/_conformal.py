@@ -211,7 +211,7 @@ class _Search(Thresholds):
 
 
 def _farthest(level: float, relation: Neighboring, n_groups: int) -> float:
-    """Return how far a record moves the vector of the groups' counts up to t, less their ranks.
+    """Return the l2 sensitivity of the vector of each group's count up to t minus its rank.
 
     A row adds 1 − level or −level to the count of its group, at most m = max(level, 1 − level) in
     size. If it is replaced, it moves one count by at most 1, or two by at most m. Persons have

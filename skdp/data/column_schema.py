@@ -106,6 +106,7 @@ class ColumnSchema:
         number counts as missing unless three digits follow its last separator.
     affixes : "any" or sequence of str, default ()
         *Public.* Text around numbers that is ignored, such as ``["<", "+", " years"]``, or all.
+        With all, a number after "(" counts as missing.
     separator : str or None, default None
         *Public.* What separates several answers in a text. ``None``: answers are words.
     aliases : sequence, default ()
@@ -474,7 +475,7 @@ def _text(value: object) -> str:
 
 
 def number_of(cell: object, column: ColumnSchema) -> float:
-    """Return the number in a cell, in the number format of its column; NaN if there is none."""
+    """Parse a cell in the number format of its column; return NaN if it is no number."""
     if isinstance(cell, bytes):
         cell = cell.decode(errors="replace")
     try:
@@ -486,10 +487,11 @@ def number_of(cell: object, column: ColumnSchema) -> float:
 
 
 def _plain(cell: str, column: ColumnSchema) -> str:
-    """Return the text of a number for `float`; none if the column writes numbers otherwise."""
+    """Convert the text of a number for `float`; return "" if it is not in the column's format."""
     cell, sign = cell.replace("\N{MINUS SIGN}", "-"), column.thousands
     if column.affixes == "any":
-        cell = found[0] if (found := _NUMBER.search(cell)) else ""
+        found = _NUMBER.search(cell)  # accountants mean −5 by "(5)", and others 5
+        cell = found[0] if found and "(" not in cell[: found.start()] else ""
     for affix in () if column.affixes == "any" else column.affixes:
         cell = cell.strip().removeprefix(affix).removesuffix(affix)
     if sign and sign in cell:

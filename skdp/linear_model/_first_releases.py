@@ -85,12 +85,12 @@ def plan_search(
 class TargetSearch:
     """A median of the targets and a radius around it, by bisection with noisy counts.
 
-    Each count is the number of targets in an interval, minus a public share p of all targets. A
-    record's rows share one count s ≤ 1, of which f are in the interval, so it adds f − p·s. This is
-    a number in [−p, 1 − p]. Adding or removing a record changes a count by at most max(p, 1 − p),
-    and replacing it by at most 1. With N(0, Δ²/m²) added, for this change Δ, a count is m-Gaussian
-    DP. The next interval depends on noisy counts only, so that the squares add up to μ² (Dong, Roth
-    and Su 2022, Corollary 2).
+    Each count is the number of targets in an interval, minus a public share p of all targets. The
+    rows of a record have shares with the sum s ≤ 1. If the rows in the interval have the sum f, the
+    record adds f − p·s, which is in [−p, 1 − p]. Adding or removing a record changes a count by at
+    most max(p, 1 − p), and replacing it by at most 1. With N(0, Δ²/m²) added, for this change Δ, a
+    count is m-Gaussian DP. The next interval depends on noisy counts only, so that the squares add
+    up to μ² (Dong, Roth and Su 2022, Corollary 2).
 
     Up to a fifth of the targets may be outside of the radius. The normal distribution then says how
     far they reach. Where most targets have one value, as counts and amounts do, that fifth could be

@@ -388,8 +388,8 @@ class GridGaussian:
 
         `sensitivity` is the l2 distance of the float64 values of two neighbors. Rounding adds √d
         steps to it: each number is less than one longer. That is √d·2⁻³² of the noise, and more
-        only if μ < 2⁻¹⁸. If it is as much as the noise, noise alone is released: nobody would see
-        2³⁰ records in it. Values up to `largest` fit on the grid; larger ones count as its end.
+        only if μ < 2⁻¹⁸. If it is as much as the noise, noise alone is released, because even 2³⁰
+        records would be invisible in it. The grid reaches `largest`; larger values count as it.
         """
         if math.sqrt(dimension) > mu * 2.0**_MOST_BELOW:
             return cls._alone(sensitivity / mu)

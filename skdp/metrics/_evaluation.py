@@ -484,7 +484,7 @@ def _numbers(size: int, pairs: Records[RowSums[object]]) -> Iterator[dict[str, n
 
 
 def sums_query(size: int, *, linf: float, l1: float, l2: float) -> Query:
-    """Return a query for sums, all of which one record may change."""
+    """Return a query for sums. One record may change all of them."""
     return Query(
         _SUMS,
         size=size,

@@ -452,7 +452,7 @@ def _targets(n: int) -> Iterator[Targets]:
 def _first_answer(
     estimator: BaseEstimator, pair: Pair, targets: list[Targets]
 ) -> tuple[Evidence | None, list[Targets]]:
-    """Return what the first targets show that are accepted, and these; None if none is."""
+    """Compare fits to the first targets that the estimator accepts; return these targets too."""
     for y in targets:
         with suppress(Exception):  # it may not accept data of this kind
             return _compared(estimator, pair, *y) or _NONE_FOUND, [(y[0], None)]

@@ -268,7 +268,7 @@ class BetweenNeighborsEvent(_WrappedEvent):
             raise ValueError(f"event must be additive noise, one of {kinds}, got {self.event!r}.")
 
     def _inner(self, neighboring: Neighboring) -> tuple[Event, Neighboring]:
-        Neighboring(neighboring)  # raises if it is none
+        Neighboring(neighboring)  # raises ValueError for an unknown relation
         return self.event, Neighboring.ADD_REMOVE_ONE  # where one contribution changes
 
 

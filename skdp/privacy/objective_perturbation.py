@@ -516,7 +516,7 @@ class ObjectivePerturbationEvent(Event):
         return PullsCurve(self._pairs(m), a), over_pulls
 
     def _pairs(self, m: float) -> tuple[tuple[int, float], ...]:
-        """Return how often two records' pulls differ by how much: each alone, and all pairs."""
+        """Return pairs (number, length) of the differences between two records' pulls."""
         p, oblique = self.pulls, m * math.sqrt(2.0 + 2.0 * self.cosine)
         pairs = ((p, 2.0 * m), (p * (p - 1), oblique), (2 * p, m))
         return tuple((count, size) for count, size in pairs if count)

@@ -38,10 +38,8 @@ _MOST_EXPONENT = 2.0
 # Regressions on features, where noisy steps lost up to .01 of R².
 _MOST_STEPS_OF_TARGETS = 128
 _MOST_STEPS_OF_SCORES = 64
-# Extreme quantiles of wide tables, where noisy steps lost .06 to .6 of D² (150 columns, 2000 to
-# 20 000 rows, level .9).
-_MOST_STEPS_OF_TAILS = 256
-_SLOW = 1.42  # of gradients; quantiles below .25 or above .75 have more than √2
+# Quantiles below .25 or above .75 of wide tables: noisy steps lost .06 to .6 of D² at level .9.
+_MOST_STEPS_OF_TAILS, _SLOW = 256, 2.0**0.5
 _ENDED_BY_RIDGE = 24_000.0  # n·μ/k: so short a run with such a signal ends at a feature map's ridge
 _WIDE = 1024  # columns; above, `NoisyGD` takes no metric
 _UNCLIPPED = 4.0  # residuals of targets in [−1, 1] at scores in [−3, 3] are no larger

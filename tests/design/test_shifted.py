@@ -127,7 +127,7 @@ def test_sums_are_within_their_bounds(kind):
     assert np.linalg.norm(error.astype(float)) <= n * whole
     theta = rng.normal(size=d)
     most = np.abs(design.scores(theta) - A @ theta).max()
-    A, vector = A[:, :30], np.triu_indices(30)  # of which most are numbers
+    A, vector = A[:, :30], np.triu_indices(30)  # mostly columns of numbers
     gram = A.T @ A - design.cross_product()[:30, :30]
     scaled = gram[vector] * np.where(vector[0] == vector[1], 1.0, math.sqrt(2.0))
     assert np.linalg.norm(scaled.astype(float)) <= gram_sum(facts).errors / 2

@@ -598,6 +598,7 @@ def test_labels_of_stata_by_pandas_alone(tmp_path, monkeypatch):
             ["COVID-7", "\u22125", "a - 5 b", "-$5", "5-", "5-year", "1" + "a" * 10**5 + "1"],
             [-7, -5, None, None, None, 5, None],
         ),
+        ({"bounds": (-9, 9), "affixes": "any"}, ["(5)", "($ 5)", "5 (kg)"], [None, None, 5]),
         ({"bounds": (-9, 9)}, ["\u22125", "1_5", "-5"], [-5, None, -5]),
         ({"bounds": (0, 9), "missing_values": [-9, "n/a"]}, ["-9", "n/a"], [None] * 2),
         ({"bounds": (-9, 9), "missing_values": [-9], "fill": 3}, ["-9", "x", "1"], [3, 3, 1]),

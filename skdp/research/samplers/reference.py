@@ -499,7 +499,7 @@ class LogisticGibbsSampler(GibbsSampler):
     With z_i = y_i·a_i and m = z_i·θ, (1 + e^(−m))^(−c) is the integral over ω of
     e^(cm/2 − ωm²/2) against the distribution PG(c, 0). Given θ, ω_i ~ PG(c, z_i·θ); given ω,
     θ ~ N(P⁻¹Zᵀ(c/2), P⁻¹) with P = Zᵀ·diag(ω)·Z + α·I. A number from PG(c, m) is a series of gamma
-    numbers, of which 200 are drawn; the others, whose variance is below 1e-9 of the whole, are
+    numbers. The first 200 are sampled. The others have less than 1e-9 of the variance and are
     replaced by their mean.
 
     Parameters
