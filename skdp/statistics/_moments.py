@@ -330,7 +330,7 @@ class Means:
 
     def is_noise(self) -> np.ndarray:
         """Return where the interval of a mean has all numbers, or values are few for the noise."""
-        low, high = self.ends("x", _RISK)
+        low, high = self._ends(_RISK)
         every = (low <= -1.0) & (high >= 1.0)
         if self.n_rows:
             return np.asarray(every)
@@ -340,7 +340,7 @@ class Means:
 
     def at_bounds(self, names: Sequence[Label]) -> Iterator[str]:
         """Yield a sentence if means of columns are at an end of their bounds, within the noise."""
-        low, high = self.ends("x", _UNNAMED)
+        low, high = self._ends(_UNNAMED)
         at = ((low <= -1.0) | (high >= 1.0)) & self.is_precise("x", _RISK) & ~self.is_noise()
         if at.any():
             found = at.reshape(-1, len(names)).any(axis=0)
@@ -383,16 +383,24 @@ class Means:
         terms = [(query, unit * slope) for query, unit, slope in found]
         return np.asarray(sum_half_widths(self.plan, terms, risk) / self.count)
 
-    def ends(self, name: str, risk: float) -> Interval:
-        """Return intervals for the means without noise; each fails with probability `risk`."""
-        value, safe = self.ratio(name), self.safe_ends(name, risk)
+    def ends(self, risk: float) -> Interval:
+        """Return intervals for "x" without noise, each of which fails with probability `risk`.
+
+        They have all numbers where noise outweighs the mean, and not only one end.
+        """
+        low, high = self._ends(risk)
+        is_noise = self.is_noise()
+        return np.where(is_noise, -1.0, low), np.where(is_noise, 1.0, high)
+
+    def _ends(self, risk: float) -> Interval:
+        value, safe = self.ratio("x"), self.safe_ends("x", risk)
         if self.n_rows:
             return safe
-        width = self.linear_half_width([(name, np.ones(value.shape))], value, risk)
-        precise = self.is_precise(name, risk)
+        width = self.linear_half_width([("x", np.ones(value.shape))], value, risk)
+        precise = self.is_precise("x", risk)
         return (
-            np.where(precise, self._within(name, value - width), safe[0]),
-            np.where(precise, self._within(name, value + width), safe[1]),
+            np.where(precise, self._within("x", value - width), safe[0]),
+            np.where(precise, self._within("x", value + width), safe[1]),
         )
 
     def safe_ends(self, name: str, risk: float) -> Interval:
@@ -443,7 +451,8 @@ def variance_ends(means: Means, risk: float) -> Interval:
     precise = means.is_precise("x", risk)
     both = zip(_linear(means, risk), _safe(means, risk), strict=True)
     low, high = (np.clip(np.where(precise, *end), 0.0, 1.0) for end in both)
-    return low, high
+    is_noise = means.is_noise() | (high <= 0.0)
+    return np.where(is_noise, 0.0, low), np.where(is_noise, 1.0, high)
 
 
 def no_spread(means: Means) -> np.ndarray:

@@ -512,7 +512,7 @@ class _Released:
         means, counts, width = self.means, self.means.sums["count"], self._width(risk)
         sides = [(counts, counts)] * 2  # of no columns
         if self.layout.numbers:
-            both = zip(means.ends("x", risk), variance_ends(means, risk), strict=True)
+            both = zip(means.ends(risk), variance_ends(means, risk), strict=True)
             sides = [self._moments(*pair) for pair in both]
         low, high = (
             self._stacked(counts + w, moments, quantiles, self.cells + w)

@@ -68,7 +68,7 @@ class Mean(Moments):
     """
 
     def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
-        return self._in_units(self._means.ends("x", risk))
+        return self._in_units(self._means.ends(risk))
 
     def population_interval(self, level: float = 0.95) -> tuple[Numbers, Numbers]:
         """Return intervals for the means of the population, of values clipped to the bounds.
@@ -87,7 +87,7 @@ class Mean(Moments):
             *Released.* They have the shape of `value`.
         """
         risk = 0.5 * risk_of(level)
-        low, high = self._means.ends("x", 0.5 * risk)
+        low, high = self._means.ends(0.5 * risk)
         least, _ = self._means.count_ends(0.5 * risk)
         spread = np.sqrt(2.0 * math.log(2.0 / risk) / least)
         return self._in_units((np.maximum(low - spread, -1.0), np.minimum(high + spread, 1.0)))
@@ -542,6 +542,8 @@ class Covariance(Moments):
         """Return ends for each entry: the mean product minus the product of the means."""
         means = self._means
         least, most = (_linear if np.all(means.is_precise("x", risk)) else _safe)(means, risk)
+        lost = np.logical_or.outer(means.is_noise(), means.is_noise())
+        least, most = np.where(lost, -1.0, least), np.where(lost, 1.0, most)
         np.fill_diagonal(least, np.maximum(np.diag(least), 0.0))
         unit = np.outer(self._bounds.half, self._bounds.half)
         return unit * np.clip(least, -1.0, 1.0), unit * np.clip(most, -1.0, 1.0)
@@ -690,7 +692,7 @@ class CovarianceStatistic(MomentsStatistic):
         unit = np.outer(bounds.half, bounds.half)
         value = _semidefinite(moments - np.outer(first, first)) * unit
         lost = means.is_noise()
-        value[lost[:, None] | lost] = np.nan
+        value[np.logical_or.outer(lost, lost)] = np.nan
         center = bounds.middle + bounds.half * np.where(lost, np.nan, first)
         names = facts.columns.labels
         return Covariance(

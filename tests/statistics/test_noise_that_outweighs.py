@@ -76,6 +76,19 @@ def test_a_quantile_that_may_be_any_value_is_nan():
     assert np.isnan(found["a", "50%"])
 
 
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.FewRowsWarning")
+@pytest.mark.parametrize("name", ["mean", "variance", "covariance", "describe"])
+def test_the_interval_of_a_number_that_is_lost_is_not_an_end_of_its_bounds(name):
+    """Noise of many times the bounds is clipped to one end of them in one of twenty releases."""
+    x = pd.DataFrame({"a": [31.0, 45.0, 27.0], "b": [60.0, 50.0, 40.0]})
+    for seed in range(100):
+        found = getattr(statistics, name)(x, epsilon=0.1, bounds=(0, 120), random_state=seed)
+        low, high = map(np.ravel, found.interval())
+        lost = np.isnan(np.ravel(found.value)) & ~np.isnan(low)
+        assert lost.any()
+        assert np.all(low[lost] < high[lost])
+
+
 @pytest.mark.parametrize("name", ["mean", "variance", "describe"])
 @pytest.mark.parametrize("scale", [1.0, 1000.0])
 def test_a_mean_at_its_bounds_is_told(name, scale):
