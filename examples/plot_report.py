@@ -83,7 +83,7 @@ print(judged)
 
 # %%
 # The report, as Markdown.
-about = {"deployment": "Income by work", "curator": "The office", "use": "To show a report"}
+about = {"name": "Income by work", "data_curators": "The office", "intended_use": "An example"}
 print(budget.report(about=about, checked=found))
 
 # %%

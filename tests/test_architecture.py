@@ -62,7 +62,7 @@ LINES = {
     "accounting": 2697,
     "additive": 1426,
     "auditing": 1507,
-    "budget": 2981,
+    "budget": 3065,
     "calibration": 1321,
     "cluster": 467,
     "data": 5773,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_895  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 385_518
+MOST_LINES = 64_979  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 386_312
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

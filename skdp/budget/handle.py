@@ -540,19 +540,20 @@ class BudgetHandle:
         """Return a report on the ledger, for example for a privacy officer.
 
         It states what is protected, how much an attacker may gain, every release, what is not
-        protected, hazards, and fields for a register of deployments. It reads no data and spends
-        nothing. See *Privacy budgets: risk targets, costs and reports* in the user guide.
+        protected and hazards, or is a record for the public register of deployments of OpenDP. It
+        reads no data and spends nothing. See *Privacy budgets: risk targets, costs and reports* in
+        the user guide.
 
         Parameters
         ----------
-        format : {"markdown", "json"}, default "markdown"
-            *Public.* The format. Markdown escapes strings from users.
+        format : {"markdown", "json", "register"}, default "markdown"
+            *Public.* The format. Markdown escapes strings from users. "register" is JSON.
         audience : {"public", "internal"}, default "public"
             *Public.* "internal" adds tags, names of shares, process numbers and the head. The head
             hashes the other three, so it could confirm guesses of them.
         about : dict or None
-            *Public.* Text for the fields "deployment", "curator", "subjects", "use", "period",
-            "artifacts" and "contact". A missing one is "not stated".
+            *Public.* Fields of the register that the ledger does not contain, such as "name" and
+            "data_curators". The report lists what is missing, and "register" requires some.
         checked : iterable or None
             *Public.* The result of `skdp.pipeline.check_pipeline`.
 
@@ -564,7 +565,7 @@ class BudgetHandle:
         Raises
         ------
         ValueError
-            If the format, the audience or a field is unknown.
+            If the format, the audience or a field is unknown, or the register requires a field.
         BudgetClosedError
             If the ledger is gone, replaced or damaged.
         """
