@@ -65,23 +65,23 @@ LINES = {
     "budget": 3065,
     "calibration": 1321,
     "cluster": 467,
-    "data": 5773,
+    "data": 5775,
     "decomposition": 292,
     "density": 2501,
     "design": 1986,
     "ensemble": 359,
     "exceptions": 77,
-    "features": 2402,
+    "features": 2683,
     "inspection": 860,
     "ledger": 2998,
-    "linear_model": 6485,
+    "linear_model": 6344,
     "losses": 1492,
     "mechanisms": 2439,
     "metrics": 2752,
     "model_selection": 1550,
     "naive_bayes": 984,
     "pipeline": 1426,
-    "preprocessing": 862,
+    "preprocessing": 964,
     "privacy": 3708,
     "research": 3667,
     "samplers": 1218,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_979  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 386_312
+MOST_LINES = 65_223  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 388_697
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

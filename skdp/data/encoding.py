@@ -38,14 +38,14 @@ from skdp.data.column_schema import (
 from skdp.data.columns import Columns
 from skdp.support.types import MatrixLike
 
-_DAY = 86400.0  # seconds
+DAY = 86400.0  # seconds
 _EXACT = 2.0**53  # floats hold all integers up to it
 _MISSING = "(missing)"
 UNKNOWN = object
 """A value that is no category and not missing. It is no value of data: it is a class."""
 _NOT_FILLED: dict[str, Any] = {"fill": None, "missing": True}
-_TRUTH: dict[str | None, float] = {"true": 1.0, "t": 1.0, "yes": 1.0, "y": 1.0, "1": 1.0}
-_TRUTH |= {"false": 0.0, "f": 0.0, "no": 0.0, "n": 0.0, "0": 0.0}
+TRUTH: dict[str | None, float] = {"true": 1.0, "t": 1.0, "yes": 1.0, "y": 1.0, "1": 1.0}
+TRUTH |= {"false": 0.0, "f": 0.0, "no": 0.0, "n": 0.0, "0": 0.0}
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Encoding:
             return [_Field(name, None if both else (0.0, 1.0), whole=True, categories=both)]
         if column.is_date:
             parts = [_Field(f"{name}_{part}", categories=PARTS[part]) for part in column.parts]
-            return [_Field(name, (0.0, _days(column)[1])), *parts]
+            return [_Field(name, (0.0, days_of(column)[1])), *parts]
         return [_Field(name, column.bounds, column.unit, column.kind == "integer")]
 
     @property
@@ -251,10 +251,10 @@ class Encoding:
         }
 
 
-def _days(column: ColumnSchema) -> tuple[float, float]:
+def days_of(column: ColumnSchema) -> tuple[float, float]:
     """Return the first moment, in seconds from 1970, and the days from it to the last one."""
     first, last = _ends(column)
-    return first, (last - first) / _DAY
+    return first, (last - first) / DAY
 
 
 def _ends(column: ColumnSchema) -> tuple[float, float]:
@@ -266,22 +266,24 @@ def _ends(column: ColumnSchema) -> tuple[float, float]:
 
 def _numbers(part: Column, column: ColumnSchema) -> np.ndarray:
     """Return numbers, or seconds from 1970 to dates, before they are clipped."""
-    if column.is_date:
-        codes = [moment_of(code, column.date_format) for code in column.missing_values]
-        numbers = moments(part, column.date_format)
-    else:
-        codes = [number_of(code, column) for code in column.missing_values]
-        numbers = floats(part, column)
-    codes += [float(np.float32(code)) for code in codes]  # as columns of single precision hold them
-    numbers[np.isin(numbers, codes)] = np.nan
+    form = column.date_format
+    numbers = moments(part, form) if column.is_date else floats(part, column)
+    numbers[np.isin(numbers, codes_of_missing(column))] = np.nan
     return np.rint(numbers) if column.kind == "integer" else numbers
+
+
+def codes_of_missing(column: ColumnSchema) -> list[float]:
+    """Return the numbers, or the seconds from 1970, that stand for missing values."""
+    form, given = column.date_format, column.missing_values
+    codes = [moment_of(x, form) if column.is_date else number_of(x, column) for x in given]
+    return codes + [float(np.float32(code)) for code in codes]  # as columns of single precision are
 
 
 def _dates(part: Column, column: ColumnSchema) -> list[np.ndarray]:
     """Return days since the first date, and the parts of the dates."""
     seconds = _numbers(part, column)
-    first, last = _days(column)
-    days = _clipped((seconds - first) / _DAY, (0.0, last), column)
+    first, last = days_of(column)
+    days = _clipped((seconds - first) / DAY, (0.0, last), column)
     found = [days]
     for name in column.parts:
         codes = _PARTS[name](seconds)
@@ -292,12 +294,12 @@ def _dates(part: Column, column: ColumnSchema) -> list[np.ndarray]:
 
 def _month(seconds: np.ndarray) -> np.ndarray:
     known = np.where(np.isnan(seconds), 0.0, seconds)
-    months = np.floor(known / _DAY).astype("datetime64[D]").astype("datetime64[M]").astype(int)
+    months = np.floor(known / DAY).astype("datetime64[D]").astype("datetime64[M]").astype(int)
     return np.where(np.isnan(seconds), np.nan, months % 12)
 
 
 _PARTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "weekday": lambda seconds: np.floor(seconds / _DAY + 3.0) % 7.0,  # 1970-01-01 was a Thursday
+    "weekday": lambda seconds: np.floor(seconds / DAY + 3.0) % 7.0,  # 1970-01-01 was a Thursday
     "month": _month,
 }
 
@@ -305,7 +307,7 @@ _PARTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 def _is_whole(column: ColumnSchema) -> bool:
     """Return whether all numbers within the bounds are integers, or all dates midnights."""
     if column.is_date:
-        return all(moment_of(end) % _DAY == 0.0 for end in column.bounds or ())
+        return all(moment_of(end) % DAY == 0.0 for end in column.bounds or ())
     low, high = column.bounds or (0.0, 0.0)
     return column.kind == "integer" and math.ceil(low) <= high and max(-low, high) <= _EXACT
 
@@ -323,7 +325,7 @@ def _decoded(
         if is_whole:
             with_parts = dict(zip(column.parts, parts[1:], strict=True))
             found = _days_with(column, found, with_parts, edges, rng)
-        moments = first + np.round(found * _DAY * 1e6).astype("timedelta64[us]")
+        moments = first + np.round(found * DAY * 1e6).astype("timedelta64[us]")
         return moments.astype("datetime64[D]") if is_whole else moments
     if column.kind == "code":
         codes = dict(zip(column.labels, made_up_codes(len(column.labels)), strict=True))
@@ -342,14 +344,14 @@ def _days_with(
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Return random days of the same bins, of those that have the most parts of the row."""
-    first, last = _days(column)
+    first, last = days_of(column)
     every, days = np.arange(last + 1.0), days.copy()
     bins, held = (np.searchsorted(edges, some, side="right") for some in (days, every))
     for k in np.unique(bins[~np.isnan(days)]):
         rows, some = np.flatnonzero(bins == k), every[held == k]
         score = rng.random((rows.size, some.size))
         for name, part in parts.items():
-            labels = np.array(PARTS[name])[_PARTS[name](first + some * _DAY).astype(int)]
+            labels = np.array(PARTS[name])[_PARTS[name](first + some * DAY).astype(int)]
             score += part[rows, None] == labels
         days[rows] = some[score.argmax(axis=1)]
     return days
@@ -400,11 +402,11 @@ def has_missing(part: Column, column: ColumnSchema) -> bool:
     """Return whether a cell is missing or has a code that means it."""
     if part.kind in "biufM" and not column.missing_values:
         return bool(part.missing().any())
-    codes = _codes_of_missing(column)
+    codes = _texts_of_missing(column)
     return any(text in codes for text in map(text_of, part.values()))
 
 
-def _codes_of_missing(column: ColumnSchema) -> set[str | None]:
+def _texts_of_missing(column: ColumnSchema) -> set[str | None]:
     """Return the texts of missing cells: none, an empty one and the codes."""
     return {None, "", *map(text_of, column.missing_values)}
 
@@ -415,7 +417,7 @@ def _shown(number: float, column: ColumnSchema) -> str:
     if not column.is_date:
         return f"{number:.15g}"
     assert column.bounds is not None, "a complete column has bounds"
-    return iso(column.bounds[0] + timedelta(seconds=round(number * _DAY, 3)))
+    return iso(column.bounds[0] + timedelta(seconds=round(number * DAY, 3)))
 
 
 def _each(column: Column, function: Callable[[object], float]) -> np.ndarray:
@@ -439,7 +441,7 @@ def _truths(part: Column, column: ColumnSchema) -> np.ndarray:
     known: dict[str | None, float] = {"True": 1.0, "False": 0.0}
     known |= dict.fromkeys(map(text_of, column.true_values), 1.0)
     known |= dict.fromkeys(map(text_of, column.false_values), 0.0)
-    known |= {} if column.true_values else _TRUTH
+    known |= {} if column.true_values else TRUTH
     known |= dict.fromkeys(map(text_of, column.missing_values), math.nan)
     texts = ((text_of(value) or "").strip() for value in part.values())
     found = (known.get(text, known.get(text.lower(), math.nan)) for text in texts)
@@ -456,7 +458,7 @@ def moments(column: Column, date_format: str | None) -> np.ndarray:
 def _categories(part: Column, column: ColumnSchema) -> np.ndarray:
     """Return the category of each value, None if it is missing, and `UNKNOWN` for other values."""
     known = column.categories or ()
-    by_text: dict[str | None, object] = dict.fromkeys(_codes_of_missing(column))
+    by_text: dict[str | None, object] = dict.fromkeys(_texts_of_missing(column))
     by_text |= {text_of(value): value for value in known}
     by_number = {} if all(isinstance(one, str) for one in known) else by_text
     places = (_place(value, by_text, by_number) for value in part.values())
@@ -491,7 +493,7 @@ def made_up_codes(n_buckets: int) -> tuple[str, ...]:
 
 def _buckets(part: Column, column: ColumnSchema) -> np.ndarray:
     """Return the label of the bucket of each code, None for missing ones."""
-    labels, missing = column.labels, _codes_of_missing(column)
+    labels, missing = column.labels, _texts_of_missing(column)
     hashed = cache(lambda text: None if text in missing else labels[bucket_of(text, len(labels))])
     return np.fromiter((hashed(text_of(value)) for value in part.values()), object, len(part))
 

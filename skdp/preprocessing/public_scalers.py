@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -22,17 +23,20 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.accounting import gdp_mu
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.lazy import fit_of_columns, lazy_on_blocks
+from skdp.data.schema import TableSchema
 from skdp.data.validation import (
     bounds_of_columns,
     column_names,
-    encoding_for,
     model_columns,
     refuse_collections,
     refuse_missing,
     validated,
     validated_numbers,
+    validated_table,
 )
 from skdp.design import clip_factors
+from skdp.features.additive import AdditiveFeatures, AdditiveMap
+from skdp.features.plain import additive_steps, linear, minus
 from skdp.support.types import Bounds, MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real, check_size
 
@@ -43,11 +47,89 @@ _OF_TEXT = (
 )
 
 
+@dataclass(frozen=True)
+class _Columns:
+    """Columns of a scaled table as linear functions of the straight features of its schema.
+
+    Feature `kept` of each column is multiplied by 2 and reduced by 1 in indicators of missing
+    values, and reduced by the feature `less`, if this is not −1, in columns of booleans.
+    """
+
+    features: AdditiveMap  # *public*
+    kept: np.ndarray  # *public*
+    less: np.ndarray  # *public*
+    n_indicators: int  # *public*; the last columns
+
+    @classmethod
+    def of_lines(cls, features: AdditiveMap, has_indicators: bool) -> Self:
+        """Return a column for each number, boolean and category, in the order of the schema."""
+        facts, kept, less = features.facts, list[int](), list[int]()
+        spans = sorted((j, place) for (j,), place in features.spans)
+        for j, place in spans:
+            last = place.stop - facts.has_missing
+            is_boolean = j in facts.categories and facts.categories[j].dtype == bool
+            kept += [place.start + 1] if is_boolean else range(place.start, last)
+            less += [place.start if is_boolean else -1] * (1 if is_boolean else last - place.start)
+        more = [place.stop - 1 for _, place in spans] if has_indicators else []
+        both = np.array([*kept, *more]), np.array([*less, *[-1] * len(more)])
+        return cls(features, *both, len(more))
+
+    @property
+    def _places(self) -> np.ndarray:
+        """The features of numbers."""
+        spans = self.features.spans[: self.features.facts.numbers.size]
+        return np.array([place.start for _, place in spans], dtype=int)
+
+    @property
+    def names(self) -> np.ndarray:
+        """The names of the columns."""
+        names = self.features.get_feature_names_out()[self.kept]
+        is_boolean = self.less >= 0
+        names[is_boolean] = [name.removesuffix("_True") for name in names[is_boolean]]
+        return names
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the *private* columns of coded rows."""
+        facts, lines = self.features.facts, self.features.whole(rows, rows.dtype)
+        numbers = facts.bounds.unit(rows[:, facts.numbers])  # the bits of bounds without a schema
+        is_linear = np.isinf(facts.units)
+        lines[:, self._places[is_linear]] = numbers[:, is_linear]
+        found, is_boolean = lines[:, self.kept], self.less >= 0
+        found[:, is_boolean] -= lines[:, self.less[is_boolean]]
+        indicators = found[:, found.shape[1] - self.n_indicators :]
+        indicators *= 2.0
+        indicators -= 1.0
+        return np.asarray(found)
+
+    def steps(self) -> list[BaseEstimator]:
+        """Return steps of scikit-learn to the columns."""
+        eye = np.eye(self.features.n_features_out)
+        matrix = eye[self.kept] - np.where(self.less[:, None] < 0, 0.0, eye[self.less])
+        bias = np.arange(self.kept.size) >= self.kept.size - self.n_indicators
+        return [
+            *additive_steps(self.features, None),
+            linear((matrix.T * (1.0 + bias)).T),
+            minus(1.0 * bias),
+        ]
+
+    def units(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the center and the scale of the columns."""
+        facts, shape = self.features.facts, self.features.n_features_out
+        center, scale = np.zeros(shape), np.ones(shape)
+        places, is_linear = self._places, np.isinf(facts.units)
+        center[places] = np.where(is_linear, facts.bounds.middle, 0.0)
+        scale[places] = np.where(is_linear, facts.bounds.half, 1.0)
+        boolean = 0.5 * (self.less >= 0)
+        return center[self.kept] + boolean, scale[self.kept] - boolean
+
+
 class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map each feature from its public bounds to [−1, 1]; values outside are clipped.
 
     It learns nothing from the data, so that a pipeline is as private with it as without. (A
-    `StandardScaler` or `MinMaxScaler` learns from the data without noise.)
+    `StandardScaler` or `MinMaxScaler` learns from the data without noise.) Numbers and
+    dates of a `TableSchema` are on their scales, booleans are −1 or 1, and a category is a 1 in a
+    column of its own.
 
     Parameters
     ----------
@@ -81,6 +163,15 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> BoundsScaler(bounds={0: (0, 100)}, missing="indicator").fit_transform([[25.0], [None]])
     array([[-0.5, -1. ],
            [ 0. ,  1. ]])
+    >>> import pandas as pd
+    >>> from skdp import TableSchema
+    >>> table = pd.DataFrame({"age": [25, 80], "smoker": ["no", None]})
+    >>> schema = TableSchema({"age": (0, 100), "smoker": ["yes", "no"]})
+    >>> scaler = BoundsScaler(bounds=schema, missing="middle").fit(table)
+    >>> pd.DataFrame(scaler.transform(table), columns=scaler.get_feature_names_out())
+       age  smoker_yes  smoker_no
+    0 -0.5         0.0        1.0
+    1  0.6         0.0        0.0
     """
 
     def __init__(self, *, bounds: Bounds | None = None, missing: str = "error") -> None:
@@ -103,7 +194,10 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : object
             The scaler.
         """
-        self._rows(X, reset=True)
+        if isinstance(self.bounds, TableSchema):
+            self._of_schema(X, reset=True)
+        else:
+            self._rows(X, reset=True)
         return self
 
     @lazy_on_blocks
@@ -120,7 +214,10 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features), or twice as many features
             *Private.* In [−1, 1]; with ``missing="indicator"`` the second half are indicators.
         """
-        X, bounds = self._rows(X, reset=not hasattr(self, "n_features_in_"))
+        first = not hasattr(self, "n_features_in_")
+        if isinstance(self.bounds, TableSchema):
+            return self._of_schema(X, reset=first)
+        X, bounds = self._rows(X, reset=first)
         middle, half = bounds.middle, bounds.half
         scaled = np.clip(X, bounds.low.astype(X.dtype), bounds.high.astype(X.dtype))
         scaled -= middle
@@ -134,6 +231,21 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return scaled
         return np.hstack([scaled, np.where(unknown, 1.0, -1.0).astype(X.dtype)])
 
+    def _of_schema(self, X: MatrixLike, *, reset: bool) -> np.ndarray:
+        """Return the rows as columns of the schema."""
+        validated_table(self, X, reset=reset)
+        columns = self._columns()
+        rows = columns.features.facts.coded(X)
+        return columns.of(rows)
+
+    def _columns(self) -> _Columns:
+        """Return the columns that a schema has in the output."""
+        check_choice("missing", self.missing, _MISSING)
+        missing = "error" if self.missing == "error" else "indicator"
+        lines = AdditiveFeatures(bounds=self.bounds, missing=missing, linear_share=1.0)
+        found = lines.feature_map(self.n_features_in_, column_names(self))
+        return _Columns.of_lines(found, self.missing == "indicator")
+
     def get_feature_names_out(self, input_features: VectorLike | None = None) -> np.ndarray:
         """Return the names of the columns of the output.
 
@@ -145,12 +257,11 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
-            The names of the features, and of indicators, such as ``missing_x0``. Columns that a
-            schema leaves out have no names.
+            The names of the features, and of indicators, such as ``missing_x0``.
         """
         names = super().get_feature_names_out(input_features)
-        if (encoding := encoding_for(self)) is not None:
-            names = np.array(encoding.encoded_names, dtype=object)
+        if isinstance(self.bounds, TableSchema):
+            return self._columns().names
         if self.missing != "indicator":
             return names
         return np.concatenate([names, [f"missing_{name}" for name in names]]).astype(object)
@@ -162,18 +273,19 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         Pipeline
             *Public.* A `MinMaxScaler` that clips, with ``missing="middle"`` followed by a
-            `SimpleImputer`. See *Deployment without skdp* in the user guide.
+            `SimpleImputer`; with a schema, steps of pandas before them. See *Deployment without
+            skdp* in the user guide.
 
         Raises
         ------
         ValueError
-            If `missing` is "indicator", or `bounds` is a TableSchema.
+            If `missing` is "indicator" without a schema, or scikit-learn cannot read a column.
         """
         check_is_fitted(self, "n_features_in_")
+        if isinstance(self.bounds, TableSchema):
+            return make_pipeline(*self._columns().steps())
         if self.missing == "indicator":
             raise ValueError("to_sklearn is for missing='error' or 'middle', got 'indicator'.")
-        if encoding_for(self) is not None:
-            raise ValueError("to_sklearn needs bounds that are not a TableSchema.")
         bounds = self._check_columns()
         scaler = MinMaxScaler(feature_range=(-1, 1), clip=True).fit([bounds.low, bounds.high])
         if hasattr(self, "feature_names_in_"):
@@ -189,10 +301,12 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         center, scale : ndarray of shape (n_features_out,)
-            *Public.* A feature is center + scale·(its scaled column). Indicators are their own
-            units.
+            *Public.* A feature is center + scale·(its scaled column). Indicators, categories and
+            logarithms are their own units.
         """
         check_is_fitted(self, "n_features_in_")
+        if isinstance(self.bounds, TableSchema):
+            return self._columns().units()
         bounds = self._check_columns()
         n = len(bounds.half) if self.missing == "indicator" else 0
         return np.append(bounds.middle, np.zeros(n)), np.append(bounds.half, np.ones(n))
@@ -207,9 +321,6 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _check_columns(self) -> ColumnBounds:
         check_choice("missing", self.missing, _MISSING)
-        encoding = encoding_for(self)
-        if self.missing == "error" and encoding is not None:
-            encoding.check_none_missing()
         return bounds_of_columns(self)
 
     def __sklearn_tags__(self) -> Tags:

@@ -20,6 +20,7 @@ from skdp import (
     DPLogisticRegression,
     DPPoissonRegressor,
     DPQuantileRegressor,
+    TableSchema,
 )
 from skdp.features import AdditiveFeatures, RandomFourierFeatures
 from skdp.pipeline import make_private_pipeline
@@ -149,8 +150,8 @@ def test_a_pipeline_with_another_scaler_raises_an_error(scaler, words):
             TWO,
             "without monotonic_cst",
         ),
-        (ADDITIVE(bounds=(-5, 5), interactions=[(0, 1)]), TWO, "without a TableSchema"),
-        (ADDITIVE(bounds=(-5, 5), transformation="log"), TWO, "without a TableSchema"),
+        (ADDITIVE(bounds=(-5, 5), interactions=[(0, 1)]), TWO, "and interactions"),
+        (ADDITIVE(bounds=(-5, 5), transformation="log"), TWO, "needs a TableSchema"),
         (DPPoissonRegressor(center=False, target_bounds=(0, 9)), SCORE, "transforms"),
         (DPQuantileRegressor(center=False, quantile=[0.1, 0.9], **TARGET), SCORE, "transforms"),
     ],
@@ -197,6 +198,86 @@ def test_additive_models_are_plain_as_well(name):
     np.testing.assert_allclose(
         outputs(pickle.loads(stored), rows), outputs(model, rows), atol=1e-12, rtol=0
     )
+
+
+def with_gaps(cells):
+    """Return cells of which a tenth is missing."""
+    return np.where(RNG.random(len(cells)) < 0.1, None, np.array(cells, dtype=object))
+
+
+DAYS = pd.Timestamp("2019-12-01") + pd.to_timedelta(RNG.integers(0, 900 * 86_400, N), unit="s")
+DATES = ("2020-01-01", "2022-01-01")
+CELLS = {
+    "integer": ({"bounds": (18, 90)}, RNG.integers(15, 95, N)),
+    "integer, coded": (
+        {"kind": "integer", "bounds": (1, 9), "missing_values": (-9, 99)},
+        [-9, 4, 99] * (N // 3),
+    ),
+    "number": ({"bounds": (-2.0, 2.0), "missing": False}, np.where(TWO == "no", np.nan, SCORE)),
+    "number, filled": ({"bounds": (-2.0, 2.0), "fill": 1.5}, np.where(TWO == "no", np.nan, SCORE)),
+    "amount": ({"bounds": (0, 1e6), "scale": 1000.0}, RNG.lognormal(10, 2, N) - 100.0),
+    "single": ({"bounds": (-2.0, 2.0)}, SCORE.astype("float32")),
+    "text of numbers": ({"bounds": (0, 10)}, with_gaps(["1.5", " 7", "x", "2e1", "-1"] * (N // 5))),
+    "nullable": ({"bounds": (0, 4)}, pd.array(with_gaps(np.arange(N) % 7), dtype="Int64")),
+    "date": ({"bounds": DATES, "parts": ("weekday", "month")}, DAYS),
+    "text of dates": (
+        {"bounds": DATES, "missing_values": ("2020-02-02",)},
+        with_gaps(DAYS.strftime("%Y-%m-%d")),
+    ),
+    "form of dates": (
+        {"bounds": DATES, "date_format": "%d.%m.%Y"},
+        with_gaps(DAYS.strftime("%d.%m.%Y")),
+    ),
+    "boolean": ("boolean", RNG.random(N) < 0.5),
+    "text of booleans": ("boolean", with_gaps(["Yes", "no", "y", "N", "TRUE", "?"] * (N // 6))),
+    "codes of booleans": (
+        {"kind": "boolean", "true_values": (2,), "false_values": (1,)},
+        with_gaps([1, 2, 1, 3, 0] * (N // 5)),
+    ),
+    "category": (["a", "b", "A"], with_gaps(["a", "b", "A", "c", ""] * (N // 5))),
+    "codes": (
+        {"categories": [1, 2, 3], "missing_values": (9,)},
+        np.array([1.0, 2.0, 9.0, np.nan, 3.0] * (N // 5)),
+    ),
+    "text of codes": ([1, 2, 3], ["1", "2.0", "3", "x", "9"] * (N // 5)),
+    "filled": ({"categories": ["a", "b"], "fill": "b"}, with_gaps(["a", "b", "c"] * (N // 3))),
+    "never missing": (
+        {"categories": ["a", "b"], "missing": False},
+        with_gaps(["a", "b", "c"] * (N // 3)),
+    ),
+    "pandas": (["a", "b"], pd.Categorical(with_gaps(["a", "b", "c"] * (N // 3)))),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_table_is_read_as_its_schema_reads_it(name):
+    """Each kind of cell by itself, beside a column that the model needs."""
+    schema = TableSchema({"age": (18, 90), name: CELLS[name][0]})
+    frame = pd.DataFrame({"age": TABLE["age"], name: CELLS[name][1]})
+    model = LOGISTIC(features=AdditiveFeatures(bounds=schema), center=False).fit(frame, AGED)
+    stored = pickle.dumps(model.to_sklearn())
+    assert b"skdp" not in stored
+    plain, rows = pickle.loads(stored), frame[[name, "age"]]  # in another order
+    np.testing.assert_allclose(plain.predict_proba(rows), model.predict_proba(frame), atol=1e-12)
+    for missing in ("middle", "indicator"):
+        scaler = BoundsScaler(bounds=schema, missing=missing).fit(frame)
+        plain = scaler.to_sklearn()
+        np.testing.assert_allclose(plain.transform(rows), scaler.transform(frame), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ({"kind": "code"}, "cannot read the column 'b'"),
+        ({"bounds": (0, 9), "decimal": ","}, "cannot read the column 'b'"),
+        ({"bounds": (-9, 9), "scale": "log"}, "no logarithmic scale for bounds below 0"),
+    ],
+)
+def test_columns_that_need_functions_of_this_library_raise_an_error(column, words):
+    frame = pd.DataFrame({"a": TABLE["age"], "b": 1.0})
+    features = AdditiveFeatures(bounds=TableSchema({"a": (18, 90), "b": column}))
+    with pytest.raises(ValueError, match=words):
+        LOGISTIC(features=features, center=False).fit(frame, AGED).to_sklearn()
 
 
 def test_additive_models_of_arrays_are_plain_as_well():

@@ -208,20 +208,41 @@ OF_ROWS = TableSchema(KINDS.columns, unit="record")
 
 def test_identifiers_are_no_columns_of_scalers():
     frame = frame_of_kinds()[["person", "age", "on"]]
-    for scaler in (
-        DPStandardScaler(bounds=OF_NUMBERS, random_state=0),
-        BoundsScaler(bounds=OF_NUMBERS, missing="middle"),
+    for scaler, on in (
+        (DPStandardScaler(bounds=OF_NUMBERS, random_state=0), ["on"]),
+        (BoundsScaler(bounds=OF_NUMBERS, missing="middle"), ["on"]),
     ):
         found = scaler.set_output(transform="pandas").fit(frame).transform(frame)
-        assert list(found.columns) == ["age", "on"]
+        assert list(found.columns) == ["age", *on]
         assert scaler.n_features_in_ == 3
         assert list(scaler.feature_names_in_) == ["person", "age", "on"]
-    with pytest.raises(ValueError, match="not a TableSchema"):
-        scaler.to_sklearn()
     with pytest.raises(ValueError, match="allows missing values in"):
         BoundsScaler(bounds=OF_NUMBERS).fit(frame)
     with pytest.raises(ValueError, match="allows missing values in"):
         AdditiveFeatures(bounds=OF_NUMBERS, missing="error").fit(frame)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas])
+def test_a_scaler_of_a_schema_has_a_column_for_each_number_boolean_and_category(library):
+    """All but booleans are the straight features, in the order of the schema."""
+    frame = library(frame_of_kinds())
+    scaler = BoundsScaler(bounds=KINDS, missing="indicator").fit(frame)
+    found = dict(zip(scaler.get_feature_names_out(), scaler.transform(frame).T, strict=True))
+    lines = AdditiveFeatures(bounds=KINDS, linear_share=1.0).fit(frame)
+    given = dict(zip(lines.get_feature_names_out(), lines.transform(frame).T, strict=True))
+    assert next(iter(found)) == "day"
+    assert {*given} - {*found} == {"on_False", "on_True"}
+    assert np.array_equal(found["on"], given["on_True"] - given["on_False"])
+    for name in {*given} & {*found}:
+        scale = (2.0, -1.0) if name.startswith("missing_") else (1.0, 0.0)
+        np.testing.assert_allclose(found[name], scale[0] * given[name] + scale[1], atol=1e-15)
+    center, scale = scaler.output_units()
+    units = dict(zip(found, zip(center, scale, strict=True), strict=True))
+    assert (units["age"], units["on"], units["sex_f"]) == ((59.0, 41.0), (0.5, 0.5), (0.0, 1.0))
+    middle = BoundsScaler(bounds=KINDS, missing="middle").fit(frame)
+    names = [name for name in found if not name.startswith("missing_")]
+    assert middle.get_feature_names_out().tolist() == names
+    assert np.array_equal(middle.transform(frame), np.column_stack([found[k] for k in names]))
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas])
