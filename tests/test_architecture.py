@@ -65,7 +65,7 @@ LINES = {
     "budget": 3065,
     "calibration": 1321,
     "cluster": 467,
-    "data": 5775,
+    "data": 5771,
     "decomposition": 292,
     "density": 2501,
     "design": 1986,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_223  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 388_697
+MOST_LINES = 65_219  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 388_694
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -28,6 +28,7 @@ class Columns:
     parts: list[Column]  # *private*
     names: list[Hashable]  # *public*; empty if there are none
     single: bool  # *public*; whether it was one column, without a second axis
+    library: str = "pandas"  # *public*; of frames that are returned: "polars", or "pandas"
 
     @classmethod
     def of(cls, x: MatrixLike, parameter: str = "x") -> Columns:
@@ -42,7 +43,7 @@ class Columns:
             columns = cls._of_array(x, parameter)
         if not columns.parts:
             raise ValueError(f"{parameter} must have at least one column.")
-        return columns
+        return replace(columns, library="polars") if home_of(x) == "polars" else columns
 
     def split_off(self, name: Hashable, parameter: str) -> tuple[Columns, Column]:
         """Return the columns without the column `name`, and that column."""
@@ -91,11 +92,6 @@ class Columns:
     def labels(self) -> list[Hashable]:
         """The names of the columns, or their numbers."""
         return [self.name(j) for j in range(self.n_columns)]
-
-    @property
-    def library(self) -> str:
-        """Library of the frames: "polars", or "pandas" for all else."""
-        return "polars" if home_of(self.parts[0].source) == "polars" else "pandas"
 
     def select(self, columns: Sequence[int]) -> Columns:
         names = [self.names[j] for j in columns] if self.names else []

@@ -178,7 +178,7 @@ class Encoding:
             with np.errstate(all="ignore"):
                 parts += map(Column, self._encoded(part, column))
         single = given.single and len(parts) == 1
-        return Columns(parts, self.encoded_names, single)
+        return Columns(parts, self.encoded_names, single, given.library)
 
     def _encoded(self, part: Column, column: ColumnSchema) -> list[np.ndarray]:
         """Return the encoded columns of one column of the table."""

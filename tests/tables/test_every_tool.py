@@ -258,7 +258,10 @@ def test_mixed_naive_bayes_and_statistics(library):
     tables = marginals(frame, epsilon=1.0, categories=KINDS, random_state=0)
     assert ("sex",) in tables.value
     more = {"epsilon": 1.0, "bounds": KINDS, "random_state": 0}
-    assert mean(frame["age"], groups=frame["person"], **more).value > 18.0
+    ages = mean(frame["age"], groups=frame["person"], **more)
+    assert ages.value > 18.0
+    for one in (found, tables, ages):  # polars in, polars out
+        assert isinstance(one.to_frame(), type(frame))
     with pytest.raises(ValueError, match="are not numeric"):
         mean(frame, epsilon=1.0, bounds=KINDS)
     with pytest.raises(ValueError, match="are texts"):
