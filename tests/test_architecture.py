@@ -86,21 +86,21 @@ LINES = {
     "research": 3667,
     "samplers": 1218,
     "solvers": 3698,
-    "statistics": 4015,
+    "statistics": 4372,
     "support": 1355,
     "tables": 6,
     "tabular": 283,
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_219  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 388_694
+MOST_LINES = 65_576  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 391_197
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
 }  # fmt: skip
-PUBLIC_NAMES = 197
+PUBLIC_NAMES = 199
 """Names in the `__all__` of all public modules: 302 when the table was written."""
 RESEARCH = ROOT / "research"
 IMPORTERS = {ROOT / "support" / "lazy_names.py"}

@@ -110,6 +110,9 @@ OF_CATEGORIES = {
     "by": lambda x, held: (
         statistics.count(PLAIN > 0.0, epsilon=1.0, by=x, keys=VALUES[held], **SEEDED).value
     ),
+    "groups to compare": lambda x, held: (
+        statistics.difference(PLAIN > 0.0, epsilon=9.0, by=x, keys=VALUES[held], **SEEDED).value
+    ),
     "keys of a table": lambda x, held: (
         statistics.quantile(
             table(x), epsilon=1.0, q=0.5, bounds=BOUNDS, by="x", keys=VALUES[held], **SEEDED

@@ -53,6 +53,7 @@ RESULTS = {
     "CalibrationMap",
     "Covariance",
     "Description",
+    "Difference",
     "Leak",
     "Marginals",
     "Mean",

@@ -100,7 +100,10 @@ def call(name, X, value=None, groups=None, **terms):
         "y_score": np.tile(SCORE, (3, 1)).T if many else SCORE,
         "y_prob": SCORE,
         "condition": FRAME["a"] > 0.0,
+        "by": [*suite.KEYS] * (len(FRAME) // 3) + [*suite.KEYS][: len(FRAME) % 3],
     }
+    if "keys" not in settings:
+        del data["by"]
     data = {k: v for k, v in data.items() if k in case.data}
     data |= {} if groups is None else {"groups": groups}
     if name in suite.MADE:

@@ -353,6 +353,8 @@ READERS = {name: rest for name, *rest in (*of_estimators(), *of_functions(), *of
 
 
 OPTIONAL = ("sample_weight", "groups", "by")
+COMPARES = ("difference",)
+"""Functions that need groups to compare."""
 PAIRS = [(name, column) for name, (_, names, _) in READERS.items() for column in names]
 UNITS = ("record", "person")
 EVERY = 29  # the fast suite tries one in 29 changes for each pair; all pairs together try all
@@ -362,7 +364,8 @@ NUMBERS = re.compile(rf"(?<!\d)({N - 1}|{N}|{N + 1}|{N * D})(?!\d)")
 def words_of(name, column, change, data, budget):
     """Return all messages and warnings when one column is wrong, and the error."""
     read, names, kind = READERS[name]
-    needed = [one for one in names if one not in OPTIONAL or one == column]
+    optional = {*OPTIONAL} - ({"by"} if name in COMPARES else set())
+    needed = [one for one in names if one not in optional or one == column]
     columns = {one: data.good(one, kind) for one in needed}
     columns[column] = wrong(change, columns[column], data)
     return said_by(read, budget=budget, **columns)

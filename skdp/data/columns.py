@@ -104,13 +104,13 @@ class Columns:
         for j, part in enumerate(self.parts):
             part.check_numeric(self.name(j), advice=advice)
 
-    def check_boolean(self) -> None:
+    def check_boolean(self, parameter: str, advice: str) -> None:
         for part in self.parts:
             types = {bool} if part.kind == "b" else part.types()
             if not (part.kind in "bO" and types <= {bool, np.bool_}):
                 raise ValueError(
-                    "condition must hold True and False, such as ages >= 65; got the dtype "
-                    f"{part.type_name}. To count rows give np.ones(len(x), dtype=bool)."
+                    f"{parameter} must hold True and False, such as ages >= 65; got the dtype "
+                    f"{part.type_name}. {advice}"
                 )
 
     def truth(self) -> Iterator[np.ndarray]:

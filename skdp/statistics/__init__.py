@@ -1,14 +1,16 @@
-"""Private counts, sums, means, variances, quantiles, histograms, tables and descriptions."""
+"""Private counts, sums, means, differences, variances, quantiles, tables and descriptions."""
 
 from skdp.statistics._results import NoisyNumbers, Statistic
 from skdp.statistics.counts import Marginals, count, histogram, marginals
 from skdp.statistics.describe import Description, describe
+from skdp.statistics.difference import Difference, difference
 from skdp.statistics.means import Covariance, Mean, Variance, covariance, mean, sum, variance
 from skdp.statistics.quantile import Quantile, quantile
 
 __all__ = [
     "Covariance",
     "Description",
+    "Difference",
     "Marginals",
     "Mean",
     "NoisyNumbers",
@@ -18,6 +20,7 @@ __all__ = [
     "count",
     "covariance",
     "describe",
+    "difference",
     "histogram",
     "marginals",
     "mean",

@@ -379,7 +379,7 @@ class Means:
         `decrease` is minus the derivative in the logarithm of the number of rows: Σ slope·mean.
         """
         terms = [*slopes] if self.n_rows else [*slopes, ("count", decrease)]
-        found = ((*self.units.get(name, (name, 1.0)), slope) for name, slope in terms)
+        found = ((*self.units.get(str(name), (name, 1.0)), slope) for name, slope in terms)
         terms = [(query, unit * slope) for query, unit, slope in found]
         return np.asarray(sum_half_widths(self.plan, terms, risk) / self.count)
 

@@ -36,8 +36,11 @@ _AT_ONCE = 2**8  # sums
 _OUTWEIGHS = 0.25  # of what a warning names; no guarantee rests on it
 MOST_OF_COUNTS = 1.0  # the same for an average count: the largest ones are several times as large
 
-Terms = Sequence[tuple[str, float | np.ndarray]]
-"""Names of queries, and the factors of one number of each."""
+Terms = Sequence[tuple[str | AdditiveMechanism, float | np.ndarray]]
+"""Names of queries, or mechanisms, and the factors of one number of each."""
+
+SAMPLING = Gaussian(sensitivity=1.0, scale=1.0)
+"""A term of sums of noise; its factor is the standard deviation of the sampling error."""
 
 
 def effect_of_noise(
@@ -69,7 +72,10 @@ def largest_noise(plan: Any) -> float:
 
 def half_width(plan: QueryPlan, name: str, risk: float) -> float:
     """Return a bound that the noise of a query exceeds with probability at most `risk`."""
-    mechanism = plan.mechanism(name)
+    return _width(plan.mechanism(name), risk)
+
+
+def _width(mechanism: AdditiveMechanism, risk: float) -> float:
     rounding = 0.0 if mechanism.step == 1.0 else mechanism.step * 2  # none on the integers
     return float(mechanism.quantile(1.0 - 0.5 * risk)) + rounding
 
@@ -82,10 +88,9 @@ def sum_half_widths(plan: QueryPlan, terms: Terms, risk: float) -> np.ndarray:
     represent the joint distribution, and for very small risks from a union bound, which is larger.
     """
     shape = np.broadcast_shapes(*(np.shape(factor) for _, factor in terms))
-    names = [name for name, _ in terms]
+    mechanisms = [plan.mechanism(one) if isinstance(one, str) else one for one, _ in terms]
     factors = [np.abs(np.broadcast_to(factor, shape).ravel()) for _, factor in terms]
-    widths = _union(plan, names, factors, risk)
-    mechanisms = [plan.mechanism(name) for name in names]
+    widths = _union(mechanisms, factors, risk)
     gaussians = [one for one in mechanisms if isinstance(one, Gaussian)]
     if len(gaussians) == len(terms):
         widths = np.minimum(widths, _normal(gaussians, factors, risk))
@@ -95,10 +100,10 @@ def sum_half_widths(plan: QueryPlan, terms: Terms, risk: float) -> np.ndarray:
 
 
 def _union(
-    plan: QueryPlan, names: Sequence[str], factors: Sequence[np.ndarray], risk: float
+    mechanisms: Sequence[AdditiveMechanism], factors: Sequence[np.ndarray], risk: float
 ) -> np.ndarray:
     """Return a union bound for each sum."""
-    each = [half_width(plan, name, risk / len(names)) for name in names]
+    each = [_width(one, risk / len(mechanisms)) for one in mechanisms]
     return np.asarray(np.sum([w * factor for w, factor in zip(each, factors, strict=True)], axis=0))
 
 

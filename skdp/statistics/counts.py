@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations, pairwise, product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,7 @@ from skdp.statistics._results import (
     Axes,
     Keys,
     NoisyNumbers,
+    Statistic,
     axes_of,
     beside,
     columns_of,
@@ -129,6 +131,8 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
     )
     takes_infinite_epsilon = False
 
+    _data: ClassVar = ("condition", "To count rows give np.ones(len(x), dtype=bool).")
+
     def _check_data(
         self,
         parameters: ReleaseParameters,
@@ -137,9 +141,9 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
         groups: VectorLike | None = None,
     ) -> Records[Keys | None]:
         keys = Keys.of(condition, self.by, self.keys)
-        rows = Records.of_columns(condition, "condition", by=self.by, groups=groups)
+        rows = Records.of_columns(condition, self._data[0], by=self.by, groups=groups)
         records: Records[Keys | None] = rows.with_facts(keys)
-        records.check(_check_condition)
+        records.check(partial(_check_condition, *self._data))
         return records
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Keys | None]) -> QueryPlan:
@@ -160,7 +164,7 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
         records: Records[Keys | None],
         released: Sums,
         guarantee: PrivacyGuarantee,
-    ) -> NoisyNumbers:
+    ) -> Statistic:
         columns = records.columns
         axes = (*axes_of(records.facts), ("condition", columns.labels))
         counts = released["count"].reshape([len(labels) for _, labels in axes])
@@ -168,8 +172,8 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
         return noisy_counts(counts, plan, records, axes, guarantee)
 
 
-def _check_condition(records: Records[Keys | None]) -> None:
-    records.columns.check_boolean()
+def _check_condition(parameter: str, advice: str, records: Records[Keys | None]) -> None:
+    records.columns.check_boolean(parameter, advice)
     if records.facts is not None:
         records.facts.check(records)
 

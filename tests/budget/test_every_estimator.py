@@ -60,6 +60,7 @@ CALLS = {
     "count": (X[:, 0] > 0, {}),
     "histogram": (X[:, 0], {"edges": [-3.0, 0.0, 3.0]}),
     "marginals": (CODES, {"categories": [0, 1]}),
+    "difference": (X, {"by": CODES[:, 0], "keys": [0, 1], **BOX}),
     "sum": (X, BOX),
     "mean": (X, BOX),
     "variance": (X, BOX),

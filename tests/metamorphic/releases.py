@@ -128,6 +128,7 @@ OWN: dict[str, dict[str, Any]] = {
     "ensemble.DPRandomForestClassifier": {"categories": None},
     "ensemble.DPRandomForestRegressor": {"categories": None},
     "statistics.describe": {"categories": None},
+    "statistics.difference": {"keys": list(KEYS)},
     "tabular.DPTabularClassifier": {"categories": None},
     "tabular.DPTabularRegressor": {"categories": None},
 }
@@ -137,6 +138,11 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "statistics.count": [{"noise": name} for name in ("auto", *NOISES) if name != "optimized"],
     "statistics.mean": [{"noise": "laplace", "delta": 0.0}, {"missing": "middle"}],
     "statistics.variance": [{"missing": "middle"}],
+    "statistics.difference": [
+        {"bounds": None},
+        {"bounds": None, "noise": "laplace"},
+        {"noise": "laplace", "delta": 0.0},
+    ],
     "statistics.marginals": [{"n_ways": 2}],
     "statistics.quantile": [{"delta": 0.0}, {"missing": "middle"}],
     "additive.DPAdditiveClassifier": [
@@ -300,7 +306,7 @@ class Case:
         """The names of the data that are passed."""
         skipped = set() if self.weighted else {"sample_weight"}
         skipped |= set() if self.persons else {"groups"}
-        skipped |= set() if self.keyed else {"by"}
+        skipped |= set() if self.keyed or "keys" in self.settings else {"by"}
         return tuple(name for name in self.data if name not in skipped)
 
     @property
@@ -322,9 +328,9 @@ class Case:
         if self.persons:
             codes = np.repeat(np.arange(len(persons)), [len(own) for own in persons])
             arguments["groups"] = codes
-        if self.keyed:
-            arguments["keys"] = list(KEYS)
         settings = dict(self.settings, neighboring=self.relation)
+        if self.keyed:
+            settings["keys"] = list(KEYS)
         if self.persons and "unit" in self.parameters:
             settings["unit"] = "person"
         if hasattr(self.kind, "fit"):
@@ -340,10 +346,13 @@ class Case:
         """Return the columns X or x."""
         numbers = np.array([row.numbers for row in rows], dtype=float)
         codes = pd.DataFrame([row.categories for row in rows], columns=range(2), dtype="Int64")
-        categories, bounds = self.settings.get("categories"), self.settings.get("bounds")
+        categories, bounds = self.settings.get("categories"), self.settings.get("bounds", ())
+        if bounds is None and categories is None:  # booleans
+            pairs = [(row.flag, row.label > 0) for row in rows]
+            return pd.DataFrame(pairs, columns=range(2), dtype="boolean")
         if isinstance(categories, Mapping):
             return pd.DataFrame({0: numbers[:, 0], 1: codes[1]})
-        if categories is not None and bounds is None:
+        if categories is not None and bounds in ((), None):
             return codes
         return numbers[:, 0] if "edges" in self.settings and "x" in self.data else numbers
 
@@ -431,7 +440,7 @@ def ways(plain: Case) -> list[Case]:
     more = [{}]
     if "sample_weight" in plain.data and "max_weight" in plain.settings:
         more.append({"weighted": True})
-    if "by" in plain.data:
+    if "by" in plain.data and "keys" not in plain.settings:
         more.append({"keyed": True})
     units = [False, True] if "groups" in plain.data else [False]
     # In a Poisson sample a replaced record counts as one that goes and one that comes.

@@ -17,6 +17,7 @@ ASKED = {
     "count": (X["a"] > 3.0, {}),
     "covariance": (X[["a", "b"]], {"bounds": (0, 8)}),
     "describe": (X[["a", "b"]], {"bounds": (0, 8)}),
+    "difference": (X[["a", "b", "k"]], {"bounds": (0, 8), "by": "k", "keys": ["u", "v"]}),
     "histogram": (X[["a"]], GRID),
     "marginals": (X[["k"]], {"categories": {"k": ["u", "v"]}}),
     "mean": (X[["a", "b"]], {"bounds": (0, 8)}),

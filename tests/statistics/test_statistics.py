@@ -29,6 +29,9 @@ ASKED = {
         CODES, categories={0: [0, 1, 2], 1: [0, 1, 2]}, n_ways=2, **terms
     ),
     "quantile": lambda **terms: statistics.quantile(X, q=[0.1, 0.5], **B, **terms),
+    "difference": lambda **terms: statistics.difference(
+        X, by=CODES[:, 0], keys=[0, 1, 2], **B, **terms
+    ),
     "describe": lambda **terms: statistics.describe(
         pd.DataFrame({"x": X[:, 0], "code": CODES[:, 0]}),
         bounds={"x": (0, 10)},
@@ -36,6 +39,7 @@ ASKED = {
         **terms,
     ),
 }
+MEANS = np.stack([X[CODES[:, 0] == key].mean(axis=0) for key in range(3)])
 TRUTH = {
     "count": np.count_nonzero(X[:, 0] > 3.0),
     "sum": X[:, 0].sum(),
@@ -43,6 +47,7 @@ TRUTH = {
     "variance": X.var(axis=0),
     "covariance": np.cov(X.T, ddof=0),
     "histogram": np.histogram(X[:, 0], [0, 2, 4, 10])[0],
+    "difference": MEANS[1:] - MEANS[0],
 }
 every_statistic = pytest.mark.parametrize("name", ASKED)
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
@@ -465,7 +470,7 @@ def test_bad_groups_are_refused_before_the_spend(terms, message):
 def test_nothing_but_what_was_released_is_shown(name):
     found = ASKED[name](epsilon=1.0)
     shown = {key for key in vars(found) if not key.startswith("_")}
-    assert shown - {"mean"} == {"value", "privacy"}
+    assert shown - {"mean", "means", "ratio"} == {"value", "privacy"}
     assert ("mean" in shown) == (name in ("variance", "covariance"))
 
 

@@ -39,7 +39,7 @@ __all__ = [
 
 RELEASES = suite.releases()
 PLAIN = {case.name: case for case in reversed(suite.cases()) if not (case.persons or case.keyed)}
-OTHERS = ("estimator", "param_grid", "param_distributions", "n_iter", "n_clusters")
+OTHERS = ("keys", "estimator", "param_grid", "param_distributions", "n_iter", "n_clusters")
 Q = [0.25, 0.5, 0.9]
 
 
@@ -140,6 +140,8 @@ def _facts_of(name: str, table: Columns | Target) -> dict[str, Any]:
         "target_bounds": table.bounds if is_target else table.bounds[0],
         "q": Q,
     }
+    if name == "statistics.difference":
+        facts["keys"] = [0, 1, 2]
     if name == "statistics.histogram":  # edges of others have defaults
         facts["edges"] = _edges(table)
     return facts
@@ -189,7 +191,8 @@ def truth(name: str, table: Columns, shown: Iterable[str]) -> dict[str, Truth]:
         return dict(_of_metric(name, table, rows, shares, shown))
     X, codes, flag = (numbers(rows, field) for field in ("numbers", "categories", "flag"))
     X = np.clip(X, *np.transpose(table.bounds))
-    found = TRUTHS[name](Rows(table, X, codes, flag, shares))
+    keys = numbers(rows, "key")
+    found = TRUTHS[name](Rows(table, X, codes, flag, shares, keys))
     pairs = ((one if len(one) == 3 else (one[0], *one)) for one in found)
     return dict(zip(shown, pairs, strict=True))
 
@@ -202,13 +205,14 @@ def _rows_of(table: Columns) -> tuple[list[Record], np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Clipped numbers, categories, conditions and shares of rows."""
+    """Clipped numbers, categories, conditions, shares and keys of rows."""
 
     table: Columns
     X: np.ndarray
     codes: np.ndarray
     flag: np.ndarray
     shares: np.ndarray
+    keys: np.ndarray
 
     @property
     def present(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -244,6 +248,19 @@ def _covariance(rows: Rows) -> Found:
     found = np.cov(rows.X[whole].T, ddof=0, aweights=rows.shares[whole])
     scales = np.sqrt(np.outer(np.diag(found), np.diag(found)))
     return zip(found.ravel(), scales.ravel(), strict=True)
+
+
+def _difference(rows: Rows) -> Found:
+    found = np.array([[*_in_group(rows, key)] for key in range(3)])  # group, column, mean and scale
+    for one in found[1:]:
+        yield from zip(one[:, 0] - found[0, :, 0], one[:, 1] + found[0, :, 1], strict=True)
+
+
+def _in_group(rows: Rows, key: int) -> Found:
+    for x in rows.X.T:
+        some = ~np.isnan(x) & (rows.keys == key)
+        mean, variance = _moments(x[some], rows.shares[some])
+        yield mean, math.sqrt(variance)
 
 
 def _quantile(rows: Rows) -> Found:
@@ -286,6 +303,7 @@ TRUTHS: dict[str, Callable[..., Found]] = {
     "statistics.count": _count,
     "statistics.covariance": _covariance,
     "statistics.describe": _describe,
+    "statistics.difference": _difference,
     "statistics.histogram": _histogram,
     "statistics.marginals": _marginals,
     "statistics.mean": _mean,
