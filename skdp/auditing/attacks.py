@@ -299,7 +299,7 @@ class Subject:
             warnings.simplefilter("ignore")
             fitted = fresh.fit(*data)
         for dry_run in own.runs.values():
-            dry_run.end()
+            dry_run.is_over = True
         return fitted
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from os import PathLike
-from typing import Any, Self
+from functools import partial
+from typing import Any, Self, TypeAlias
 
 from skdp.budget.deltas import DEFAULT_DELTA, LARGE_DELTA
 from skdp.budget.filters import Filter, priced_release, rule_of
 from skdp.budget.handle import QUOTED, BudgetHandle
 from skdp.exceptions import BudgetClosedError, WeakPrivacyWarning
-from skdp.ledger.file_storage import TemporaryFolder, place_of, storage_at
+from skdp.ledger.file_storage import Place, TemporaryFolder, storage_at
 from skdp.ledger.release import (
     Account,
     Entry,
@@ -23,7 +23,7 @@ from skdp.ledger.release import (
     quarantine,
     skipped_in,
 )
-from skdp.ledger.store import FORMAT, TIMEOUT, Ledger
+from skdp.ledger.store import FORMAT, TIMEOUT, Ledger, Storage
 from skdp.privacy import GaussianCurve, Neighboring, PrivacyGuarantee, Unit
 from skdp.privacy.guarantee import gaussian_mu_for
 from skdp.support.display import caller_outside
@@ -118,7 +118,7 @@ class PrivacyBudget(BudgetHandle):
         composition: str = "gdp",
         neighboring: str = "replace_one",
         unit: str = "record",
-        path: str | PathLike[str] | None = None,
+        path: Place | None = None,
         slack: float | None = None,
         tv: float = 0.0,
         strict: bool = False,
@@ -127,8 +127,14 @@ class PrivacyBudget(BudgetHandle):
         exact: bool = False,
     ) -> None:
         rule = rule_of(composition, epsilon, delta, slack=slack, tv=tv, strict=strict, exact=exact)
-        if not strict:  # its guarantee is one of Gaussian DP, at every δ
-            _warn_of_delta(rule.delta)
+        if rule.delta > LARGE_DELTA and not strict:  # that is one of Gaussian DP, at every δ
+            warnings.warn(
+                f"delta={rule.delta:g} of the budget is large: {100.0 * rule.delta:.4g} % of the "
+                "records could be published as they are under that guarantee. Take a delta well "
+                "below 1/n.",
+                WeakPrivacyWarning,
+                stacklevel=caller_outside(),
+            )
         self._neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
         self._unit = Unit(check_choice("unit", unit, Unit))
         self._folder: TemporaryFolder | None = None
@@ -136,9 +142,8 @@ class PrivacyBudget(BudgetHandle):
             self._folder = TemporaryFolder()  # lives as long as self
             path = self._folder.ledger
         timeout = check_real("timeout", timeout, low=0.0)
-        storage = storage_at(place_of(path), timeout, self._folder is not None)
-        terms = _stored_terms(rule, self._neighboring, self._unit)
-        self._ledger = Ledger(storage, terms, rule)
+        storage = storage_at(path, timeout, self._folder is not None)
+        self._ledger = Ledger(storage, _stored_terms(rule, self._neighboring, self._unit), rule)
         self._ledger.create()
         self._filter = self._ledger.rules
         if at_least is not None and not self._ledger.has_passed(at_least):
@@ -148,13 +153,7 @@ class PrivacyBudget(BudgetHandle):
             )
 
     @classmethod
-    def open(
-        cls,
-        path: str | PathLike[str],
-        *,
-        timeout: float = TIMEOUT,
-        at_least: str | None = None,
-    ) -> PrivacyBudget:
+    def open(cls, path: Place, *, timeout: float = TIMEOUT, at_least: str | None = None) -> Self:
         """Open an existing ledger with its own terms, for example to check or show it.
 
         Parameters
@@ -176,13 +175,11 @@ class PrivacyBudget(BudgetHandle):
         BudgetClosedError
             As in `PrivacyBudget`, or if there is no ledger.
         """
-        terms = storage_at(place_of(path)).known_terms()
-        rule = _rule_in(terms, path)
-        relation = {name: terms[name] for name in ("neighboring", "unit")}
+        rule, relation = _terms_of(storage_at(path))
         return cls(**rule.terms | relation, path=path, timeout=timeout, at_least=at_least)
 
     @classmethod
-    def adopt(cls, path: str | PathLike[str], *, reason: str) -> PrivacyBudget:
+    def adopt(cls, path: Place, *, reason: str) -> Self:
         """Let a copy of a ledger take its place: a copied file, a restored backup or dump.
 
         Otherwise a copy is not opened, because two copies are two budgets for the same data. The
@@ -206,10 +203,8 @@ class PrivacyBudget(BudgetHandle):
         ------
         ValueError
             If the ledger is not a copy, or the reason is empty.
-        BudgetClosedError
-            As in `PrivacyBudget`.
         """
-        storage = storage_at(place_of(path))
+        storage = storage_at(path)
         storage.known_terms()
         adopt(storage, _stated(reason))
         return cls.open(path)
@@ -217,13 +212,13 @@ class PrivacyBudget(BudgetHandle):
     @classmethod
     def quarantine(
         cls,
-        path: str | PathLike[str],
+        path: Place,
         number: int,
         *,
         reason: str,
         guarantee: PrivacyGuarantee | None = None,
         delta: float = 0.0,
-    ) -> PrivacyBudget:
+    ) -> Self:
         """Go on with a ledger in which one entry cannot be read.
 
         Parameters
@@ -249,15 +244,13 @@ class PrivacyBudget(BudgetHandle):
         ------
         ValueError
             If the entry can be read or does not exist, or the reason is empty.
-        BudgetClosedError
-            As in `PrivacyBudget`.
         """
-        storage, cost = storage_at(place_of(path)), None
-        rule = _rule_in(storage.known_terms(), path)
+        storage, cost = storage_at(path), None
+        rule, _ = _terms_of(storage)
         if guarantee is not None:
             facts = rule.facts(guarantee.event, guarantee.neighboring, lambda: 0.0)
             cost = rule.costs(priced_release(guarantee, delta, "quarantine", **facts))
-        quarantine(storage, check_count("number", number), _stated(reason), cost)
+        storage.write(partial(quarantine, check_count("number", number), _stated(reason), cost))
         return cls.open(path)
 
     @classmethod
@@ -271,8 +264,8 @@ class PrivacyBudget(BudgetHandle):
         delta: float = 1e-5,
         neighboring: str = "replace_one",
         unit: str = "record",
-        path: str | PathLike[str] | None = None,
-    ) -> PrivacyBudget:
+        path: Place | None = None,
+    ) -> Self:
         """Make a budget from a bound on the success of attacks; pass exactly one bound.
 
         Parameters
@@ -327,17 +320,11 @@ class PrivacyBudget(BudgetHandle):
         epsilon = GaussianCurve(mu).epsilon(check_real("delta", delta, low=0.0, high=1.0))
         if epsilon == 0.0:
             raise ValueError(f"delta={delta:g} alone reaches the bound. Pass a smaller delta.")
-        return cls(
-            epsilon=epsilon,
-            delta=delta,
-            neighboring=neighboring,
-            unit=unit,
-            path=path,
-            strict=True,
-        )
+        where: dict[str, Any] = {"neighboring": neighboring, "unit": unit, "path": path}
+        return cls(epsilon=epsilon, delta=delta, strict=True, **where)
 
     @classmethod
-    def from_json(cls, text: str, *, path: str | PathLike[str] | None = None) -> PrivacyBudget:
+    def from_json(cls, text: str, *, path: Place | None = None) -> Self:
         """Make a new ledger from `to_json`. The two are not linked: use only one of them.
 
         Parameters
@@ -369,12 +356,11 @@ class PrivacyBudget(BudgetHandle):
         folder: TemporaryFolder | None = None
         if path is None:
             path = (folder := TemporaryFolder()).ledger
-        place = place_of(path)
-        if os.path.exists(place):
-            raise ValueError(f"{place} exists already.")
-        terms = _stored_terms(rule, **relation)
-        Ledger(storage_at(place), terms, rule).create_from(entries, shares)
-        budget = cls(**rule.terms | relation, path=place)
+        storage = storage_at(path)
+        if os.path.exists(storage.address):
+            raise ValueError(f"{storage.address} exists already.")
+        Ledger(storage, _stored_terms(rule, **relation), rule).create_from(entries, shares)
+        budget = cls(**rule.terms | relation, path=path)
         budget._folder = folder
         return budget
 
@@ -406,43 +392,42 @@ def _stored_terms(rule: Filter, neighboring: Neighboring, unit: Unit) -> dict[st
     return rule.terms | relation | {"orders": json.dumps(rule.orders)}
 
 
-def _rule_in(terms: dict[str, Any], path: str | PathLike[str]) -> Filter:
-    """Return the filter of the terms that the ledger at a path stores."""
+def _read_terms(terms: dict[str, Any]) -> tuple[Filter, dict[str, Any]]:
+    """Return the filter, the relation and the unit of terms with a list of orders."""
+    neighboring, unit = Neighboring(terms.pop("neighboring")), Unit(terms.pop("unit"))
+    rule = rule_of(**terms | {"orders": number(terms["orders"])})
+    return rule, {"neighboring": neighboring, "unit": unit}
+
+
+def _terms_of(storage: Storage) -> tuple[Filter, dict[str, Any]]:
+    """Return the filter, the relation and the unit of an existing ledger."""
+    terms = storage.known_terms()
     try:
-        Neighboring(terms["neighboring"]), Unit(terms["unit"])
-        more = {name: value for name, value in terms.items() if name not in ("neighboring", "unit")}
-        return rule_of(**more | {"orders": tuple(json.loads(terms["orders"]))})
+        return _read_terms(terms | {"orders": json.loads(terms["orders"])})
     except (ValueError, TypeError) as error:
         raise BudgetClosedError(
-            f"The ledger {place_of(path)} cannot be used: its terms cannot be read."
+            f"The ledger {storage.address} cannot be used: its terms cannot be read."
         ) from error
 
 
-def _imported(
-    data: dict[str, Any],
-) -> tuple[Filter, dict[str, Any], list[Account], list[Entry]]:
+Export: TypeAlias = tuple[Filter, dict[str, Any], list[Account], list[Entry]]
+
+
+def _imported(data: dict[str, Any]) -> Export:
     """Return the rule, the relation and the unit, the shares and the entries of an export."""
-    terms = dict(data["terms"])
-    neighboring = Neighboring(terms.pop("neighboring"))
-    unit = Unit(terms.pop("unit"))
-    rule = rule_of(**terms | {"orders": tuple(map(number, terms["orders"]))})
-    numbers = ((row["name"], row["epsilon"], row["delta"]) for row in data["shares"])
-    shares = [(name, number(epsilon), number(delta)) for name, epsilon, delta in numbers]
-    rules = rule.rules_of(shares)
+    rule, relation = _read_terms(dict(data["terms"]))
+    shares = [(row["name"], number(row["epsilon"]), number(row["delta"])) for row in data["shares"]]
     texts = [[row[name] for name in QUOTED] for row in data["entries"]]
     if not all(isinstance(text, str) for row in texts for text in row):
         raise TypeError("an entry is no text")
     entries = [Entry(number, *row) for number, row in enumerate(texts, 1)]
-    _check_admitted(rules, neighboring, entries)
-    head = head_of(_stored_terms(rule, neighboring, unit), entries)
-    if data.get("head") != str(head):
+    _check_admitted(rule.rules_of(shares), relation["neighboring"], entries)
+    if data.get("head") != str(head_of(_stored_terms(rule, **relation), entries)):
         raise ValueError("The export was edited: its releases do not match its head.")
-    return rule, {"neighboring": neighboring, "unit": unit}, shares, entries
+    return rule, relation, shares, entries
 
 
-def _check_admitted(
-    rules: dict[str, Filter], neighboring: Neighboring, entries: list[Entry]
-) -> None:
+def _check_admitted(rules: dict[str, Filter], neighboring: str, entries: list[Entry]) -> None:
     """Raise ValueError unless each account admits its releases, one after the other.
 
     A quarantined entry may have cost more than was left, so it is not checked.
@@ -462,16 +447,6 @@ def _stated(reason: str) -> str:
     if not (isinstance(reason, str) and reason.strip()):
         raise ValueError(f"reason must be a sentence for the report, got {reason!r}.")
     return reason
-
-
-def _warn_of_delta(delta: float) -> None:
-    if delta > LARGE_DELTA:
-        warnings.warn(
-            f"delta={delta:g} of the budget is large: {100.0 * delta:.4g} % of the records could "
-            "be published as they are under that guarantee. Take a delta well below 1/n.",
-            WeakPrivacyWarning,
-            stacklevel=caller_outside(),
-        )
 
 
 explain_keywords(PrivacyBudget)

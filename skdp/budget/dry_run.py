@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import product
@@ -21,17 +21,12 @@ from skdp.ledger.release import (
     PEAK,
     Account,
     Amounts,
-    Entry,
-    Head,
     Release,
     Totals,
     accounts_of,
-    content_of,
-    digest_of,
-    first_head,
     scope_of,
 )
-from skdp.ledger.store import Group, Ledger, SpendRequest
+from skdp.ledger.store import Check, Ledger, SpendRequest, Steps
 from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee, Unit, event_from_dict
 from skdp.support.display import at_least, html_table
 from skdp.support.types import MatrixLike
@@ -43,6 +38,8 @@ if TYPE_CHECKING:  # skdp.budget does not import scikit-learn
 _OTHER_PROCESS = "A price is found in one process, but the copy spends in another one."
 Rows: TypeAlias = tuple[int, int] | MatrixLike
 """The numbers of rows and columns, or synthetic rows."""
+Data: TypeAlias = tuple[Rows, Rows | None, dict[str, object]]
+"""X, y and the other arguments of a fit."""
 Handle = TypeVar("Handle", bound=Any)
 """A budget or a share."""
 
@@ -154,52 +151,48 @@ def cost_of_plan(
 class DryRun(Ledger):
     """A ledger that checks and remembers releases, but writes nothing.
 
-    It copies the terms of `like`, and goes on from its sums if they have `begun`. It only reads
-    from that ledger. If it `reads`, a fit goes on after its spend and reads its rows, which must be
-    synthetic.
+    It goes on from the sums of `like` if they have `begun`, and only reads from that ledger. If it
+    `reads`, a fit goes on after its spend and reads its rows, which must be synthetic.
     """
 
+    counts_rejected = False
+    """Whether a release that the budget would reject is remembered, too."""
+    admitted = True
+
     def __init__(self, like: Ledger, *, reads: bool = False, begun: bool = True) -> None:
-        self.terms, self.rules = dict(like.terms), like.rules
+        super().__init__(like.storage, like.terms, like.rules)
         self.identity, self.reads = like.identity, reads
         self.planned: list[Release] = []
         """The releases that would have been spent."""
         self._like = like if begun else None
         self._sums: dict[str, Totals] = {}
-        self._is_over = False
-
-    def end(self) -> None:
-        """Reject further spends: a kept handle would release without spending."""
-        self._is_over = True
+        self.is_over = False
+        """Whether further spends are rejected: a kept handle would release without spending."""
 
     def handle(self, budget: Handle, **changed: object) -> Handle:
         """Return a copy of a budget or a share that spends from this ledger."""
         parent = None if budget._parent is None else self.handle(budget._parent, **changed)
         return budget._copied(_ledger=self, _parent=parent, _folder=None, **changed)
 
-    def append(
-        self,
-        release: Release,
-        check: Callable[[SpendRequest], object],
-        before_commit: Sequence[Callable[[], object]] = (),
-    ) -> None:
+    def append(self, release: Release, check: Check, before_commit: Steps = ()) -> None:
         """Check a release and remember it; nothing is committed."""
-        if self._is_over:
+        if self.is_over:
             raise ValueError("The dry run is over. Pass the budget itself to spend from it.")
-        names = accounts_of(release.account)
-        before = {name: self.totals(name, release.part) for name in names}
-        check(SpendRequest(release, before, self.head().number))
-        self.remember(release)
-
-    def remember(self, release: Release) -> None:
-        """Remember a release without a check."""
+        names, part = accounts_of(release.account), release.part
+        before = {name: self.totals(name, part) for name in names}
+        number = 0 if self._like is None else self._like.head().number
+        try:
+            check(SpendRequest(release, before, number + len(self.planned)))
+        except BudgetExceededError:
+            if not self.counts_rejected:
+                raise
+            self.admitted = False
         self.planned.append(release)
-        for account in accounts_of(release.account):
-            self.totals(account, release.part).add(release.part, self.rules.costs(release))
+        for sums in before.values():
+            sums.add(part, self.rules.costs(release))
 
-    def releases(self, collect: Callable[[Iterator[Release]], Any] = list) -> Any:
-        earlier = [] if self._like is None else self._like.releases()
-        return collect(iter([*earlier, *self.planned]))
+    def releases(self) -> list[Release]:
+        return [*([] if self._like is None else self._like.releases()), *self.planned]
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
         """Return the sums of an account; those before the dry run are read once."""
@@ -210,28 +203,8 @@ class DryRun(Ledger):
             known.update(dict.fromkeys(wanted, self.rules.nothing) | earlier | known)
         return known
 
-    def scopes(self, account: str = "") -> set[str]:
-        earlier = set() if self._like is None else self._like.scopes(account)
-        own = self._sums.get(account, Totals())
-        return earlier | {scope for scope, sums in own.items() if any(sums)}
-
-    def groups(self, *, of_releases: bool) -> list[Group]:
-        earlier = [] if self._like is None else self._like.groups(of_releases=of_releases)
-        planned = self.planned if of_releases else []
-        return earlier + [Group(_entry(one), one.time, 1) for one in planned]
-
-    def head(self) -> Head:
-        number, last = first_head(self.terms) if self._like is None else self._like.head()
-        for release in self.planned:
-            number, last = number + 1, digest_of(last, *_entry(release)[1:4])
-        return Head(number, last)
-
     def open_share(self, account: Account, limits: Amounts) -> None:
         """Accept every share."""
-
-
-def _entry(release: Release) -> Entry:
-    return Entry(0, release.time, content_of(release), "{}")
 
 
 class StandIns(dict[int, object]):
@@ -259,50 +232,39 @@ class Price(DryRun):
     If it `reads`, fits go on after their spends, because other estimators use their results.
     """
 
+    counts_rejected = True
+
     def __init__(self, budget: Any, *, reads: bool = False) -> None:
         super().__init__(budget._ledger, reads=reads)
         self._budget, self._process, self._lock = budget, os.getpid(), Lock()
-        self.admitted = True
 
-    def append(
-        self,
-        release: Release,
-        check: Callable[[SpendRequest], object],
-        before_commit: Sequence[Callable[[], object]] = (),
-    ) -> None:
+    def append(self, release: Release, check: Check, before_commit: Steps = ()) -> None:
         """Remember a release, and whether all so far are admitted."""
         if release.process != self._process:
             raise ValueError(_OTHER_PROCESS)
         with self._lock:
-            try:
-                super().append(release, check)
-            except BudgetExceededError:
-                self.admitted = False
-                self.remember(release)
+            super().append(release, check)
 
     def __getstate__(self) -> NoReturn:
         raise ValueError(_OTHER_PROCESS)
 
-    def of(
-        self, estimator: BaseEstimator, X: Rows, y: Rows | None, params: dict[str, object]
-    ) -> PlanCost:
+    def of(self, estimator: BaseEstimator, data: Data) -> PlanCost:
         """Return the cost of a fit, found with a copy of the estimator.
 
         A search with `refit` is assumed to choose the most expensive candidate.
         """
-        epsilon = self._fit(estimator, X, y, params)
+        epsilon = self._fit(estimator, data)
         n, delta = len(self.planned), self._budget.delta
         if not n:
             raise ValueError("The estimator has spent nothing from this budget.")
         return PlanCost(epsilon=epsilon, delta=delta, admitted=self.admitted, n_releases=n)
 
-    def _fit(
-        self, estimator: BaseEstimator, X: Rows, y: Rows | None, params: dict[str, object]
-    ) -> float:
+    def _fit(self, estimator: BaseEstimator, data: Data) -> float:
         """Return the ε of all releases of a fit, 0 if there are none."""
         from joblib import parallel_backend
         from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
+        X, y, params = data
         _check_rows(X)
         if self._budget.unit is Unit.PERSON:
             params = {"groups": np.arange(X[0] if _is_shape(X) else len(X))} | params
@@ -310,18 +272,17 @@ class Price(DryRun):
         y = _targets(copy, X, y)
         if isinstance(copy, GridSearchCV | RandomizedSearchCV) and copy.refit:
             inner, data = copy.estimator, (X, y, params)
-            copy.set_params(refit=lambda found: self._most_expensive(inner, found["params"], *data))
+            copy.set_params(refit=lambda found: self._most_expensive(inner, found["params"], data))
         try:
             with (
                 parallel_backend("sequential"),
                 no_spends(self.identity),
-                warnings.catch_warnings(),
+                warnings.catch_warnings(action="ignore"),
             ):
-                warnings.simplefilter("ignore")
                 # Zeros take no memory until they are written to.
                 copy.fit(np.zeros(X) if _is_shape(X) else X, y, **params)
         finally:
-            self.end()
+            self.is_over = True
         planned = [PlannedRelease(event_from_dict(r.event), partition=r.part) for r in self.planned]
         return cost_of_plan(planned, self._budget.neighboring, self._budget.delta)
 
@@ -352,24 +313,18 @@ class Price(DryRun):
             raise ValueError("The estimator spends from another budget. Call price of that one.")
         return self
 
-    def _most_expensive(
-        self,
-        estimator: BaseEstimator,
-        candidates: Iterable[dict[str, object]],
-        X: Rows,
-        y: Rows | None,
-        params: dict[str, object],
-    ) -> int:
+    def _most_expensive(self, estimator: Any, candidates: Iterable[Any], data: Data) -> int:
         """Return the index of the most expensive candidate, by a dry run of each."""
         from sklearn import get_config
         from sklearn.base import clone
 
+        X, y, params = data
         if not get_config()["enable_metadata_routing"]:  # then only the splitter gets groups
             params = {name: value for name, value in params.items() if name != "groups"}
         costs = []
         for settings in candidates:
             one = clone(estimator).set_params(**clone(settings, safe=False))
-            costs.append(Price(self._budget, reads=self.reads)._fit(one, X, y, params))
+            costs.append(Price(self._budget, reads=self.reads)._fit(one, (X, y, params)))
         return int(np.argmax(costs))
 
 
@@ -380,15 +335,14 @@ def _is_outermost(name: str, params: Mapping[str, object]) -> bool:
 
 
 def _check_rows(X: Rows) -> None:
-    sizes = isinstance(X, tuple) and all(np.ndim(size) == 0 for size in X)
-    if (np.ndim(X) == 0 and not hasattr(X, "shape")) or (sizes and len(X) != 2):
+    if _is_shape(X):
+        for name, size in zip(("n_samples", "n_features"), X, strict=True):
+            check_count(name, size)
+    elif not hasattr(X, "shape") and np.ndim(X) < 1 + isinstance(X, tuple):
         raise ValueError(
             "X must be the numbers of rows and columns, such as (1000, 5), or synthetic rows, "
             f"got {X!r}."
         )
-    if sizes:
-        for name, size in zip(("n_samples", "n_features"), X, strict=True):
-            check_count(name, size)
 
 
 def _is_shape(X: Rows) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -265,11 +265,7 @@ class Filter(ABC):
         """Return the numbers that a ledger adds up for a release."""
         return costs_of(self.measures, vars(release))
 
-    def limits_of(self, shares: Sequence[Account]) -> dict[str, Amounts]:
-        """Return the limits of the budget, under "", and of each share."""
-        return {name: rule.ceilings for name, rule in self.rules_of(shares).items()}
-
-    def rules_of(self, shares: Sequence[Account]) -> dict[str, Self]:
+    def rules_of(self, shares: Iterable[Account]) -> dict[str, Self]:
         """Return the rules of the budget, under "", and of each share.
 
         Raise ValueError if a share has no parent or a limit above it.
@@ -308,12 +304,9 @@ class Filter(ABC):
         if self.exact and not release.exact:
             return False
         sums = before.worst(self.nothing, release.part)
-        cost = costs_of(self.measures, vars(release))
-        together = tuple(map(EXACT.add, sums, cost))
-        if (any(sums) or self.strict) and self.fits(sums):
+        together = tuple(map(EXACT.add, sums, costs_of(self.measures, vars(release))))
+        if ((any(sums) or self.strict) and self.fits(sums)) or self.fits(together):
             return self.fits(together)
-        if self.fits(together):
-            return True
         if self.parts_differ(before, release.part):
             return False
         return all(map(le, together[-2:], self.ceilings[-2:]))
@@ -368,7 +361,7 @@ class BasicFilter(Filter):
 
     @property
     def limits(self) -> Amounts:
-        return decimal(self.epsilon), decimal(self.delta)
+        return (decimal(self.epsilon), decimal(self.delta))[: len(self.counted)]
 
     def amount(self, totals: Amounts) -> Amount:
         return Amount(*[down(one, math.inf) for one in (*totals, ZERO)[:2]])
@@ -397,10 +390,6 @@ class PureFilter(BasicFilter):
             raise ValueError(
                 f"composition='pure' needs delta=0, got {self.delta:g}. Use composition='basic'."
             )
-
-    @property
-    def limits(self) -> Amounts:
-        return (decimal(self.epsilon),)
 
 
 @dataclass(frozen=True)
@@ -529,10 +518,8 @@ class RenyiFilter(Filter):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.orders:
-            log_delta, own = (
-                math.log(self.delta),
-                rho_budget(self.epsilon, self.delta, _LARGEST_ORDER)[1],
-            )
+            log_delta = math.log(self.delta)
+            own = rho_budget(self.epsilon, self.delta, _LARGEST_ORDER)[1]
             best = max((*ORDERS, own), key=lambda a: rdp_budget(a, self.epsilon, log_delta) / a)
             object.__setattr__(self, "orders", (best,))
         if not all(1.0 < order < math.inf for order in self.orders):

@@ -252,10 +252,11 @@ class BudgetHandle:
         n = int(n) if isinstance(n, np.integer) else n
         self._check_stated(guarantee, name, n, self._n if part == self._partition else None)
 
-        def slack_left() -> float:
-            return min(one._filter.slack_left(sums_of(one, part)) for one in self._chain())
-
-        facts = self._filter.facts(guarantee.event, self.neighboring, slack_left)
+        facts = self._filter.facts(
+            guarantee.event,
+            self.neighboring,
+            lambda: min(one._filter.slack_left(sums_of(one, part)) for one in self._chain()),
+        )
         where = {"account": self._account, "part": part, "tag": tag, "n": n}
         delta = check_delta(delta)
         release = priced_release(guarantee, delta, name, epsilon=epsilon, **where, **facts)
@@ -392,7 +393,7 @@ class BudgetHandle:
         (11, 1.11, True)
         """
         price = Price(self, reads=not hasattr(estimator, "_fit_privately"))
-        return price.of(estimator, X, y, fit_params)
+        return price.of(estimator, (X, y, fit_params))
 
     def epsilon_each(
         self, n_releases: int, *, epsilon: float | None = None, delta: float | None = None

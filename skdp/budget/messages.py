@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from html import escape
-from itertools import islice
 from typing import Any
 
 from skdp.budget.filters import FILTERS, Amount, Filter
@@ -71,11 +70,10 @@ class RefusedError(BudgetExceededError):
 
     def message(self) -> str:
         """Describe the release, and what the ledger had left for it."""
-        if self.request.number > _MOST_ROWS:
-            return self._shortfall(())
-        return str(self.handle._ledger.releases(self._shortfall))
+        has_few = self.request.number <= _MOST_ROWS
+        return self._shortfall(self.handle._ledger.releases() if has_few else [])
 
-    def _shortfall(self, releases: Iterable[Release]) -> str:
+    def _shortfall(self, releases: list[Release]) -> str:
         """Return the cost and the rest, and a composition that would admit the release.
 
         The release is quoted at its own δ, and as the budget counts it. `releases` are those of the
@@ -97,7 +95,7 @@ class RefusedError(BudgetExceededError):
                 " so its epsilon and delta are added up. Use a single partition, or "
                 "composition='basic'."
             )
-        rows = [one for one in islice(releases, self.request.number) if owns(handle, one)]
+        rows = [one for one in releases[: self.request.number] if owns(handle, one)]
         sums = before.worst(rule.nothing, wanted.part)
         asked, left = Amount(wanted.epsilon, wanted.delta), rule.left_at(before, wanted.part)
         if rule.fits(sums):

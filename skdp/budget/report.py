@@ -45,7 +45,7 @@ _NOT_STATED, _SEVERAL = "not stated", "several"
 _EXACT = "drawn exactly; sums are exact, or their rounding errors are bounded"
 _NOT_EXACT = "no proof for floating-point numbers is recorded"
 _OF_ENTRY = ("tag", "process", "role")  # fields that equal releases need not share
-_INTERNAL = (*_OF_ENTRY, "account")  # fields of a release that the public does not see
+_SHOWN = ("label", "account", "part", "event", "epsilon", "delta")
 _REQUIRED = (
     "name", "data_curators", "description", "intended_use", "data_product_type",
     "data_product_region", "publication_date",
@@ -130,30 +130,14 @@ _HAZARDS = {
         "What is collected, from whom, with which consent, and how long it is kept.",
     ),
 }
-_COLUMNS = {
-    "number": "no.",
-    "releases": "releases",
-    "time": "time (UTC)",
-    "last_time": "last",
-    "label": "label",
-    "account": "share",
-    "part": "part",
-    "event": "event",
-    "epsilon": "ε",
-    "delta": "at δ",
-    "theorem": "theorem",
-    "proof": "proof",
-    "arithmetic": "noise",
-    "version": "skdp",
-    "tag": "tag",
-    "process": "process",
-    "role": "role",
-}
+_HEADS = {"number": "no.", "time": "time (UTC)", "last_time": "last", "account": "share"}
+_HEADS |= {"epsilon": "ε", "delta": "at δ", "arithmetic": "noise", "version": "skdp"}
 _LONGEST = 160  # characters of an event in a table; JSON is not shortened
 _DECIMALS = re.compile(r"\d+\.\d+(e[+-]?\d+)?")
 _NO_POINT = re.compile(r'^( *"\w+": \d+)e', re.MULTILINE)  # YAML takes 1e-06 for a string
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$^@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_Fields = tuple[dict[str, Any], list[str]]
 
 
 class Report:
@@ -173,7 +157,7 @@ class Report:
         notices = [one.first for one in budget._ledger.groups(of_releases=False)]
         skipped, found = skipped_in(notices), budget._ledger.groups(of_releases=True)
         known = [(one.first.release, one) for one in found if one.first.number not in skipped]
-        groups = [(release, one) for release, one in known if owns(budget, release)]
+        groups = [pair for pair in known if owns(budget, pair[0])]
         releases, rows = [release for release, _ in groups], [self._row(*pair) for pair in groups]
         spent = self._rule.spent_at(self._sums)
         said = _correctness(rows)
@@ -232,10 +216,8 @@ class Report:
     def markdown(self) -> str:
         """Return Markdown in which strings from users are escaped."""
         data, found = self.data, self.data["protected"]
-        risks = [
-            (name, _share(risk), _share(data["meter"]["risk"][name]))
-            for name, risk in data["ceiling"]["risk"].items()
-        ]
+        gain = data["meter"]["risk"]
+        risks = [(k, _share(v), _share(gain[k])) for k, v in data["ceiling"]["risk"].items()]
         lines = [
             f"Unit of privacy: one {found['unit']}.",
             f"Neighboring data sets ({found['neighboring']}): {found['neighbors']}.",
@@ -281,14 +263,14 @@ class Report:
 
     def _adds_up(self) -> str:
         """Describe the composition, which the first release decides."""
-        rule, own, basic = self._rule, _ADDED[self._rule.composition], _ADDED["basic"]
-        if self._keeps_to_box or rule.composition.adds_epsilon:
+        rule, composition = self._rule, self._rule.composition
+        own, basic = _ADDED[composition], _ADDED["basic"]
+        if self._keeps_to_box or composition.adds_epsilon:
             return own
         if rule.parts_differ(self._totals):
             return f"{basic} on some parts; on others, {own}"
         if not rule.fits(self._sums):
-            limits = f"the limits of {rule.composition}"
-            return f"{basic}, since the first release was outside of {limits}"
+            return f"{basic}, since the first release was outside of the limits of {composition}"
         return f"{own}; but ε and δ if the first release is outside of these limits"
 
     def _explained(self) -> str:
@@ -316,14 +298,10 @@ class Report:
             )
         return f"The gain at the limit follows from ε and δ alone, because {reason}. {remedy}."
 
-    def _of_register(
-        self, releases: list[Release], about: dict[str, object]
-    ) -> tuple[dict[str, Any], list[str]]:
+    def _of_register(self, releases: list[Release], about: dict[str, Any]) -> _Fields:
         """Return the known fields of the register, and the names of those that `about` states."""
-        known, days = (
-            self._known(releases),
-            sorted(row["time"][:10] for row in self.data["releases"]),
-        )
+        known = self._known(releases)
+        days = sorted(row["time"][:10] for row in self.data["releases"])
         names = [one for own in _REGISTER.values() for one in own if one not in known]
         if unknown := sorted(map(str, about.keys() - {*names})):
             raise ValueError(f"about has no fields {unknown}; known: {names}.")
@@ -367,21 +345,20 @@ class Report:
 
     def _row(self, release: Release, group: Group) -> dict[str, Any]:
         """Return the fields of the report for a group of equal releases."""
-        names = ["label", "part", "epsilon", "delta", "event"]
-        shown = {name: getattr(release, name) for name in names + [*_INTERNAL] * self._is_internal}
-        if group.number > 1:
-            shown |= {name: _SEVERAL for name in _OF_ENTRY if name in shown}
-        return {
+        row = {
             "number": group.first.number,
             "releases": group.number,
             "time": release.time,
             "last_time": group.last_time,
-            **shown,
+            **{name: getattr(release, name) for name in _SHOWN},
             "theorem": release.theorem or _NOT_STATED,
             "proof": _proof(release),
             "arithmetic": (_NOT_EXACT, _EXACT)[release.exact] if release.theorem else _NOT_STATED,
             "version": release.version or _NOT_STATED,
+            **{n: getattr(release, n) if group.number == 1 else _SEVERAL for n in _OF_ENTRY},
         }
+        hidden = () if self._is_internal else (*_OF_ENTRY, "account")
+        return {name: value for name, value in row.items() if name not in hidden}
 
     def _of_limit(self) -> Iterator[str]:
         ceiling, meter = self.data["ceiling"], self.data["meter"]
@@ -471,12 +448,6 @@ def _proof(release: Release) -> str:
     return f"by the theorem, within a total variation of {tv:.3g}" if tv else "by the theorem"
 
 
-def _kinds(release: Release) -> set[str]:
-    if (event := _recorded_event(release.event)) is None:
-        return {str(release.event.get("kind"))}
-    return {type(leaf).__name__ for leaf, _ in event.leaves()}
-
-
 def _recorded_event(data: dict[str, Any]) -> Event | None:
     """Return the event, or None if this version cannot read it."""
     try:
@@ -488,9 +459,12 @@ def _recorded_event(data: dict[str, Any]) -> Event | None:
 def _mechanisms(releases: list[Release], correctness: str) -> str:
     """Describe theorems, events, arithmetic and versions of releases."""
     theorems = sorted({one.theorem or _NOT_STATED for one in releases})
-    kinds = sorted({kind for one in releases for kind in _kinds(one)})
+    events = [(one.event, _recorded_event(one.event)) for one in releases]
+    known = [event for _, event in events if event is not None]
+    kinds = {type(leaf).__name__ for event in known for leaf, _ in event.leaves()}
+    kinds |= {str(data.get("kind")) for data, event in events if event is None}
     versions = sorted({one.version or _NOT_STATED for one in releases}) or [VERSION]
-    found = f"{'; '.join(theorems)}. Events: {', '.join(kinds)}. " if releases else ""
+    found = f"{'; '.join(theorems)}. Events: {', '.join(sorted(kinds))}. " if releases else ""
     return f"{found}{correctness} Library: skdp {', '.join(versions)}."
 
 
@@ -505,14 +479,11 @@ def _correctness(rows: list[dict[str, Any]]) -> str:
     """Count the releases with a theorem, and the releases by kind of noise."""
     if not rows:
         return "Nothing was released."
-
-    def count(name: str, value: str) -> int:
-        return sum(row["releases"] for row in rows if row[name] == value)
-
-    every = sum(row["releases"] for row in rows)
-    kinds = ((kind, count("arithmetic", kind)) for kind in (_EXACT, _NOT_EXACT, _NOT_STATED))
-    noise = "; ".join(f"{number}: {kind}" for kind, number in kinds if number)
-    proved = every - count("theorem", _NOT_STATED)
+    counts = dict.fromkeys((_EXACT, _NOT_EXACT, _NOT_STATED), 0)
+    for row in rows:
+        counts[row["arithmetic"]] += row["releases"]
+    every, proved = sum(counts.values()), counts[_EXACT] + counts[_NOT_EXACT]
+    noise = "; ".join(f"{number}: {kind}" for kind, number in counts.items() if number)
     return f"Releases: {every}. With a theorem: {proved}. By their noise: {noise}."
 
 
@@ -529,9 +500,9 @@ def _table(rows: list[dict[str, Any]]) -> list[list[str]]:
     if not rows:
         return []
     hidden = ("releases", "last_time") if all(row["releases"] == 1 for row in rows) else ()
-    names = [name for name in _COLUMNS if name in rows[0] and name not in hidden]
+    names = [name for name in rows[0] if name not in hidden]
     cells = [[_cell(name, row[name]) for name in names] for row in rows]
-    return [[_COLUMNS[name] for name in names], *cells]
+    return [[_HEADS.get(name, name) for name in names], *cells]
 
 
 def _cell(name: str, value: Any) -> str:

@@ -10,12 +10,12 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.gate import gate
@@ -25,6 +25,7 @@ from skdp.ledger.store import (
     TABLES,
     TIMEOUT,
     Sessions,
+    Steps,
     Storage,
     Tables,
     of_format,
@@ -54,6 +55,8 @@ except sqlite3.OperationalError: print("locked")
 """
 
 T = TypeVar("T")
+Place: TypeAlias = str | PathLike[str]
+"""A path, or the address of a server."""
 FileId = tuple[int, int]
 """Device and inode."""
 Files = list[FileId | None]
@@ -90,20 +93,10 @@ class FileStorage(Storage):
     def read(self, action: Callable[[Any], T]) -> T:
         return gate.run(partial(self._transact, "BEGIN", action))
 
-    def write(
-        self,
-        action: Callable[[Any], T],
-        before_commit: Sequence[Callable[[], object]] = (),
-        key: str = "",
-    ) -> T:
+    def write(self, action: Callable[[Any], T], before_commit: Steps = (), key: str = "") -> T:
         return gate.run(partial(self._transact, "BEGIN IMMEDIATE", action, before_commit))
 
-    def _transact(
-        self,
-        begin: str,
-        action: Callable[[FileTables], T],
-        before_commit: Sequence[Callable[[], object]] = (),
-    ) -> T:
+    def _transact(self, begin: str, action: Callable[[Any], T], before_commit: Steps = ()) -> T:
         """Write everything or nothing, and check the files before and after.
 
         This is one function, not a context manager: an interrupt between the two halves of a
@@ -310,16 +303,6 @@ def _remove_in_creator(folder: str, creator: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def place_of(path: str | PathLike[str]) -> str:
-    """Return an absolute path, or the address of a server as it is."""
-    if path == ":memory:":
-        raise ValueError(
-            "A ledger cannot be in memory, because other processes could not open it. Pass "
-            "path=None for a temporary ledger."
-        )
-    return path if is_address(path) else str(Path(path).expanduser().resolve())
-
-
 def is_ledger(path: str) -> bool:
     """Return whether `path` holds a ledger; raise BudgetClosedError if it holds anything else.
 
@@ -455,10 +438,15 @@ def _unlockable(path: str, why: str) -> BudgetClosedError:
     )
 
 
-def storage_at(path: str, timeout: float = TIMEOUT, is_temporary: bool = False) -> Storage:
+def storage_at(path: Place, timeout: float = TIMEOUT, is_temporary: bool = False) -> Storage:
     """Return the storage at a path, or at the address of a server."""
+    if path == ":memory:":
+        raise ValueError(
+            "A ledger cannot be in memory, because other processes could not open it. Pass "
+            "path=None for a temporary ledger."
+        )
     if not is_address(path):
-        return FileStorage(path, timeout, is_temporary)
+        return FileStorage(str(Path(path).expanduser().resolve()), timeout, is_temporary)
     try:
         from skdp.ledger.server.storage import ServerStorage
     except ImportError as error:

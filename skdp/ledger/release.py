@@ -10,10 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
-from itertools import repeat
-from operator import le
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -121,11 +119,11 @@ class Release:
 
     def __post_init__(self) -> None:
         check_delta(self.delta)
-        numbers = (self.epsilon, self.gdp_mu, self.slack, self.tv, self.zcdp_rho)
-        if not all(map(le, repeat(0.0), (*numbers, self.pure_epsilon, *self.renyi))):
+        numbers = [getattr(self, name) for name in _NUMBERS if name != "renyi"]
+        if not all(one >= 0.0 for one in (*numbers, *self.renyi)):
             raise ValueError(f"A cost is negative or not a number: {self!r}.")
-        named = (self.label, self.tag, self.account, "" if self.part is None else self.part)
-        texts = (*named, self.theorem, self.version, self.role)
+        texts = [getattr(self, name) for name in _TEXTS]
+        texts.append("" if self.part is None else self.part)
         if not all(isinstance(text, str) for text in texts):
             raise ValueError(f"label, tag and part must be strings, got {texts}.")
         if not isinstance(self.exact, bool):
@@ -147,25 +145,18 @@ class Release:
 
 
 _FIRST_FIELDS = {"label", "epsilon", "delta", "gdp_mu", "neighboring", "event"}
-_SEALED = ("process", "tag", "role")  # of one entry; the other fields may be those of many
-_AS_THEY_ARE = ("label", "neighboring", "event", "time", "part", "account", "theorem", "version",
-                "exact", "n", *_SEALED)  # fmt: skip
-_FIELDS = [field.name for field in fields(Release)]
-_CONTENT = [name for name in _FIELDS if name not in ("time", *_SEALED)]
+_FIELDS = {field.name: field.type for field in fields(Release)}
+_NUMBERS = [name for name, kind in _FIELDS.items() if "float" in str(kind)]
+_TEXTS = [name for name, kind in _FIELDS.items() if kind == "str"]
+_OF_ENTRY = ("time", "process", "tag", "role")  # the other fields may be those of many entries
 _OPTIONAL = ("exact", "n")  # absent unless stated
 
 
 def content_of(release: Release) -> str:
     """Return the content of a release as strict JSON in ASCII; equal for equal releases."""
-    data: dict[str, Any] = {}
-    for name in _CONTENT:
-        value = getattr(release, name)
-        if name == "renyi":
-            value = [*map(float, value)]
-        elif name not in _AS_THEY_ARE:
-            value = float(value)
-        if name not in _OPTIONAL or value not in (False, None):
-            data[name] = value
+    hidden = (*_OF_ENTRY, *(name for name in _OPTIONAL if not getattr(release, name)))
+    data = {name: getattr(release, name) for name in _FIELDS if name not in hidden}
+    data |= {name: float(data[name]) for name in _NUMBERS if name != "renyi"}
     return json.dumps(finite(data), allow_nan=False)
 
 
@@ -174,18 +165,16 @@ def release_from(content: str, more: Mapping[str, Any]) -> Release:
     data = json.loads(content) | more
     if not _FIRST_FIELDS <= set(data) <= set(_FIELDS):
         raise ValueError(f"A release has wrong fields: {sorted(data)}.")
-    given = {k: v if k in _AS_THEY_ARE else _numbers(v) for k, v in data.items()}
+    given = {k: number(v) if k in _NUMBERS else v for k, v in data.items()}
     if isinstance(n := given.get("n"), float) and n.is_integer():
         given["n"] = int(n)  # a server accepts 5e0
     return Release(**given)
 
 
-def _numbers(value: object) -> Any:
-    return tuple(map(number, value)) if isinstance(value, list) else number(value)
-
-
-def number(value: object) -> float:
-    """Read a number that `finite` wrote."""
+def number(value: object) -> Any:
+    """Read a number, or a list of numbers, that `finite` wrote."""
+    if isinstance(value, list):
+        return tuple(map(number, value))
     if value == "inf":
         return math.inf
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -211,9 +200,9 @@ ZERO = Decimal(0)
 _SQUARE = "square "
 
 
-def decimal(number: float | Decimal) -> Decimal:
+def decimal(number: float) -> Decimal:
     """Return the exact value of the printed number."""
-    return number if isinstance(number, Decimal) else Decimal(repr(float(number)))
+    return Decimal(repr(float(number)))
 
 
 def down(exact: Decimal, toward: float = 0.0) -> float:
@@ -253,11 +242,6 @@ def costs_of(measures: Sequence[str], fields: Mapping[str, Any]) -> Amounts:
         cost = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
         costs.append(EXACT.multiply(cost, cost) if measure.startswith(_SQUARE) else cost)
     return tuple(costs)
-
-
-def costs_in(measures: Sequence[str], content: str) -> Amounts:
-    """Return the costs by the text of a release: of all its digits, as a server adds them up."""
-    return costs_of(measures, json.loads(content, parse_float=Decimal, parse_int=Decimal))
 
 
 EVERY = "every part"
@@ -302,7 +286,7 @@ def scope_of(part: str | None) -> str:
     return EVERY if part is None else f"part {part}"
 
 
-_KIND = '{"entry": '  # how the content of an entry that is not a release begins
+KIND = '{"entry": '  # how the content of an entry that is not a release begins
 
 
 class Head(NamedTuple):
@@ -327,7 +311,7 @@ class Entry(NamedTuple):
     @property
     def is_release(self) -> bool:
         """Whether the entry is a release: others are adoptions, quarantines and closings."""
-        return not self.content.startswith(_KIND)
+        return not self.content.startswith(KIND)
 
     @property
     def release(self) -> Release:
@@ -382,9 +366,6 @@ def head_of(terms: Mapping[str, object], entries: Iterable[Entry]) -> Head:
     return Head(number, last)
 
 
-_MOST_KNOWN = 1000  # contents whose costs are kept
-
-
 class Verification:
     """The sums and groups of a ledger up to a head, added up from its entries.
 
@@ -398,7 +379,6 @@ class Verification:
         self.groups: dict[str, tuple[str | None, int, int, int]] = {}
         self.before: dict[int, dict[str, Totals]] = {}
         """The sums before each quarantined entry."""
-        self._known: dict[str, tuple[str, str | None, Amounts]] = {}
 
     @classmethod
     def of(cls, tables: Any, more: Set[int] = frozenset()) -> Verification:
@@ -408,14 +388,6 @@ class Verification:
         known.follow(tables)
         known.compare(tables, groups=True)
         return known
-
-    @staticmethod
-    def can_read(entry: Entry, measures: tuple[str, ...]) -> bool:
-        """Return whether an entry says what it cost."""
-        try:
-            return not entry.is_release or _read(entry, measures) is not None
-        except UNREADABLE:
-            return False
 
     def follow(self, tables: Any) -> None:
         """Add up the entries after the head; raise BudgetClosedError at the first bad one."""
@@ -442,12 +414,8 @@ class Verification:
         account: str | None = None
         sums: dict[str, Totals] = {}
         if entry.is_release:
-            if (found := self._known.get(entry.content)) is None:  # equal ones are read once
-                found = _read(entry, self.measures)
-                if len(self._known) < _MOST_KNOWN:
-                    self._known[entry.content] = found
-            account = found[0]
-            sums = self._spend(*found)
+            account, part, cost = _read(entry.content, self.measures)
+            sums = self._spend(account, part, cost)
         elif (data := json.loads(entry.content))["entry"] == "quarantine":
             sums = self._spend(data["account"], None, read(data["costs"]))
         if sums_in(entry.seal) != sums:
@@ -473,10 +441,12 @@ class Verification:
         return max(sums, key=len) if sums else ""
 
 
-def _read(entry: Entry, measures: tuple[str, ...]) -> tuple[str, str | None, Amounts]:
-    """Return the account, the part and the costs of a release."""
-    release = release_from(entry.content, {"time": entry.time})
-    return release.account, release.part, costs_in(measures, entry.content)
+@lru_cache(maxsize=1000)
+def _read(content: str, measures: tuple[str, ...]) -> tuple[str, str | None, Amounts]:
+    """Return the account, the part and the costs, of all digits, as a server adds them up."""
+    release = release_from(content, {"time": ""})
+    data = json.loads(content, parse_float=Decimal, parse_int=Decimal)
+    return release.account, release.part, costs_of(measures, data)
 
 
 def quarantined(tables: Any) -> set[int]:
@@ -512,7 +482,7 @@ def _close(identity: str, place: str, reason: str, tables: Any) -> None:
     if (found.identity, found.here, found.place) != (identity, place, place):
         raise BudgetClosedError(f"{tables.address} holds another ledger.")
     if found.closed is None:
-        tables.append(found, json.dumps({"entry": "closing", "reason": reason}), {}, {})
+        tables.append(found, json.dumps({"entry": "closing", "reason": reason}), {})
         tables.settle(closed=reason)
 
 
@@ -521,21 +491,17 @@ def _adopt(place: str, reason: str, other: str, tables: Any) -> None:
     found = tables.look()
     if found.here == found.place:
         return  # another process was faster
-    facts = {"reason": reason, "from": place, "to": found.here, "other": other}
-    tables.append(found, json.dumps({"entry": "adoption"} | facts), {}, {})
+    facts = {"entry": "adoption", "reason": reason, "from": place, "to": found.here, "other": other}
+    tables.append(found, json.dumps(facts), {})
     tables.settle(identity=uuid4().hex, closed=None)
 
 
-def quarantine(storage: Any, number: int, reason: str, cost: Amounts | None) -> None:
+def quarantine(number: int, reason: str, cost: Amounts | None, tables: Any) -> None:
     """Count an entry that cannot be read as `cost`, or as all that its account could spend.
 
     Raise ValueError if the entry can be read, or does not exist.
     """
     check_may_write(None)
-    storage.write(partial(_quarantine, number, reason, cost))
-
-
-def _quarantine(number: int, reason: str, cost: Amounts | None, tables: Any) -> None:
     tables.check_owner()
     found = tables.look()
     if number in quarantined(tables):
@@ -544,25 +510,26 @@ def _quarantine(number: int, reason: str, cost: Amounts | None, tables: Any) -> 
     entry = next((one for one in entries if one.number == number), None)
     if entry is None:
         raise ValueError(f"There is no entry {number}.")
-    if Verification.can_read(entry, found.measures):
+    if _can_read(entry, found.measures):
         raise ValueError(
             f"Entry {number} can be read. Only entries that cannot be read can be quarantined."
         )
     before, sealed = Verification.of(tables, {number}).before[number], sums_in(entry.seal)
-    account = max(sealed, key=len, default="")
-    nothing = (ZERO,) * len(found.measures)
+    account, nothing = max(sealed, key=len, default=""), (ZERO,) * len(found.measures)
     sums, after = before.get(account, Totals()), sealed.get(account, Totals())
     own = next((scope for scope in after if scope != PEAK), None)
     already = nothing if own is None else minus(after[own], sums.get(own, nothing))
     wanted = minus(tables.shares()[account][2], sums.worst(nothing)) if cost is None else cost
     more = minus(wanted, already)
-    facts = {
-        "number": number,
-        "hash": entry.hash,
-        "account": account,
-        "costs": " ".join(map(str, more)),
-    }
-    content = json.dumps({"entry": "quarantine"} | facts | {"reason": reason})
+    facts = {"entry": "quarantine", "number": number, "hash": entry.hash, "account": account}
+    facts |= {"costs": " ".join(map(str, more)), "reason": reason}
     names = accounts_of(account)
     changed = {name: tables.totals(name, None, len(more)).add(None, more) for name in names}
-    tables.append(found, content, {}, changed)
+    tables.append(found, json.dumps(facts), changed)
+
+
+def _can_read(entry: Entry, measures: tuple[str, ...]) -> bool:
+    try:
+        return not entry.is_release or bool(_read(entry.content, measures))
+    except UNREADABLE:
+        return False

@@ -13,13 +13,14 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 from uuid import uuid4
 
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.gate import check_may_write, gate
 from skdp.ledger.release import (
     EVERY,
+    KIND,
     PEAK,
     UNREADABLE,
     Account,
@@ -37,7 +38,6 @@ from skdp.ledger.release import (
     quarantined,
     read,
     scope_of,
-    skipped_in,
     sums_in,
 )
 
@@ -84,9 +84,8 @@ INSERT INTO ledger.totals (account, scope, amounts) VALUES (?, ?, ?)
     ON CONFLICT (account, scope) DO UPDATE SET amounts = excluded.amounts
 """
 _GROUP = """
-INSERT INTO ledger.groups AS old (digest, account, first, last, number) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (digest) DO UPDATE
-    SET last = excluded.last, number = old.number + excluded.number
+INSERT INTO ledger.groups AS old (digest, account, first, last, number) VALUES (?, ?, ?, ?, 1)
+    ON CONFLICT (digest) DO UPDATE SET last = excluded.last, number = old.number + 1
 """
 _GROUPS = """
 SELECT one.id, one.time, one.content, one.seal, one.hash, other.time, groups.number
@@ -131,6 +130,10 @@ class SpendRequest(NamedTuple):
     release: Release
     before: dict[str, Totals]
     number: int
+
+
+Check: TypeAlias = Callable[[SpendRequest], object]
+Steps: TypeAlias = Sequence[Callable[[], object]]
 
 
 class Tables(ABC):
@@ -249,43 +252,31 @@ class Tables(ABC):
         self,
         found: Found,
         content: str,
-        facts: dict[str, Any],
         sums: Mapping[str, Totals],
+        facts: dict[str, Any] | None = None,
         *,
         time: str | None = None,
-        account: str | None = None,
         seal: str | None = None,
     ) -> Head:
-        """Append an entry and write the new `sums`; return the new head.
+        """Append an entry and write the `sums` after it; return the new head.
 
-        Only releases have an `account`, and a key among the `facts` that are sealed with the sums;
-        an imported entry has its `seal`.
+        A new release has `facts`, which are sealed with the sums. An imported entry has its `seal`.
         """
-        written = {
+        texts = {
             name: {scope: " ".join(map(str, amounts)) for scope, amounts in changed.items()}
             for name, changed in sums.items()
         }
-        for name, texts in written.items():
-            for scope, text in texts.items():
+        for name, own in texts.items():
+            for scope, text in own.items():
                 self.execute(_WRITE_TOTALS, (name, scope, text))
-        if seal is None:
-            seal = json.dumps(facts | {"role": self.role, "totals": written})
+        facts, (number, last) = facts or {}, found.head
+        seal = seal or json.dumps(facts | {"role": self.role, "totals": texts})
         time = datetime.now(UTC).isoformat() if time is None else time
-        head = Head(found.head.number + 1, digest_of(found.head.hash, time, content, seal))
-        row = (head.number, time, content, seal, head.hash, facts.get("key"))
-        self.execute(_WRITE_ENTRY, row)
-        self.execute(_GROUP, (digest_of(content), account, head.number, head.number, 1))
+        head = Head(number + 1, digest_of(last, time, content, seal))
+        account = None if content.startswith(KIND) else max(sums, key=len, default="")
+        self.execute(_WRITE_ENTRY, (head.number, time, content, seal, head.hash, facts.get("key")))
+        self.execute(_GROUP, (digest_of(content), account, head.number, head.number))
         return head
-
-    def replace_sums(self, known: Verification) -> None:
-        """Replace all sums and groups."""
-        for table in ("totals", "groups"):
-            self.execute(f"DELETE FROM ledger.{table}")
-        for name, sums in known.totals.items():
-            for scope, amounts in sums.items():
-                self.execute(_WRITE_TOTALS, (name, scope, " ".join(map(str, amounts))))
-        for digest, group in known.groups.items():
-            self.execute(_GROUP, (digest, *group))
 
     def totals(self, account: str, part: str | None, size: int) -> Totals:
         """Return the sums of an account, of `size` numbers each, that a release on `part` needs."""
@@ -380,12 +371,7 @@ class Storage(ABC):
         """Return `action` of the tables, which do not change meanwhile."""
 
     @abstractmethod
-    def write(
-        self,
-        action: Callable[[Any], T],
-        before_commit: Sequence[Callable[[], object]] = (),
-        key: str = "",
-    ) -> T:
+    def write(self, action: Callable[[Any], T], before_commit: Steps = (), key: str = "") -> T:
         """Return `action` of the tables, in one exclusive transaction, durable on return.
 
         `before_commit` are called just before the commit; after a later error the outcome is
@@ -452,12 +438,7 @@ class Ledger:
         if not made:
             raise ValueError(f"{self.path} exists already.")
 
-    def append(
-        self,
-        release: Release,
-        check: Callable[[SpendRequest], object],
-        before_commit: Sequence[Callable[[], object]] = (),
-    ) -> None:
+    def append(self, release: Release, check: Check, before_commit: Steps = ()) -> None:
         """Append a release unless `check(request)` raises.
 
         The check and the entry are one transaction, durable on return. After an error that comes
@@ -468,9 +449,9 @@ class Ledger:
         action = partial(self._append, release, check, key)
         self._seen = self.storage.write(action, before_commit, key)
 
-    def releases(self, collect: Callable[[Iterator[Release]], Any] = list) -> Any:
-        """Return `collect` of all releases, oldest first."""
-        return self._read(lambda tables: collect(self._releases(tables)))
+    def releases(self) -> list[Release]:
+        """Return all releases, oldest first."""
+        return self._read(lambda tables: list(self._releases(tables)))
 
     def entries(self) -> list[Entry]:
         """Return all entries as they are written, oldest first."""
@@ -547,36 +528,30 @@ class Ledger:
         """Fill new tables with terms, shares and entries."""
         tables.fill(self.terms, self.rules.measures)
         found = tables.look()
-        ordered = sorted(shares)  # a share after its parent
-        limits = self.rules.limits_of(ordered)
-        for account in (("", self.terms["epsilon"], self.terms["delta"]), *ordered):
-            tables.add_share(found.identity, account, limits[account[0]])
+        for name, rule in self.rules.rules_of(shares).items():  # a share after its parent
+            account = name, rule.epsilon, rule.delta
+            tables.add_share(found.identity, account, rule.ceilings)
         for one in entries:
-            head = tables.append(found, one.content, {}, {}, time=one.time, seal=one.seal)
+            with tables.damage(f"release {one.number}"):
+                sums = sums_in(one.seal)
+            head = tables.append(found, one.content, sums, time=one.time, seal=one.seal)
             found = found._replace(head=head)
-        if entries:
-            known = Verification(self.terms, self.rules.measures, skipped_in(entries))
-            known.follow(tables)
-            tables.replace_sums(known)
+        Verification.of(tables)
 
-    def _append(
-        self, release: Release, check: Callable[[SpendRequest], object], key: str, tables: Tables
-    ) -> Head:
+    def _append(self, release: Release, check: Check, key: str, tables: Tables) -> Head:
         found = self._check_terms(tables, to_write=True)
-        part, measures = release.part, self.rules.measures
-        names = accounts_of(release.account)
-        totals = {name: tables.totals(name, part, len(measures)) for name in names}
+        part, size = release.part, len(self.rules.measures)
+        totals = {name: tables.totals(name, part, size) for name in accounts_of(release.account)}
         with tables.damage("its totals"):  # the last hash covers sums
             for account, sums in sums_in(found.seal or "{}").items():
                 stored = totals.get(account, sums)
                 if any(stored.get(scope, one) != one for scope, one in sums.items()):
                     raise ValueError("another sum")
         check(SpendRequest(release, totals, found.head.number))
-        cost = costs_of(measures, vars(release))
+        cost = costs_of(self.rules.measures, vars(release))
         after = {name: before.add(part, cost) for name, before in totals.items()}
         facts = {"key": key, "process": release.process, "tag": release.tag}
-        where = {"time": release.time, "account": release.account}
-        return tables.append(found, content_of(release), facts, after, **where)
+        return tables.append(found, content_of(release), after, facts, time=release.time)
 
     def _releases(self, tables: Tables) -> Iterator[Release]:
         skipped = quarantined(tables)
@@ -599,8 +574,8 @@ class Ledger:
             known, n_openings, is_full = None, -1, True
         known = deepcopy(known) or Verification(self.terms, found.measures, skipped)
         with tables.damage("its shares"):
-            limits = {name: limits for name, (_, _, limits) in tables.shares().items()}
-            if limits != self.rules.limits_of(_shares_in(tables)):
+            rules = self.rules.rules_of(_shares_in(tables)).items()
+            if tables.shares() != {k: (one.epsilon, one.delta, one.ceilings) for k, one in rules}:
                 raise ValueError("other limits")
         known.follow(tables)
         known.compare(tables, groups=is_full)

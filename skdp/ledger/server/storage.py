@@ -7,7 +7,7 @@ import os
 import re
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from skdp.ledger.gate import gate
 from skdp.ledger.release import Account, Amounts, Head, Totals, first_head
 from skdp.ledger.server.address import clean_address, parameters_of
 from skdp.ledger.server.functions import FUNCTIONS
-from skdp.ledger.store import FORMAT, TABLES, TIMEOUT, Found, Sessions, Storage, Tables
+from skdp.ledger.store import FORMAT, TABLES, TIMEOUT, Found, Sessions, Steps, Storage, Tables
 
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _ONE_BY_ONE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # after a lock, earlier commits are visible
@@ -100,12 +100,7 @@ class ServerStorage(Storage):
         end = self._end()
         return self._until_done(partial(self._transact, _SNAPSHOT, action, end), end)
 
-    def write(
-        self,
-        action: Callable[[Any], T],
-        before_commit: Sequence[Callable[[], object]] = (),
-        key: str = "",
-    ) -> T:
+    def write(self, action: Callable[[Any], T], before_commit: Steps = (), key: str = "") -> T:
         last = self._end()
         end = last - _TO_LOOK * self.timeout
         return self._until_done(lambda: self._write(action, before_commit, key, end, last), end)
@@ -138,7 +133,7 @@ class ServerStorage(Storage):
         begin: str,
         action: Callable[[ServerTables], T],
         end: float,
-        before_commit: Sequence[Callable[[], object]] = (),
+        before_commit: Steps = (),
         *,
         idle: int = 0,
     ) -> T:
@@ -182,7 +177,7 @@ class ServerStorage(Storage):
     def _write(
         self,
         action: Callable[[ServerTables], T],
-        before_commit: Sequence[Callable[[], object]],
+        before_commit: Steps,
         key: str,
         end: float,
         last: float,
@@ -322,13 +317,13 @@ class ServerTables(Tables):
         self,
         found: Found,
         content: str,
-        facts: dict[str, Any],
         sums: Mapping[str, Totals],
-        **more: str | None,
+        facts: dict[str, Any] | None = None,
+        **more: Any,
     ) -> Head:
         """Append a release by a function that adds up its costs, or another entry."""
-        if more.get("account") is None:
-            return super().append(found, content, facts, sums, **more)
+        if facts is None:
+            return super().append(found, content, sums, **more)
         query, number = "SELECT ledger.append(?, ?, ?, ?, ?, ?)", found.head.number + 1
         values = found.identity, facts["key"], number, content, facts["process"], facts["tag"]
         return Head(number, self.execute(query, values).fetchone()[0])
@@ -347,7 +342,7 @@ class ServerTables(Tables):
         self,
         begin: str,
         action: Callable[[], T],
-        before_commit: Sequence[Callable[[], object]] = (),
+        before_commit: Steps = (),
         *,
         idle: int = 0,
     ) -> T:
