@@ -104,7 +104,7 @@ def test_nothing_but_lists_reads_entries(place, monkeypatch):
     assert budget.plan([COST] * 3).admitted
     assert "in 4 releases" in str(budget)
     rows = [line for line in budget.report().splitlines() if "GDPEvent" in line and "|" in line]
-    assert len(rows) == 3  # two groups, and the list of mechanisms
+    assert len(rows) == 2  # the groups
     assert budget.head.startswith("4-")
 
 
