@@ -297,10 +297,11 @@ class HullCurve(SymmetricCurve):
         )
 
     def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
-        near = super()._log_delta(epsilon)
         start, _ = self._line
-        far = self._log_bound(np.maximum(epsilon, start))
-        return np.where(epsilon >= start, np.minimum(far, 0.0), near)
+        found = np.asarray(np.minimum(self._log_bound(np.maximum(epsilon, start)), 0.0))
+        near = epsilon < start
+        found[near] = super()._log_delta(epsilon[near])
+        return found
 
     @cached_property
     def _line(self) -> tuple[float, float]:

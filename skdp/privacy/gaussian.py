@@ -66,14 +66,11 @@ def _mills_defect(x: np.ndarray) -> np.ndarray:
     # The series alternates, so its remainder is below 15!!/x¹⁴, 5e-15 at x = 30. The difference is
     # 1e-3 there, so that 4 units of 2⁻⁵³ in x·M(x) are 4e-13 of it.
     far = x > 30.0
-    series_at = np.where(far, x, 30.0) ** -2.0
-    series = series_at * (1.0 - 3.0 * series_at * (1.0 - 5.0 * series_at * _tail(series_at)))
-    near = np.where(far, 0.0, x)
-    return np.where(far, series, 1.0 - near * math.sqrt(math.pi / 2.0) * erfcx(near / math.sqrt(2)))
-
-
-def _tail(s: np.ndarray) -> np.ndarray:
-    return 1.0 - 7.0 * s * (1.0 - 9.0 * s * (1.0 - 11.0 * s * (1.0 - 13.0 * s)))
+    defect, s, near = np.empty_like(x), x[far] ** -2.0, x[~far]
+    tail = 1.0 - 7.0 * s * (1.0 - 9.0 * s * (1.0 - 11.0 * s * (1.0 - 13.0 * s)))
+    defect[far] = s * (1.0 - 3.0 * s * (1.0 - 5.0 * s * tail))
+    defect[~far] = 1.0 - near * math.sqrt(math.pi / 2.0) * erfcx(near / math.sqrt(2))
+    return defect
 
 
 @dataclass(frozen=True)

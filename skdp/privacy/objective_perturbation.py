@@ -91,8 +91,9 @@ class LeastCurve(SymmetricCurve):
         return np.exp(self._log_least(epsilon))
 
     def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
-        near = super()._log_delta(epsilon)
-        return np.where(epsilon >= 0.0, self._log_least(np.maximum(epsilon, 0.0)), near)
+        found = np.asarray(self._log_least(np.maximum(epsilon, 0.0)))
+        found[epsilon < 0.0] = super()._log_delta(epsilon[epsilon < 0.0])
+        return found
 
     def _log_least(self, epsilon: np.ndarray) -> np.ndarray:
         least = self._log_each(epsilon).min(axis=0)
