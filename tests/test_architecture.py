@@ -82,7 +82,7 @@ LINES = {
     "naive_bayes": 984,
     "pipeline": 1426,
     "preprocessing": 964,
-    "privacy": 3708,
+    "privacy": 3707,
     "research": 3667,
     "samplers": 1218,
     "solvers": 3698,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_387  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 390_206
+MOST_LINES = 65_386  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 390_202
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -19,6 +19,7 @@ from skdp.ledger.store import Tables
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 
 PURE = PrivacyGuarantee(PureDPEvent(0.01), "replace_one", "test")
+SKDP = ["skdp.linear_model", "skdp.budget.handle", "skdp.ledger.file_storage", "skdp.ledger.server"]
 
 
 def spend(budget, name="a fit"):
@@ -54,8 +55,15 @@ def test_sixteen_threads_never_overspend_and_lose_nothing(place):
     assert_full(budget, [label for label in outcomes if label])
 
 
+def new_processes():
+    """Return where processes are made from: one that has imported all and opened nothing."""
+    context = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
+    context.set_forkserver_preload(["pytest", "psycopg", "sklearn.model_selection", *SKDP])
+    return context
+
+
 def test_eight_processes_never_overspend_and_lose_nothing(tmp_path, address):
-    with multiprocessing.get_context("spawn").Pool(8) as pool:
+    with new_processes().Pool(8) as pool:
         for place in (tmp_path / "study.db", address):
             budget = in_budget(place)
             outcomes = pool.starmap(spend_many, [(place, i, 20) for i in range(8)], chunksize=1)

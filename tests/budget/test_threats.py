@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing, suppress
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -41,33 +42,40 @@ cost = PrivacyGuarantee(PureDPEvent(0.1), "replace_one", "test")
 PrivacyBudget(**terms).spend(cost, delta=0.0)  # everything is imported now
 nobody = pwd.getpwnam("nobody")
 os.setgroups([]), os.setgid(nobody.pw_gid), os.setuid(nobody.pw_uid)
-for make in (PrivacyBudget.open, lambda path: PrivacyBudget(**terms, path=path)):
-    try:
-        make(sys.argv[1]).spend(cost, delta=0.0)
-    except BudgetClosedError as error:
-        assert "ledger" in str(error), error
-    else:
-        sys.exit("it was spent")
+for path in sys.argv[1:]:
+    for make in (PrivacyBudget.open, lambda path: PrivacyBudget(**terms, path=path)):
+        try:
+            make(path).spend(cost, delta=0.0)
+        except BudgetClosedError as error:
+            assert "ledger" in str(error), error
+        else:
+            sys.exit(f"it was spent from {path}")
 """
 
 
 @pytest.mark.skipif(os.name == "nt" or os.getuid() != 0, reason="becomes somebody else")
-@pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o755, 0o644), (0o755, 0o600), (0o700, 0)])
-def test_who_may_only_read_a_file_or_not_even_that_cannot_use_it(folder_mode, file_mode):
+def test_who_may_only_read_a_file_or_not_even_that_cannot_use_it():
     """Not even to read: SQLite writes beside it. An auditor gets an export."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:  # pytest's own are closed to others
-        path = f"{folder}/study.db"
-        budget = PrivacyBudget(**TERMS, path=path)
-        spend(budget)
-        os.chmod(path, file_mode)
-        os.chmod(folder, folder_mode)
-        for _ in range(2):  # while somebody has it open, and while nobody has
-            subprocess.run([sys.executable, "-c", _AS_NOBODY, path], check=True, timeout=60)
-            budget._ledger.close()
-        os.chmod(path, 0o644)
-        assert labels(PrivacyBudget(**TERMS, path=path)) == ["a fit"]
+        os.chmod(folder, 0o755)
+        budgets = []
+        for i, modes in enumerate(((0o755, 0o644), (0o755, 0o600), (0o700, 0))):
+            own = Path(folder) / str(i)
+            own.mkdir()
+            budgets.append(PrivacyBudget(**TERMS, path=own / "study.db"))
+            spend(budgets[-1])
+            own.chmod(modes[0])
+            (own / "study.db").chmod(modes[1])
+        paths = [budget._ledger.path for budget in budgets]
+        for _ in range(2):  # while somebody has them open, and while nobody has
+            subprocess.run([sys.executable, "-c", _AS_NOBODY, *paths], check=True, timeout=60)
+            for budget in budgets:
+                budget._ledger.close()
+        for path in paths:
+            os.chmod(path, 0o644)
+            assert labels(PrivacyBudget(**TERMS, path=path)) == ["a fit"]
 
 
 def test_rows_of_a_file_carry_no_role(tmp_path):

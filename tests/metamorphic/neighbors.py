@@ -97,8 +97,7 @@ class Domain:
     def record(self, rng: np.random.Generator) -> Record:
         """Return a random row."""
         ordinary = _ordinary(rng, self.n_numbers)
-        return replace(
-            ordinary,
+        return ordinary._replace(
             numbers=tuple(self.number("numbers", rng) for _ in ordinary.numbers),
             **{field: self.number(field, rng) for field in FIELDS if field != "numbers"},
         )
@@ -106,7 +105,7 @@ class Domain:
 
 def _with(record: Record, field: str, value: float) -> Record:
     own = (value, *record.numbers[1:]) if field == "numbers" else value
-    return replace(record, **{field: own})
+    return record._replace(**{field: own})
 
 
 class _Spent(BaseException):
@@ -164,8 +163,7 @@ def some_persons(
 def _whole(row: Record) -> Record:
     """Return the row with known values in place of missing ones."""
     a, b = row.categories
-    return replace(
-        row,
+    return row._replace(
         numbers=tuple(0.5 if math.isnan(x) else x for x in row.numbers),
         categories=(CATEGORIES[1] if a is None else a, CATEGORIES[1] if b is None else b),
         flag=bool(row.flag),

@@ -164,20 +164,20 @@ def corners(
         weight=max(domain.accepted["weight"], default=1.0),
         key=KEYS[0],
     )
-    low = replace(high, numbers=(-1.0,) * case.n_numbers, flag=False, key=KEYS[1])
-    low = replace(low, categories=(CATEGORIES[1],) * 2, score=0.0)
+    low = high._replace(numbers=(-1.0,) * case.n_numbers, flag=False, key=KEYS[1])
+    low = low._replace(categories=(CATEGORIES[1],) * 2, score=0.0)
     other = {"label": 0, "guess": 1, "target": TARGETS[0]}
     gap = math.nan if domain.has_gaps else 0.0
-    rare = replace(high, numbers=(gap,) * case.n_numbers, categories=(ABSENT[0], None), flag=None)
-    rare = replace(rare, label=2, guess=2, key=ABSENT[0], guessed=TARGETS[0])
-    single = replace(high, numbers=(1.0, *(0.0,) * (case.n_numbers - 1)))
+    rare = high._replace(numbers=(gap,) * case.n_numbers, categories=(ABSENT[0], None), flag=None)
+    rare = rare._replace(label=2, guess=2, key=ABSENT[0], guessed=TARGETS[0])
+    single = high._replace(numbers=(1.0, *(0.0,) * (case.n_numbers - 1)))
     pairs = [
-        (high, replace(low, **other)),  # all of it
-        (high, replace(high, **other)),  # the target alone
+        (high, low._replace(**other)),  # all of it
+        (high, high._replace(**other)),  # the target alone
         (high, low),  # the columns alone
-        (single, replace(single, numbers=(*(0.0,) * (case.n_numbers - 1), 1.0), **other)),
-        (rare, replace(high, **other)),  # a rare label, and gaps in all columns
-        (high, replace(high, weight=0.0)),
+        (single, single._replace(numbers=(*(0.0,) * (case.n_numbers - 1), 1.0), **other)),
+        (rare, high._replace(**other)),  # a rare label, and gaps in all columns
+        (high, high._replace(weight=0.0)),
     ]
     n_rows = MOST_ROWS if case.persons else 1
     for one, two in itertools.chain(pairs, _random_corners(high, low, rng)):
@@ -198,7 +198,7 @@ def _random_corners(
 
 def _at(record: Record, signs: np.ndarray, target: float, label: int) -> Record:
     numbers = tuple(signs.tolist())
-    return replace(record, numbers=numbers, target=target, label=label, guess=1 - label)
+    return record._replace(numbers=numbers, target=target, label=label, guess=1 - label)
 
 
 ROWS = ({}, {"relation": "add_remove_one"})

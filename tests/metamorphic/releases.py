@@ -11,8 +11,8 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -61,8 +61,7 @@ ABSENT = (2**53 + 3, None)  # no category, and no key
 TARGETS = (-10.0, 10.0)
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """One row: all that any release may read of it."""
 
     numbers: tuple[float, ...]
@@ -221,6 +220,7 @@ def public_names() -> Iterator[tuple[str, Any]]:
             yield f"{folder}.{name}", getattr(module, name)
 
 
+@cache
 def releases() -> dict[str, Any]:
     """Return the public names that are called with data and an ε."""
     return {
@@ -323,11 +323,19 @@ class Case:
 
     def run(self, persons: Sequence[Sequence[Record]]) -> Any:
         """Return the result for the rows of some persons; a record alone is a person of one row."""
+        return self.release(self.arguments(persons))
+
+    def arguments(self, persons: Sequence[Sequence[Record]]) -> dict[str, Any]:
+        """Return the data that are passed."""
         rows = [row for own in persons for row in own]
         arguments = {name: _COLUMNS[name](self, rows) for name in self.given}
         if self.persons:
             codes = np.repeat(np.arange(len(persons)), [len(own) for own in persons])
             arguments["groups"] = codes
+        return arguments
+
+    def release(self, arguments: Mapping[str, Any]) -> Any:
+        """Return the result for these data."""
         settings = dict(self.settings, neighboring=self.relation)
         if self.keyed:
             settings["keys"] = list(KEYS)
@@ -345,21 +353,24 @@ class Case:
     def table(self, rows: Sequence[Record]) -> Any:
         """Return the columns X or x."""
         numbers = np.array([row.numbers for row in rows], dtype=float)
-        codes = pd.DataFrame([row.categories for row in rows], columns=range(2), dtype="Int64")
         categories, bounds = self.settings.get("categories"), self.settings.get("bounds", ())
         if bounds is None and categories is None:  # booleans
             pairs = [(row.flag, row.label > 0) for row in rows]
             return pd.DataFrame(pairs, columns=range(2), dtype="boolean")
         if isinstance(categories, Mapping):
-            return pd.DataFrame({0: numbers[:, 0], 1: codes[1]})
+            return pd.DataFrame({0: numbers[:, 0], 1: _codes(rows)[1]})
         if categories is not None and bounds in ((), None):
-            return codes
+            return _codes(rows)
         return numbers[:, 0] if "edges" in self.settings and "x" in self.data else numbers
 
     def labels(self, codes: Sequence[int]) -> np.ndarray:
         """Return labels that are known to the release."""
         classes = self.settings.get("classes") or list(LABELS[:2])
         return np.array([classes[code % len(classes)] for code in codes], dtype=np.int64)
+
+
+def _codes(rows: Sequence[Record]) -> pd.DataFrame:
+    return pd.DataFrame([row.categories for row in rows], columns=range(2), dtype="Int64")
 
 
 def _truth(case: Case, rows: Sequence[Record]) -> np.ndarray:

@@ -1,11 +1,13 @@
 """The best of K runs: its curve against brute force, and the choices that it is made of."""
 
 import math
+from functools import cache
 
 import mpmath
 import numpy as np
 import pytest
 from scipy.special import ndtri
+from scipy.stats import poisson
 
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import GaussianCurve, GDPEvent, Neighboring, PureDPEvent
@@ -25,18 +27,24 @@ COUNTS = {
 }
 
 
-def generating_function(count, t):
-    """Return E[t^K], from the masses of K."""
+@cache
+def masses_of(count):
+    """Return numbers of runs and their probabilities."""
     k = np.arange(1, 4000)
     if count.distribution == "fixed":
-        return t**count.parameter
+        return np.array([count.parameter]), np.ones(1)
     if count.distribution == "poisson":
-        return np.exp(count.parameter * (t - 1.0))
+        return np.r_[0, k], poisson.pmf(np.r_[0, k], count.parameter)
     gamma, eta = count.parameter, count.shape
     log_ratio = np.log((k[:-1] + eta) / k[1:] * (1.0 - gamma))
     mass = np.exp(np.concatenate([[0.0], np.cumsum(log_ratio)]))
-    mass /= mass.sum()
-    return np.polynomial.polynomial.polyval(t, np.concatenate([[0.0], mass]))
+    return k, mass / mass.sum()
+
+
+def generating_function(count, t):
+    """Return E[t^K], from the masses of K."""
+    k, mass = masses_of(count)
+    return np.power.outer(t, k) @ mass
 
 
 def best_of(count, masses):

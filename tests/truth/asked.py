@@ -102,7 +102,7 @@ def _takes(name: str, target: Target) -> bool:
 def call(name: str, table: Columns, epsilon: float, **more: Any) -> Callable[[], Any]:
     """Return a function that calls a release with the rows and the public facts of a table."""
     case = case_of(name, table, epsilon, **more)
-    return lambda: case.run(table.persons)
+    return partial(case.release, case.arguments(table.persons))
 
 
 def case_of(name: str, table: Columns | Target, epsilon: float, **more: Any) -> Case:

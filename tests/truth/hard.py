@@ -234,20 +234,23 @@ class Target:
         code = np.clip(np.rint(score + rng.normal(0.0, 0.7, n_rows)) + 2, 0, N_CATEGORIES - 1)
         level = rng.zipf(1.3, n_rows) % self.n_levels if self.n_levels else X[:, 0] > 0.0
         X = np.where(rng.random(X.shape) < self.gaps, np.nan, self.scale * X)
+        label = y.astype(int) if self.n_classes else np.zeros(n_rows, dtype=int)
+        target = np.zeros(n_rows) if self.n_classes else np.clip(y, *self.bounds)
+        columns = (X, code.astype(int), level.astype(int), label, target)
         rows = [
             Record(
-                numbers=tuple(X[i]),
-                categories=(int(code[i]), int(level[i])),
+                numbers=tuple(x),
+                categories=(own, other),
                 flag=False,
-                label=int(y[i]) if self.n_classes else 0,
+                label=k,
                 guess=0,
-                target=0.0 if self.n_classes else float(np.clip(y[i], *self.bounds)),
+                target=value,
                 guessed=0.0,
                 score=0.0,
                 weight=1.0,
                 key=0,
             )
-            for i in range(n_rows)
+            for x, own, other, k, value in zip(*(one.tolist() for one in columns), strict=True)
         ]
         if not self.has_persons:
             return [[row] for row in rows]
