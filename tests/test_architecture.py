@@ -86,15 +86,15 @@ LINES = {
     "research": 3667,
     "samplers": 1218,
     "solvers": 3698,
-    "statistics": 4372,
+    "statistics": 4428,
     "support": 1355,
     "tables": 6,
     "tabular": 283,
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_386  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 390_202
+MOST_LINES = 65_442  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 390_748
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

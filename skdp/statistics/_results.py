@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html import escape
@@ -32,6 +32,7 @@ from skdp.workloads import QueryPlan
 _BITS = 12  # 2^12 points represent the joint distribution of the noise
 _LEAST_RISK = 0.005  # for smaller risks too few points lie outside
 _AT_ONCE = 2**8  # sums
+_MANY = 16  # terms of a sum that is about normal
 
 _OUTWEIGHS = 0.25  # of what a warning names; no guarantee rests on it
 MOST_OF_COUNTS = 1.0  # the same for an average count: the largest ones are several times as large
@@ -99,6 +100,28 @@ def sum_half_widths(plan: QueryPlan, terms: Terms, risk: float) -> np.ndarray:
     return widths.reshape(shape)
 
 
+def lines_of_rest(
+    plan: QueryPlan, most: float, tables: Iterable[tuple[str, str, np.ndarray]]
+) -> tuple[str, ...]:
+    """Return a line on the records in no cell of each table, by its label, query and counts.
+
+    They are computed from the noisy counts at no cost of privacy. There are no lines if the number
+    of all records is private.
+    """
+    return () if math.isinf(most) else tuple(_line_of_rest(plan, most, *one) for one in tables)
+
+
+def _line_of_rest(plan: QueryPlan, most: float, label: str, query: str, cells: np.ndarray) -> str:
+    rest, risk = most - cells.sum(), 1.0 - _LEVEL
+    if cells.size < _MANY:
+        width = float(sum_half_widths(plan, [(query, 1.0)] * cells.size, risk))
+    else:
+        variance = cells.size * plan.mechanism(query).expected_loss("l2")
+        width = float(ndtri(1.0 - 0.5 * risk)) * math.sqrt(variance)
+    found, low, high = np.clip([rest, rest - width, rest + width], 0.0, most)
+    return f"{label}: {found:.6g} of {most:.6g}, 95 % interval [{low:.6g}, {high:.6g}]"
+
+
 def _union(
     mechanisms: Sequence[AdditiveMechanism], factors: Sequence[np.ndarray], risk: float
 ) -> np.ndarray:
@@ -138,6 +161,7 @@ def _points(mechanisms: tuple[AdditiveMechanism, ...]) -> np.ndarray:
 
 
 _LEVEL = 0.95
+NONE_OF_THESE = "None of these values"
 _BOOLEANS = (bool, np.bool_)
 
 Numbers: TypeAlias = float | np.ndarray
@@ -149,10 +173,11 @@ Axes: TypeAlias = tuple[tuple[str, Sequence[Label]], ...]
 
 @dataclass(frozen=True)
 class Labels:
-    """*Public* labels of released numbers, and the library of the frames of `to_frame`."""
+    """*Public* labels of released numbers, the library of frames, and lines on the records left."""
 
     axes: Axes
     library: str
+    rest: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,10 +286,12 @@ class Statistic(ABC):
         return columns_of(self.value, low, high, level or _LEVEL)
 
     def _repr_html_(self) -> str:
-        return view(beside(self._index(), self._columns()), self.privacy, self.notes)
+        return view(
+            beside(self._index(), self._columns()), self.privacy, self._labels.rest + self.notes
+        )
 
     def __repr__(self) -> str:
-        return "\n".join([*self._text(), *self.notes, str(self.privacy)])
+        return "\n".join([*self._text(), *self._labels.rest, *self.notes, str(self.privacy)])
 
     def _text(self) -> list[str]:
         """Return lines with the numbers."""
@@ -326,10 +353,13 @@ def noisy_counts(
     records: Records[Any],
     axes: Axes,
     guarantee: PrivacyGuarantee,
+    tables: Mapping[str, np.ndarray],
 ) -> NoisyNumbers:
-    """Return released counts, limited to what is possible."""
-    noisy, most = shown(counts), most_records(records, guarantee)
-    labels, value = Labels(axes, records.columns.library), shown(np.clip(noisy, 0.0, most))
+    """Return released counts, limited to what is possible; a record is in one cell of a table."""
+    (query,), most = plan.queries, most_records(records, guarantee)
+    asked = ((label, query.name, cells) for label, cells in tables.items())
+    labels = Labels(axes, records.columns.library, lines_of_rest(plan, most, asked))
+    noisy, value = shown(counts), shown(np.clip(counts, 0.0, most))
     return NoisyNumbers(value, guarantee, _plan=plan, _noisy=noisy, _most=most, _labels=labels)
 
 

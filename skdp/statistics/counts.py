@@ -20,6 +20,7 @@ from skdp.data.records import Records, check_numeric
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._results import (
     MOST_OF_COUNTS,
+    NONE_OF_THESE,
     Axes,
     Keys,
     NoisyNumbers,
@@ -30,6 +31,7 @@ from skdp.statistics._results import (
     effect_of_noise,
     framed,
     half_width,
+    lines_of_rest,
     most_records,
     noisy_counts,
     risk_of,
@@ -168,8 +170,13 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
         columns = records.columns
         axes = (*axes_of(records.facts), ("condition", columns.labels))
         counts = released["count"].reshape([len(labels) for _, labels in axes])
+        tables = {}
+        if records.facts is not None:
+            names = [""] if columns.single else [f"{label}: " for label in columns.labels]
+            label = f"{NONE_OF_THESE}, or condition not met"
+            tables = {f"{name}{label}": counts[..., j] for j, name in enumerate(names)}
         counts = counts[..., 0] if columns.single else counts
-        return noisy_counts(counts, plan, records, axes, guarantee)
+        return noisy_counts(counts, plan, records, axes, guarantee, tables)
 
 
 def _check_condition(parameter: str, advice: str, records: Records[Keys | None]) -> None:
@@ -332,7 +339,8 @@ class HistogramStatistic(PrivateFit[Records[Grid], QueryPlan, Sums]):
         self, plan: QueryPlan, records: Records[Grid], released: Sums, guarantee: PrivacyGuarantee
     ) -> NoisyNumbers:
         counts = released["cells"].reshape(records.facts.shape)
-        return noisy_counts(counts, plan, records, records.facts.axes, guarantee)
+        axes, tables = records.facts.axes, {NONE_OF_THESE: counts}
+        return noisy_counts(counts, plan, records, axes, guarantee, tables)
 
 
 def _counts_of_cells(records: Records[Grid]) -> Sums:
@@ -433,7 +441,12 @@ class Marginals:
             f"{', '.join(map(str, key))}: {np.array2string(table, prefix='  ')}"
             for key, table in self.value.items()
         )
-        return "\n".join([*tables, str(self.privacy)])
+        return "\n".join([*tables, *self._rest(), str(self.privacy)])
+
+    def _rest(self) -> tuple[str, ...]:
+        labels = {key: f"{', '.join(map(str, key))}: {NONE_OF_THESE}" for key in self._noisy}
+        tables = ((labels[key], str(key), cells) for key, cells in self._noisy.items())
+        return lines_of_rest(self._plan, self._most, tables)
 
     def __getitem__(self, columns: Key) -> np.ndarray:
         return self.value[columns]
@@ -478,7 +491,7 @@ class Marginals:
             (name, [", ".join(map(str, one)) if isinstance(one, tuple) else one for one in labels])
             for name, labels in self._index()
         )
-        return view(beside(index, self._columns(0.95)), self.privacy)
+        return view(beside(index, self._columns(0.95)), self.privacy, self._rest())
 
     def _index(self) -> Axes:
         index = [(key, cell) for key in self.value for cell in product(*self._categories[key])]

@@ -36,6 +36,7 @@ from skdp.statistics._choices import (
 )
 from skdp.statistics._moments import Interval, Means, Part, no_spread, numbers_of, variance_ends
 from skdp.statistics._results import (
+    NONE_OF_THESE,
     Axes,
     Keys,
     Labels,
@@ -44,6 +45,7 @@ from skdp.statistics._results import (
     effect_of_noise,
     half_width,
     largest_noise,
+    lines_of_rest,
     most_records,
     risk_of,
 )
@@ -316,14 +318,18 @@ class Layout:
                 said = self.categories[j].tolist() if j in self.categories else numbers
                 yield from ((*key, self.names[j], one) for one in said)
 
+    def columns_of(self, cells: np.ndarray) -> list[np.ndarray]:
+        """Return the cells of each column of categories."""
+        ends = np.cumsum([values.size for values in self.categories.values()], dtype=int)
+        return np.split(cells, ends, axis=1)[:-1]
+
     def flat(self, numbers: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Return numbers in the order of `rows`.
 
         Numbers have shape (n_groups, n_columns, n_statistics), cells (n_groups, n_cells).
         """
-        ends = np.cumsum([values.size for values in self.categories.values()], dtype=int)
         parts = dict(zip(self.numbers, np.moveaxis(numbers, 1, 0), strict=True))
-        parts |= dict(zip(self.categories, np.split(cells, ends, axis=1)[:-1], strict=True))
+        parts |= dict(zip(self.categories, self.columns_of(cells), strict=True))
         return np.hstack([parts[j] for j in sorted(parts)]).ravel()
 
 
@@ -442,12 +448,13 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
     ) -> Description:
         layout = records.facts
         parts = _Released.of(plan, layout, released, most_records(records, guarantee))
+        rest = lines_of_rest(plan.queries, parts.most, parts.tables())
         return Description(
             parts.value(),
             guarantee,
             _rows=tuple(layout.rows()),
             _parts=parts,
-            _labels=Labels(axes_of(layout.keys), records.columns.library),
+            _labels=Labels(axes_of(layout.keys), records.columns.library, rest),
         )
 
 
@@ -486,6 +493,12 @@ class _Released:
             found = layout.ranks.values(released["cells"], grids, is_noise=is_noise)
             quantiles = np.delete(found, (1, 2), axis=0)
         return cls(layout, means, counts[:, d:], quantiles, most)
+
+    def tables(self) -> Iterator[tuple[str, str, np.ndarray]]:
+        """Yield the label, the query and the counts of each column of categories."""
+        layout = self.layout
+        for j, cells in zip(layout.categories, layout.columns_of(self.cells), strict=True):
+            yield f"{layout.names[j]}: {NONE_OF_THESE}", "count", cells
 
     def unreadable(self) -> Iterator[str]:
         """Yield a sentence for each column of numbers whose released count is only noise."""

@@ -735,7 +735,8 @@ def test_quantiles_and_tables_are_shown_as_numbers_and_what_they_cost():
     values = {"x": [0, 1], "t": ["a", "b"]}
     terms = {"epsilon": 2000.0, "random_state": 0}
     one = statistics.marginals(frame, categories=values, **terms)
-    assert str(one).split("\n") == ["x: [1. 2.]", "t: [1. 2.]", str(one.privacy)]
+    rest = [f"{name}: None of these values: 0 of 3, 95 % interval [0, 0]" for name in "xt"]
+    assert str(one).split("\n") == ["x: [1. 2.]", "t: [1. 2.]", *rest, str(one.privacy)]
     two = statistics.marginals(frame, categories=values, n_ways=2, **terms)
     assert str(two).startswith("x, t: [[1. 0.]\n")
 
