@@ -391,7 +391,7 @@ def test_a_cluster_gives_the_same_bits_also_when_a_worker_dies():
     distributed = pytest.importorskip("distributed")
     terms = {"bounds": (0, 1), "random_state": 0}
     with (
-        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
         dask.config.set(scheduler=client),
     ):

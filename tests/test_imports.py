@@ -24,9 +24,8 @@ def test_import_of_skdp_alone_loads_nothing_else():
     assert loaded == "[]\n"
 
 
-def test_a_default_fit_loads_nothing_of_research():
-    """Nor do the names of what it may be asked for, or the pickle of the fitted model."""
-    code = """
+FIRST_USES = {
+    "research": """
 import pickle, sys, numpy as np, skdp
 from skdp.privacy.events import EVENTS
 from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS
@@ -35,11 +34,40 @@ X, y = np.linspace(-1.0, 1.0, 1000).reshape(500, 2), np.arange(500) % 2
 model = skdp.DPLogisticRegression(data_norm=1.0, classes=[0, 1], random_state=0).fit(X, y)
 assert pickle.loads(pickle.dumps(model)).solver_ in SOLVERS
 assert "localized" in SAMPLERS and "mala" in REFERENCE_SAMPLERS and len(list(EVENTS)) > 20
-print([m for m in sys.modules if m.startswith("skdp.research")])
+shown = [[m for m in sys.modules if m.startswith("skdp.research")]]
 assert model.set_params(solver="phased_sgd").fit(X, y).solver_ == "phased_sgd"
-print("skdp.research.solvers.phased_sgd" in sys.modules)
+shown += ["skdp.research.solvers.phased_sgd" in sys.modules]
+""",
+    "an estimator": """
+before = set(sys.modules)
+from skdp import DPLogisticRegression
+shown = [*set(sys.modules) - before]
+""",
+    "submodules": """
+import skdp
+shown = [skdp.statistics.mean.__name__, skdp.DPGaussianNB.__name__]
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def first_uses():
+    """Return what each of them shows, in a process of its own that has imported scikit-learn."""
+    code = f"""
+import os, sys, sklearn.linear_model
+for name, code in {FIRST_USES}.items():
+    if os.fork() == 0:
+        exec(code)
+        print([name, shown])
+        sys.exit()
+    assert os.wait()[1] == 0, name
 """
-    assert run(code) == "[]\nTrue\n"
+    return dict(ast.literal_eval(line) for line in run(code).splitlines())
+
+
+def test_a_default_fit_loads_nothing_of_research(first_uses):
+    """Nor do the names of what it may be asked for, or the pickle of the fitted model."""
+    assert first_uses["research"] == [[], True]
 
 
 HEAVY = (
@@ -53,15 +81,9 @@ HEAVY = (
 )
 
 
-def test_import_of_an_estimator_loads_no_other_part():
+def test_import_of_an_estimator_loads_no_other_part(first_uses):
     """Algorithms, ledgers and noise are loaded by the first fit or budget that needs them."""
-    code = """
-import sys, sklearn.linear_model
-before = set(sys.modules)
-from skdp import DPLogisticRegression
-print(*set(sys.modules) - before)
-"""
-    loaded = run(code).split()
+    loaded = first_uses["an estimator"]
     assert "skdp.linear_model.logistic" in loaded
     assert not [m for m in loaded if re.fullmatch(HEAVY, m)]
 
@@ -137,9 +159,8 @@ def test_import_of_accounting_loads_nothing_of_scikit_learn():
     assert run(code) == "[]\n"
 
 
-def test_submodules_and_estimators_are_loaded_on_first_use():
-    code = "import skdp; print(skdp.statistics.mean.__name__, skdp.DPGaussianNB.__name__)"
-    assert run(code) == "mean DPGaussianNB\n"
+def test_submodules_and_estimators_are_loaded_on_first_use(first_uses):
+    assert first_uses["submodules"] == ["mean", "DPGaussianNB"]
 
 
 def test_star_import_gives_all_that_is_listed():

@@ -1,6 +1,7 @@
 """Pipelines of private steps: all of them spend, or none does."""
 
 import inspect
+import itertools
 import pickle
 
 import numpy as np
@@ -136,8 +137,11 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-@pytest.mark.parametrize("scaler", [*SCALERS[:3], make_pipeline(SCALERS[2], SCALERS[0])], ids=repr)
+@pytest.mark.parametrize(
+    ("wrong", "scaler"),
+    [*zip(WRONG, itertools.cycle([*SCALERS[:3], make_pipeline(SCALERS[2], SCALERS[0])]))],
+    ids=repr,
+)
 def test_nothing_is_spent_where_the_model_is_refused(wrong, scaler):
     given, model = WRONG[wrong]
     given = {"y": Y, "delta": 1e-5} | given

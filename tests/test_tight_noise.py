@@ -32,7 +32,7 @@ ROUNDING = 1e-9  # of the costs that are added up here
 REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_REMOVE_ONE
 every_relation = pytest.mark.parametrize("relation", [REPLACE, ADD])
 every_unit = pytest.mark.parametrize("n_own", [1, 3])  # rows of each record
-FEW, MANY = 300, 1500  # neighbors of a setting
+FEW, MANY = 100, 1500  # neighbors of a setting
 
 
 def costs(changes):
@@ -106,7 +106,7 @@ def test_a_search_for_the_range_of_targets(relation, n_own, n_known, monkeypatch
     cost = cost_of_search(monkeypatch, search, np.zeros((50, n_own)), *own, partial(reply, 0.0))
     # a record that is added outside of the median's cell does not move the count of the cell
     attained = 1.0 if relation is REPLACE else math.sqrt(8.0 / 9.0)
-    assert cost >= TIGHT * attained * search.mu
+    assert TIGHT * attained * search.mu <= cost <= search.mu * (1.0 + ROUNDING)
 
 
 # -- conformal thresholds ------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def test_a_search_for_conformal_thresholds(relation, n_own, n_groups, levels, mo
     worst = worst_scores(relation, n_groups, levels[0])
     own = neighbors(*(np.array([[record] * n_own]) for record in worst), relation)
     cost = cost_of_thresholds(monkeypatch, search, n_groups, drawn(5), *own, np.array)
-    assert cost >= TIGHT * planned
+    assert TIGHT * planned <= cost <= planned * (1.0 + ROUNDING)
 
 
 # -- the spread of residuals ---------------------------------------------------------------------

@@ -119,7 +119,7 @@ def test_a_sample_loses_nothing_if_its_schema_reads_it(container, epsilon, monke
     monkeypatch.setattr(DPTreeDensity, "_as_table", watched)
     schema = schema_for(container)
     model = DPTreeDensity(epsilon=epsilon, bounds=schema, random_state=0)
-    rows = model.fit(CONTAINERS[container](real())).sample(1000, random_state=0)
+    rows = model.fit(CONTAINERS[container](real(600))).sample(400, random_state=0)
     levels = model._released_.levels
     names = [str(name) for name in levels.facts.names]
     codes = levels.codes(encoded(model, rows))

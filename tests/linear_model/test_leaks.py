@@ -3,6 +3,7 @@
 import sys
 import warnings
 from dataclasses import dataclass, replace
+from itertools import cycle
 from types import SimpleNamespace
 
 import numpy as np
@@ -146,9 +147,14 @@ def test_two_data_sets_show_the_same(Model, neighboring, n_classes, capsys):
     assert first_rest[0][2:] == second_rest[0][2:]
 
 
-@every_fit
+@pytest.mark.parametrize(
+    ("Model", "solver", "convert"),
+    [
+        (*fit, convert)
+        for fit, convert in zip(FITS, cycle([np.asarray, pd.DataFrame, sparse.csr_matrix]))
+    ],
+)
 @every_relation
-@pytest.mark.parametrize("convert", [np.asarray, pd.DataFrame, sparse.csr_matrix])
 def test_a_fitted_model_has_the_declared_attributes_only(Model, solver, neighboring, convert):
     (X, y), _ = two_worlds(2, neighboring)
     model = Model(solver=solver, neighboring=neighboring).fit(convert(X), y)

@@ -116,7 +116,7 @@ def test_the_claim_is_that_of_the_worst_map(epsilon, m, slope):
 @pytest.mark.parametrize(("pulls", "m", "slope"), [(1, 0.3, 0.2), (2, 0.3, 0.2), (1, 0.8, 0.1)])
 def test_two_records_of_any_angle_are_within_the_claim_of_replacement(angle, pulls, m, slope):
     """Both push one point of the plane, in different directions, and change its density."""
-    axis = np.linspace(-8.0, 8.0, 601)
+    axis = np.linspace(-8.0, 8.0, 401)
     x, y = np.meshgrid(axis, axis)
     rng, weight = np.random.default_rng(1), (axis[1] - axis[0]) ** 2
     claim = event(m, slope, pulls).curve(REPLACE).delta(EPSILONS)

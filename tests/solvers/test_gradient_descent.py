@@ -296,9 +296,9 @@ def test_a_bought_count_leaves_less_for_the_steps():
 def test_samples_are_poisson(rate):
     """Rows are in the sample independently: sizes, rows, and pairs of rows.
 
-    20 000 samples of 60 rows; every count is binomial and within its quantiles of mass 1e-9 each.
+    5000 samples of 60 rows; every count is binomial and within its quantiles of mass 1e-9 each.
     """
-    n, trials, rng = 60, 20_000, np.random.default_rng()
+    n, trials, rng = 60, 5_000, np.random.default_rng()
     drawn = np.zeros((trials, n), dtype=bool)
     for sample in drawn:
         rows = poisson_sample(n, rate, rng)

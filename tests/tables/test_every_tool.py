@@ -414,7 +414,7 @@ def test_arrays_have_numbers_of_columns():
 
 
 def test_constraints_and_pairs_are_of_encoded_columns():
-    frame = frame_of_kinds(20_000)
+    frame = frame_of_kinds(4_000)
     y, terms = (frame["age"] > 50).astype(int), {"bounds": KINDS, "epsilon": 8.0}
     rising = DPAdditiveClassifier(**terms, monotonic_cst={"age": 1}).fit(frame, y)
     ages = np.linspace(18.0, 100.0, 40)
