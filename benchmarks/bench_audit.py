@@ -131,7 +131,7 @@ def main():
     options = parser.parse_args()
     options.one = 15
     if options.smallest:
-        options.audits, options.fits, options.one = 5, 1, 1
+        options.audits, options.fits, options.one = 2, 1, 1
     rng = np.random.default_rng(0)
     of_exact_scores(options, rng)
     of_pairs(options, rng)
