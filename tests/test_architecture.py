@@ -65,10 +65,10 @@ LINES = {
     "budget": 2951,
     "calibration": 1321,
     "cluster": 467,
-    "data": 5771,
+    "data": 6038,
     "decomposition": 292,
     "density": 2501,
-    "design": 1986,
+    "design": 1975,
     "ensemble": 359,
     "exceptions": 77,
     "features": 2683,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_442  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 390_748
+MOST_LINES = 65_698  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 392_546
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

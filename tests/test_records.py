@@ -168,7 +168,7 @@ def test_no_rows_raise_only_where_their_number_is_public(data):
 
 
 def test_groups_are_for_rows_in_memory():
-    with pytest.raises(ValueError, match="groups cannot be given with dask"):
+    with pytest.raises(ValueError, match="groups cannot be given with rows outside"):
         Records.of(Model(), lazy(X), lazy(Y), groups=GROUPS)
 
 

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from skdp.data.arrow import ONLY_ONCE, Batches, in_batches, is_dataset
 from skdp.support.types import Label, MatrixLike, VectorLike
 
 _NUMBERS = (Real, Decimal, np.bool_)
@@ -239,16 +240,20 @@ def received(x: MatrixLike) -> MatrixLike:
     """
     if isinstance(x, np.ndarray):
         return _received_array(x)
-    if type(x).__name__ == "RecordBatchReader":
-        raise ValueError(
-            "a RecordBatchReader can be read only once. Read it once: pass reader.read_all()."
-        )
-    if isinstance(x, _PLAIN) or sparse.issparse(x) or home_of(x):
+    if hasattr(type(x), "__next__"):
+        raise ValueError(ONLY_ONCE.format(f"a {type(x).__name__}"))
+    if isinstance(x, (*_PLAIN, Batches)) or sparse.issparse(x):
+        return x
+    if is_dataset(x):
+        return in_batches(x)
+    if home_of(x):
         return x
     for protocol, convert in _PROTOCOLS.items():
         if hasattr(type(x), protocol):
             found = _converted(x, convert)
             return _received_array(found) if isinstance(found, np.ndarray) else found
+    if callable(x) and not isinstance(x, type):
+        return in_batches(x)
     return _converted(x, list) if isinstance(x, Sequence) else x
 
 
@@ -308,8 +313,8 @@ def _home_of_class(kind: type) -> str:
 
 
 def is_collection(x: object) -> bool:
-    """Return whether data are a Dask collection, without an import of Dask."""
-    return home_of(x) in ("dask", "dask_expr")
+    """Return whether an engine reads the data in blocks; functions are `received` first."""
+    return home_of(x) in ("dask", "dask_expr") or isinstance(x, Batches) or is_dataset(x)
 
 
 def _from_arrow(kind: str, x: MatrixLike) -> MatrixLike:

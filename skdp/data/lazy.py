@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
+from operator import attrgetter
 from typing import TypeVar, cast
 
 import numpy as np
@@ -11,10 +12,12 @@ from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from skdp.data.blocks import Block, Blocks, by_rows, for_workers
-from skdp.data.column import is_collection
+from skdp.data.arrow import Batches
+from skdp.data.blocks import Blocks, for_workers, stacked
+from skdp.data.column import is_collection, received
 from skdp.data.columns import is_frame
-from skdp.data.validation import remember_columns
+from skdp.data.dask import by_rows
+from skdp.data.validation import column_names, remember_columns
 from skdp.support.types import MatrixLike, VectorLike
 
 MethodT = TypeVar("MethodT", bound=Callable[..., object])
@@ -25,13 +28,17 @@ def lazy_on_blocks(method: MethodT) -> MethodT:
 
     For an array it returns a dask array. For a frame it returns a series with the frame's index if
     a row has one value. Otherwise ``transform`` returns a frame with the names of
-    `get_feature_names_out`, and other methods an array of unknown chunk sizes.
+    `get_feature_names_out`, and other methods an array of unknown chunk sizes. For Arrow batches it
+    reads the columns of the fit, and returns what it returns for rows in memory.
     """
 
     @wraps(method)
     def on_any(self: BaseEstimator, X: MatrixLike, *args: object) -> MatrixLike:
+        X = received(X)
         if not is_collection(X):
             return method(self, X, *args)
+        if isinstance(X, Batches):
+            return _in_memory(method.__name__, for_workers(self), X, args)
         return _lazily(method.__name__, for_workers(self), X, args)
 
     return cast(MethodT, on_any)
@@ -45,6 +52,7 @@ def fit_of_columns(fit: MethodT) -> MethodT:
 
     @wraps(fit)
     def on_any(self: BaseEstimator, X: MatrixLike, y: object = None) -> BaseEstimator:
+        X = received(X)
         if not is_collection(X):
             return fit(self, X, y)
         remember_columns(self, X)
@@ -59,16 +67,22 @@ def summed_over_blocks(method: Callable[..., float]) -> Callable[..., float]:
 
     @wraps(method)
     def on_any(self: BaseEstimator, X: MatrixLike, y: object = None) -> float:
+        X = received(X)
         if not is_collection(X):
             return method(self, X, y)
-        some = partial(_of_block, for_workers(self), method.__name__)
-        return float(sum(Blocks.of(X).gather(some)))
+        some = partial(_of_rows, for_workers(self), method.__name__, (), 0.0)
+        return float(sum(Blocks.of(X).map(attrgetter("X")).gather(some)))
 
     return on_any
 
 
-def _of_block(estimator: BaseEstimator, name: str, block: Block) -> float:
-    return float(_of_rows(estimator, name, (), 0.0, block.X))
+def _in_memory(
+    name: str, estimator: BaseEstimator, X: Batches, args: tuple[object, ...]
+) -> MatrixLike:
+    fitted = [str(one) for one in column_names(estimator)]
+    X = X[fitted] if fitted and {*fitted} < {*X.columns} else X  # the others are targets or weights
+    tables = Blocks.of(X).map(attrgetter("X"))
+    return stacked(tables.gather(partial(_of_rows, estimator, name, args, [])))
 
 
 def _lazily(

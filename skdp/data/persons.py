@@ -91,11 +91,11 @@ class Persons:
 
 
 def refuse_blocks(groups: VectorLike) -> None:
-    """Raise ValueError if groups are given with dask collections."""
+    """Raise ValueError if groups are given with rows in blocks."""
     if groups is not None:
         raise ValueError(
-            "groups cannot be given with dask collections, because a person's rows may lie in "
-            "any block. Call .compute() if X, y and groups fit into memory."
+            "groups cannot be given with rows outside of memory, because a person's rows may lie "
+            "in any block. Call .compute() or .to_table() if X, y and groups fit into memory."
         )
 
 

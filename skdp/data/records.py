@@ -24,17 +24,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import _safe_indexing, get_tags
 
-from skdp.data.blocks import Block, Blocks, empty_rows, for_workers, single_column, stacked
+from skdp.data.blocks import Blocks, empty_rows, for_workers, single_column, stacked
 from skdp.data.column import Column, array_of_list, is_collection, received, typed
 from skdp.data.columns import ROWS_AT_ONCE, Columns, frame_names, is_label
 from skdp.data.encoding import Encoding
+from skdp.data.engine import Block
 from skdp.data.persons import Persons, refuse_blocks
 from skdp.data.schema import encoding_of
 from skdp.data.validation import (
@@ -121,6 +122,8 @@ class Records(Generic[Facts]):
         is_lazy = is_collection(X) or is_collection(y)
         if is_lazy:
             refuse_blocks(groups)
+            X, y = _split_collection(X, y, "y")
+            X, sample_weight = _split_collection(X, sample_weight, "sample_weight")
             y = typed(y) if _takes_several(estimator) else single_column("y", y)
             blocks = Blocks.of(X, y, sample_weight)
             remember_columns(estimator, X, _needed(estimator, y), reset=reset)
@@ -157,7 +160,7 @@ class Records(Generic[Facts]):
         """
         if is_collection(x):
             refuse_blocks(groups)
-            x, by = _split_collection(x, by)
+            x, by = _split_collection(x, by, "by")
         names = parameter, "by", "sample_weight"
         records = cls.of_rows(x, by, read=_as_columns, names=names, count_is_public=count_is_public)
         if groups is not None and is_label(groups, records.columns.names):
@@ -308,8 +311,7 @@ class Records(Generic[Facts]):
         """Return the sums over all rows of what a function returns for some rows, by name."""
         if self.blocks is None:
             return function(self)
-        answers = self.blocks.gather(partial(_in_block, self._without_rows, function))
-        return {name: np.asarray(sum(one[name] for one in answers)) for name in answers[0]}
+        return reduce(_added, self.blocks.stream(partial(_in_block, self._without_rows, function)))
 
     def counts(self, function: Callable[[Records[Facts]], Sums]) -> Sums:
         """Return the sums of a function that counts rows by their `steps`, if there are any.
@@ -389,6 +391,10 @@ class Records(Generic[Facts]):
     def _without_rows(self) -> Records[Facts]:
         """The public facts that workers need: these records without their rows."""
         return replace(self, X=None, y=None, weights=None, blocks=None)
+
+
+def _added(some: Sums, more: Sums) -> Sums:
+    return {name: np.asarray(some[name] + more[name]) for name in some}
 
 
 def _size(records: Records[Any]) -> Sums:
@@ -541,13 +547,15 @@ def _as_columns(records: Records[Facts]) -> Records[Facts]:
     return replace(records, X=columns, y=given.parts[0])
 
 
-def _split_collection(x: MatrixLike, by: VectorLike) -> tuple[MatrixLike, VectorLike]:
-    """Split off the column of groups: one of the collection, by name, or a separate column."""
+def _split_collection(
+    x: MatrixLike, by: VectorLike, parameter: str
+) -> tuple[MatrixLike, VectorLike]:
+    """Split off a column: one of the collection, by name, or a separate one as it is."""
     names = frame_names(x)
     if is_label(by, names):
         if by not in names:
             raise ValueError(
-                f"by must be one of the columns {names}, or a column itself; got {by!r}."
+                f"{parameter} must be one of the columns {names}, or a column itself; got {by!r}."
             )
         return x[[name for name in names if name != by]], x[by]
     return x, array_of_list(by) if isinstance(by, (list, tuple)) else by

@@ -51,9 +51,9 @@ _CODED_AT_ONCE = 1 << 16  # labels; the arrays of a look-up are as large as the 
 _UNSORTED = "y and classes must hold labels of one type that can be sorted."
 _KINDS = {"b": "booleans", **dict.fromkeys("iuf", "numbers"), **dict.fromkeys("US", "strings")}
 _OF_DASK = (
-    "{} cannot read these dask collections. Private linear and additive models, naive Bayes, "
-    "statistics, scalers, DPPCA and DPKMeans can, if X and y are dask collections and epsilon is "
-    "finite. Otherwise call .compute() if the data fit into memory."
+    "{} cannot read these dask collections or record batches. Private linear and additive models, "
+    "naive Bayes, statistics, scalers, DPPCA and DPKMeans can, if X and y are lazy and epsilon is "
+    "finite. Otherwise call .compute() or .to_table() if the data fit into memory."
 )
 _RULE_OF_COLUMNS = (
     "the same constant for a column whatever the data are, as BoundsScaler(missing=...) does for "
@@ -205,7 +205,7 @@ def validated(
 
 
 def refuse_collections(estimator: BaseEstimator, *data: object) -> None:
-    """Raise ValueError for Dask collections, which this estimator cannot read."""
+    """Raise ValueError for rows outside of memory, which this estimator cannot read."""
     if any(map(is_collection, data)):
         raise ValueError(_OF_DASK.format(type(estimator).__name__))
 

@@ -61,12 +61,10 @@ class DaskDesign(Design):
         grid: SumGrid,
         rows: np.ndarray | None = None,
     ) -> np.ndarray:
+        exact = methodcaller("exact_total", function, grid)
         if rows is None:
-            return reduce(add, self._gather(methodcaller("exact_total", function, grid)))
-        if not rows.size or self._here.brings(rows) or self._are_few(rows):
-            return self.take(rows).exact_total(function, grid)
-        summed = partial(_exact_over, function, grid)
-        return reduce(add, self.blocks.gather(summed, self.blocks.places(rows)))
+            return reduce(add, self._gather(exact))
+        return exact(self.take(rows)) if self._are_few(rows) else self.total(exact, rows=rows)
 
     def exact_sum(
         self,
@@ -157,15 +155,6 @@ def _parts(
     function: Callable[[MemoryDesign], T], most_rows: int | None, block: MemoryDesign
 ) -> list[T]:
     return list(block.parts(function, most_rows))
-
-
-def _exact_over(
-    function: Callable[[MemoryDesign], np.ndarray],
-    grid: SumGrid,
-    rows: np.ndarray,
-    block: MemoryDesign,
-) -> np.ndarray:
-    return block.exact_total(function, grid, rows)
 
 
 def _over(function: Callable[[MemoryDesign], T], rows: np.ndarray, block: MemoryDesign) -> T:

@@ -302,7 +302,7 @@ def test_bad_input_is_refused_before_the_spend(name):
 
 
 def test_what_does_not_fit_into_memory_is_read_anew_each_time(monkeypatch):
-    monkeypatch.setattr("skdp.data.blocks._KEPT_LOCALLY", 0)
+    monkeypatch.setattr("skdp.data.engine.KEPT_LOCALLY", 0)
     model, y = model_of("noisy_gd")
     assert_equal_fits(model, (X, y), (lazy(X).map_blocks(np.copy), lazy(y)))
 

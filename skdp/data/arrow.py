@@ -1,0 +1,161 @@
+"""Arrow record batches that are read from files, or from a function, whenever they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from skdp.data.engine import Block, Engine, Task
+from skdp.support.types import MatrixLike
+
+_READ_AGAIN = (
+    "Pass a pyarrow.dataset.Dataset, or a function that returns all record batches at each call. "
+    "If the rows fit into memory, pass a pyarrow.Table, as reader.read_all() returns."
+)
+ONLY_ONCE = f"{{}} can be read only once, but rows are checked before they are used. {_READ_AGAIN}"
+_CHANGED = f"The rows changed between two reads, or can be read only once. {_READ_AGAIN}"
+_LEAST_ROWS = 2**14  # of a block: smaller batches are joined
+_BATCH = 2**20  # numbers that are read from files at a time
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Batches:
+    """*Private* rows that are read in batches: a table of some columns, or one column by name."""
+
+    read: Callable[[], Iterable[Any]]  # *private* record batches, all of them at each call
+    schema: Any  # *public*
+    names: list[str] | str  # *public*; of the columns that are used
+    is_function: bool = False
+
+    @property
+    def columns(self) -> list[str]:
+        return [self.names] if isinstance(self.names, str) else self.names
+
+    def __getitem__(self, names: list[str] | str) -> Batches:
+        return replace(self, names=names)
+
+    def tables(self) -> Iterator[Any]:
+        """Yield all columns of the rows, as at least one table."""
+        import pyarrow as pa
+
+        held: list[Any] = []
+        i, n_rows, n_held = -1, 0, 0
+        for i, batch in enumerate(_safely(self.read)):
+            _check_batch(i, batch, self.schema)
+            held, n_held = [*held, batch] if batch.num_rows else held, n_held + batch.num_rows
+            if n_held >= _LEAST_ROWS:
+                yield pa.Table.from_batches(held).combine_chunks()
+                held, n_held, n_rows = [], 0, n_rows + n_held
+        if i < 0 and self.is_function:
+            raise ValueError(_CHANGED)
+        if held or not n_rows:
+            yield pa.Table.from_batches(held, self.schema).combine_chunks()
+
+
+class ArrowBlocks(Engine):
+    """Blocks in this process. Each is computed when it is needed, and then forgotten."""
+
+    def __init__(self, blocks: Callable[[], Iterable[Any]], *, is_fixed: bool = False) -> None:
+        self._blocks, self.is_fixed = blocks, is_fixed
+
+    @classmethod
+    def of(cls, parts: Mapping[str, MatrixLike]) -> ArrowBlocks:
+        """Return the blocks of X; y and weights are columns of the same batches, or None."""
+        first, X = next(iter(parts.items()))
+        for name, part in parts.items():
+            if part is not None and getattr(part, "read", None) is not X.read:
+                said = f"because {first} is read in batches."
+                raise ValueError(f"{name} must be the name of a column, {said}")
+        columns = [None if part is None else part.names for part in parts.values()]
+        return cls(lambda: map(partial(_block, columns), X.tables()))
+
+    def read(self) -> Iterable[Any]:
+        return self._blocks()
+
+    def mapped(self, function: Callable[[Any], object]) -> ArrowBlocks:
+        return ArrowBlocks(lambda: map(function, self._blocks()))
+
+    def derived(self, tasks: Sequence[Task]) -> ArrowBlocks:
+        return ArrowBlocks(lambda: _derived(self._blocks(), tasks))
+
+    def kept(self) -> ArrowBlocks:
+        blocks = [*self._blocks()]
+        return ArrowBlocks(lambda: blocks, is_fixed=True)
+
+    def room(self) -> float:
+        return super().room() / 4.0  # files are read again quickly
+
+
+def _derived(blocks: Iterable[Any], tasks: Sequence[Task]) -> Iterator[Any]:
+    """Yield the results of tasks; blocks before the first one of a task are forgotten."""
+    rest, here = enumerate(blocks), dict[int, Any]()
+    for function, numbers in tasks:
+        here = {i: block for i, block in here.items() if i >= numbers[0]}
+        while numbers[-1] not in here:
+            i, block = next(rest, (-1, None))
+            if i < 0:
+                raise ValueError(_CHANGED)
+            here |= {i: block} if i >= numbers[0] else {}
+        yield function(*(here[i] for i in numbers))
+
+
+def _block(columns: Sequence[Any], table: Any) -> Block:
+    """Return some columns of a table, and others by one name each."""
+    X, *others = columns
+    return Block(table.select(X), *(name and table.column(name) for name in others))
+
+
+def is_dataset(x: object) -> bool:
+    """Return whether x is a dataset or a scanner of one, without an import of pyarrow."""
+    return type(x).__module__ == "pyarrow._dataset" and hasattr(x, "to_batches")
+
+
+def in_batches(x: Any) -> Batches:
+    """Return a dataset, a scanner or a function of record batches as rows that are read."""
+    if not is_dataset(x):
+        rows = Batches(x, _first_schema(x), [], is_function=True)
+    elif hasattr(x, "projected_schema"):
+        rows = Batches(x.to_batches, x.projected_schema, [])
+    else:
+        rows = Batches(partial(x.to_batches, **_options(x)), x.schema, [])
+    return rows[rows.schema.names]
+
+
+def _options(dataset: Any) -> dict[str, Any]:
+    """Return options by which little is read ahead; by default it may be a gigabyte."""
+    size = max(_BATCH // max(len(dataset.schema), 1), 2**10)
+    options: dict[str, Any] = {"batch_size": size, "batch_readahead": 1, "fragment_readahead": 1}
+    if type(getattr(dataset, "format", None)).__name__ == "ParquetFileFormat":
+        from pyarrow.dataset import ParquetFragmentScanOptions
+
+        streamed = ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+        options["fragment_scan_options"] = streamed
+    return options
+
+
+def _first_schema(function: Callable[[], Iterable[Any]]) -> Any:
+    first = next(_safely(function), None)
+    if first is None:
+        raise ValueError("the function returned no record batch. Return one, even if it is empty.")
+    _check_batch(0, first, getattr(first, "schema", None))
+    return first.schema
+
+
+def _check_batch(number: int, batch: Any, schema: Any) -> None:
+    if type(batch).__name__ != "RecordBatch":
+        raise ValueError(f"the function must return record batches, got a {type(batch).__name__}.")
+    if not batch.schema.equals(schema):
+        said = f"columns or types differ from those of the first batch, {schema.names}."
+        raise ValueError(f"In batch {number} of the rows: {said}")
+
+
+def _safely(read: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+    """Yield what is read, and replace errors, which could quote values."""
+    try:
+        yield from read()
+        return
+    except Exception as error:
+        why = type(error).__name__
+    raise ValueError(f"the rows cannot be read: {why}. Its message may quote private values.")

@@ -1,0 +1,64 @@
+"""The contract with the places where blocks of rows are: all that other code knows of them."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skdp.support.types import MatrixLike, VectorLike
+
+KEPT_LOCALLY = 2**30  # bytes of a collection that stay in one machine's memory between reads
+Task = tuple[Callable[..., Any], Sequence[int]]
+"""A picklable function, and the increasing numbers of the blocks that are its arguments."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Block:
+    """*Private* consecutive rows as they came, with their targets and weights if there are any."""
+
+    X: MatrixLike
+    y: VectorLike = None
+    sample_weight: VectorLike = None
+
+    def parts(self) -> list[MatrixLike]:
+        return [part for part in (self.X, self.y, self.sample_weight) if part is not None]
+
+
+class Engine(ABC):
+    """*Private* blocks in order, computed whenever they are read (`tests/test_engines.py`)."""
+
+    n_bytes: float = math.inf  # *public* size of what a read computes, infinite if unknown
+    is_fixed: bool = False  # *public*; whether no read can differ from the others
+
+    @abstractmethod
+    def read(self) -> Iterable[Any]:
+        """Return the blocks in order: one round trip."""
+
+    @abstractmethod
+    def mapped(self, function: Callable[[Any], object]) -> Engine:
+        """Return ``function(block)`` of each block, lazily."""
+
+    @abstractmethod
+    def derived(self, tasks: Sequence[Task]) -> Engine:
+        """Return the results of tasks as blocks, lazily."""
+
+    @abstractmethod
+    def kept(self) -> Engine:
+        """Compute the blocks and keep them where they are."""
+
+    def room(self) -> float:
+        """Return the number of bytes that may be kept between reads."""
+        return float(KEPT_LOCALLY)
+
+
+def rows_of(part: MatrixLike) -> MatrixLike:
+    """Return what is indexed by rows."""
+    return part.iloc if hasattr(part, "iloc") else part
+
+
+def n_rows(part: MatrixLike) -> int:
+    """Return the number of rows of an array, a table or a list."""
+    return int(part.shape[0]) if hasattr(part, "shape") else len(part)

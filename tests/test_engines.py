@@ -1,0 +1,357 @@
+"""The conformance suite of engines: the same releases as in memory from any layout of the rows.
+
+A new engine is a line of `ENGINES`: a function of tables, one for each block, and a folder.
+"""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp import (
+    DPPCA,
+    DPGaussianNB,
+    DPKMeans,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPTreeDensity,
+    PrivacyBudget,
+)
+from skdp import statistics as st
+from skdp.preprocessing import BoundsScaler, DPStandardScaler
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+pa = pytest.importorskip("pyarrow")
+ds = pytest.importorskip("pyarrow.dataset")
+csv = pytest.importorskip("pyarrow.csv")
+dd = pytest.importorskip("dask.dataframe")
+feather = pytest.importorskip("pyarrow.feather")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+N = 20_000
+SECRET = "SECRET"
+rng = np.random.default_rng(0)
+FRAME = pd.DataFrame(rng.random((N, 3)), columns=["a", "b", "c"]).assign(
+    d=rng.integers(0, 2, N), w=rng.random(N), sex=rng.choice(["f", "m"], N)
+)
+TABLE = pa.Table.from_pandas(FRAME, preserve_index=False)
+NUMBERS = ["a", "b", "c"]
+
+
+def of_dask(tables, folder):
+    frames = [table.to_pandas() for table in tables]
+    return dd.from_map(lambda i: frames[i], range(len(frames)), meta=frames[0][:0])
+
+
+def of_function(tables, folder):
+    return lambda: (batch for table in tables for batch in table.to_batches() or [empty(table)])
+
+
+def empty(table):
+    return pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def of_files(format, write):
+    def dataset(tables, folder):
+        for i, table in enumerate(tables):
+            write(table, folder / f"{i:05}")
+        return ds.dataset(folder, format=format, schema=tables[0].schema)
+
+    return dataset
+
+
+ENGINES = {
+    "dask": of_dask,
+    "function": of_function,
+    "parquet": of_files("parquet", lambda t, at: parquet.write_table(t, at, row_group_size=7000)),
+    "feather": of_files("feather", lambda t, at: feather.write_feather(t, str(at))),
+    "csv": of_files("csv", lambda t, at: csv.write_csv(t, at)),
+    "table": lambda tables, folder: ds.dataset(pa.concat_tables(tables)),
+    "scanner": lambda tables, folder: ds.dataset(pa.concat_tables(tables)).scanner(batch_size=999),
+}
+LAYOUTS = {
+    "one block": [N],
+    "single rows": [*[1] * 20, N - 20],
+    "empty blocks": [0, 0, 5000, 0, N - 5000, 0],
+    "unequal": [16384, 1, 3000, N - 19385],
+}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request, tmp_path):
+    return lambda tables: ENGINES[request.param](tables, tmp_path)
+
+
+@pytest.fixture(params=[name for name in ENGINES if name != "dask"])
+def batches(request, tmp_path):
+    return lambda tables: ENGINES[request.param](tables, tmp_path)
+
+
+def cut(table, lengths):
+    ends = np.cumsum([0, *lengths])
+    return [table.slice(int(a), n) for a, n in zip(ends, lengths, strict=False)]
+
+
+TERMS = {"epsilon": 1.0, "delta": 0.0, "random_state": 0}
+GAUSSIAN = {"epsilon": 1.0, "delta": 1e-7, "random_state": 0}
+BOUNDS = {"bounds": (0, 1)}
+STATISTICS = {
+    "mean": (NUMBERS, lambda x: st.mean(x, **BOUNDS, **TERMS)),
+    "integers": (["d"], lambda x: st.sum(x, **BOUNDS, **TERMS)),
+    "variance": (NUMBERS, lambda x: st.variance(x, **BOUNDS, **TERMS)),
+    "covariance": (NUMBERS, lambda x: st.covariance(x, **BOUNDS, **TERMS)),
+    "quantile": (NUMBERS, lambda x: st.quantile(x, q=[0.1, 0.5], **BOUNDS, **TERMS)),
+    "histogram": (["a"], lambda x: st.histogram(x, edges=[[0, 0.5, 1]], **TERMS)),
+    "by integers": ([*NUMBERS, "d"], lambda x: st.mean(x, by="d", keys=[0, 1], **BOUNDS, **TERMS)),
+    "by strings": (
+        ["a", "sex"],
+        lambda x: st.mean(x, by="sex", keys=["f", "m"], **BOUNDS, **TERMS),
+    ),
+    "marginals": (["sex"], lambda x: st.marginals(x, categories={"sex": ["f", "m"]}, **TERMS)),
+    "description": (
+        ["a", "sex"],
+        lambda x: st.describe(x, bounds={"a": (0, 1)}, categories={"sex": ["f", "m"]}, **TERMS),
+    ),
+}
+UNSUPERVISED = {
+    "components": lambda x: DPPCA(**BOUNDS, **GAUSSIAN).fit(x).components_,
+    "clusters": lambda x: DPKMeans(n_clusters=2, max_iter=2, **BOUNDS, **GAUSSIAN).fit(x),
+    "scaler": lambda x: DPStandardScaler(**BOUNDS, **TERMS).fit(x).scale_,
+    "density": lambda x: DPTreeDensity(**BOUNDS, **GAUSSIAN).fit(x).sample(50, 0),
+}
+SUPERVISED = {
+    "naive Bayes": (["a", "b", "sex"], DPGaussianNB(**BOUNDS, **TERMS), "theta_"),
+    "descent": ([*NUMBERS, "sex"], DPLogisticRegression(**GAUSSIAN), "coef_"),
+    "regression": (
+        [*NUMBERS, "d"],
+        DPLinearRegression(solver="adassp", target_bounds=(0, 1), **GAUSSIAN),
+        "coef_",
+    ),
+}
+
+
+def values_of(found):
+    found = getattr(found, "value", getattr(found, "cluster_centers_", found))
+    return list(found.values()) if isinstance(found, dict) else found
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_statistics_are_those_of_memory(engine, layout):
+    lazy = engine(cut(TABLE.select(NUMBERS), LAYOUTS[layout]))
+    found = STATISTICS["covariance"][1](lazy).value
+    np.testing.assert_array_equal(found, STATISTICS["covariance"][1](FRAME[NUMBERS]).value)
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_every_statistic_is_that_of_memory(engine, name):
+    columns, release = STATISTICS[name]
+    lazy = engine(cut(TABLE.select(columns), LAYOUTS["unequal"]))
+    np.testing.assert_array_equal(
+        values_of(release(lazy)), values_of(release(TABLE.select(columns)))
+    )
+
+
+def test_a_count_of_conditions(batches):
+    table = pa.table({"old": FRAME["a"] > 0.5, "d": FRAME["d"]})
+    lazy = batches(cut(table, LAYOUTS["unequal"]))
+    found = st.count(lazy, by="d", keys=[1], **TERMS)
+    expected = st.count(table, by="d", keys=[1], **TERMS)
+    np.testing.assert_array_equal(found.value, expected.value)
+
+
+@pytest.mark.parametrize("name", UNSUPERVISED)
+def test_models_are_those_of_memory(engine, name):
+    lazy = engine(cut(TABLE.select(NUMBERS), LAYOUTS["unequal"]))
+    found, expected = (UNSUPERVISED[name](x) for x in (lazy, TABLE.select(NUMBERS)))
+    np.testing.assert_array_equal(values_of(found), values_of(expected))
+
+
+@pytest.mark.parametrize("name", SUPERVISED)
+@pytest.mark.parametrize("layout", ["single rows", "empty blocks"])
+def test_targets_are_named_columns(engine, name, layout):
+    columns, model, learned = SUPERVISED[name]
+    X, y = TABLE.select(columns[:-1]), TABLE[columns[-1]]
+    lazy = engine(cut(TABLE.select(columns), LAYOUTS[layout]))
+    found = getattr(model.fit(lazy, columns[-1]), learned)
+    predicted = None if hasattr(lazy, "dask") else model.predict(lazy)
+    np.testing.assert_array_equal(found, getattr(model.fit(X, y), learned))
+    if predicted is not None:  # on Dask X must be without y
+        np.testing.assert_array_equal(predicted, model.predict(X))
+
+
+def test_weights_are_a_named_column(engine):
+    model = DPLogisticRegression(max_weight=1.0, **GAUSSIAN)
+    columns = [*NUMBERS, "w", "sex"]
+    lazy = engine(cut(TABLE.select(columns), LAYOUTS["unequal"]))
+    found = model.fit(lazy, "sex", sample_weight="w").coef_
+    expected = model.fit(TABLE.select(NUMBERS), TABLE["sex"], FRAME["w"]).coef_
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_rows_that_do_not_fit_are_read_again(engine, monkeypatch):
+    monkeypatch.setattr("skdp.data.engine.KEPT_LOCALLY", 0)
+    for solver in ("noisy_gd", "dp_sgd"):
+        model = DPLogisticRegression(solver=solver, **GAUSSIAN)
+        lazy = engine(cut(TABLE.select([*NUMBERS, "sex"]), LAYOUTS["unequal"]))
+        found = model.fit(lazy, "sex").coef_
+        expected = model.fit(TABLE.select(NUMBERS), TABLE["sex"]).coef_
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_missing_values_and_indicators(engine):
+    table = pa.table({"a": [0.5, None, 0.25, None] * 100, "k": [1, None, 2, 3] * 100})
+    lazy = engine(cut(table, [0, 7, 1, 392]))
+    asked = {"bounds": (0, 3), "missing": "skip"} | TERMS
+    np.testing.assert_array_equal(st.mean(lazy, **asked).value, st.mean(table, **asked).value)
+
+
+def test_transformed_rows_are_in_memory(batches):
+    X = TABLE.select(NUMBERS)
+    lazy = batches(cut(X, LAYOUTS["unequal"]))
+    scaler = BoundsScaler(bounds=(0, 1))
+    np.testing.assert_array_equal(scaler.fit(lazy).transform(lazy), scaler.fit(X).transform(X))
+
+
+class Reads:
+    """A function of batches that counts its calls, and changes what it returns."""
+
+    def __init__(self, change=lambda n, batches: batches, columns=NUMBERS):
+        self.n, self.change = 0, change
+        self.batches = TABLE.select(columns).to_batches(max_chunksize=9000)
+
+    def __call__(self):
+        self.n += 1
+        return iter(self.change(self.n, self.batches))
+
+
+@pytest.mark.parametrize(("kept", "n"), [(2**30, 3), (0, 4)])
+def test_a_statistic_takes_one_pass_besides_the_check(monkeypatch, kept, n):
+    """The schema and the check come first. Rows that are not kept are tried a second time."""
+    monkeypatch.setattr("skdp.data.engine.KEPT_LOCALLY", kept)
+    reads = Reads()
+    st.mean(reads, **BOUNDS, **TERMS)
+    assert reads.n == n
+
+
+CHANGES = {
+    "fewer rows": lambda n, batches: batches[:-1] if n > 3 else batches,
+    "more rows": lambda n, batches: batches * 2 if n > 3 else batches,
+    "no batches": lambda n, batches: batches if n <= 3 else [],
+    "other values": lambda n, batches: batches[::-1] if n > 3 else batches,
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_between_reads_is_found(name, monkeypatch):
+    monkeypatch.setattr("skdp.data.engine.KEPT_LOCALLY", 0)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-6)
+    with pytest.raises(ValueError, match="changed between two reads"):
+        st.mean(Reads(CHANGES[name]), epsilon=1.0, budget=budget, **BOUNDS)
+    assert budget.spent.epsilon > 0.0
+
+
+def other_type(n, batches):
+    return [*batches[:2], batches[2].set_column(0, "a", pa.array([SECRET] * len(batches[2])))]
+
+
+def csv_with(value, folder):
+    (folder / "rows.csv").write_text("a\n" + "0.5\n" * 400_000 + f"{value}\n")
+    return ds.dataset(folder, format="csv")
+
+
+def types_apart(folder):
+    parquet.write_table(pa.table({"a": [0.5]}), folder / "0")
+    parquet.write_table(pa.table({"a": [SECRET]}), folder / "1")
+    return ds.dataset(folder)
+
+
+def raises(n, batches):
+    raise KeyError(SECRET)
+
+
+def once(reader):
+    return lambda: reader
+
+
+READER = "can be read only once"
+REFUSED = {
+    "a reader": (lambda _: TABLE.to_reader(), READER),
+    "an iterator": (lambda _: iter(TABLE.to_batches()), READER),
+    "a function of one reader": (lambda _: once(TABLE.select(NUMBERS).to_reader()), READER),
+    "a function of an iterator": (lambda _: once(iter(Reads().batches)), READER),
+    "a scanner of a reader": (
+        lambda _: ds.Scanner.from_batches(TABLE.select(NUMBERS).to_reader()),
+        "cannot be read: Arrow",
+    ),
+    "no batches": (lambda _: lambda: [], "returned no record batch"),
+    "rows in lists": (lambda _: lambda: [[0.5, SECRET]], "record batches, got a list"),
+    "nothing": (lambda _: lambda: None, "cannot be read: TypeError"),
+    "another type": (lambda _: Reads(other_type), "batch 2 .* types differ"),
+    "a missing column": (
+        lambda _: Reads(lambda n, b: [b[0], b[1].select(["a", "c"])]),
+        r"batch 1 .* those of the first batch, \['a', 'b', 'c'\]",
+    ),
+    "an error": (lambda _: Reads(raises), "cannot be read: KeyError"),
+    "text in a CSV file": (lambda folder: csv_with(SECRET, folder), "cannot be read: Arrow"),
+    "files of two types": (types_apart, "cannot be read: Arrow"),
+    "strings": (lambda _: Reads(columns=["a", "sex"]), "column 'sex' contains strings"),
+    "two columns of one name": (
+        lambda _: lambda: [pa.RecordBatch.from_arrays([pa.array([0.5])] * 2, ["a", "a"])],
+        "cannot be read",
+    ),
+    "no rows": (lambda _: lambda: [empty(TABLE.select(NUMBERS))], "at least one row"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_refused_before_the_spend(name, tmp_path):
+    make, message = REFUSED[name]
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-6)
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        st.mean(make(tmp_path), epsilon=1.0, budget=budget, **BOUNDS)
+    assert "Nothing was spent." in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert budget.spent.epsilon == 0.0
+
+
+BY_NAME = {
+    "an unknown target": (lambda b, x: DPGaussianNB(**BOUNDS, budget=b).fit(x, "e"), "y must be"),
+    "targets in memory": (
+        lambda b, x: DPGaussianNB(**BOUNDS, budget=b).fit(x, FRAME["d"]),
+        "y must be the name of a column",
+    ),
+    "groups": (
+        lambda b, x: st.mean(x, groups="d", budget=b, epsilon=1.0, **BOUNDS),
+        "groups cannot be given",
+    ),
+    "keys in memory": (
+        lambda b, x: st.mean(x, by=FRAME["d"], keys=[1], budget=b, epsilon=1.0, **BOUNDS),
+        "by must be the name of a column",
+    ),
+    "without privacy": (
+        lambda b, x: DPPCA(epsilon=np.inf, **BOUNDS, budget=b).fit(x),
+        "DPPCA cannot read",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_other_columns_are_given_by_name(batches, name):
+    fit, message = BY_NAME[name]
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-6)
+    with pytest.raises(ValueError, match=message) as caught:
+        fit(budget, batches([TABLE.select([*NUMBERS, "d"])]))
+    assert "Nothing was spent." in str(caught.value)
+    assert budget.spent.epsilon == 0.0
+
+
+def test_without_pyarrow_rows_in_memory_are_read():
+    program = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from skdp import statistics\n"
+        "statistics.mean([0.5] * 5000, epsilon=1.0, bounds=(0, 1))\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
