@@ -82,22 +82,6 @@ def test_a_process_of_its_own_prints_and_exits_as_the_command_in_this_one(file, 
         assert run_alone(*words).returncode == run(*words).returncode == code
 
 
-def test_each_command_and_each_exit_code(file, tmp_path):
-    head, output, copy = PrivacyBudget.open(file).head, tmp_path / "out.json", tmp_path / "copy.db"
-    assert head in run("verify", file).stdout
-    assert head in run("show", file).stdout
-    assert run("export", file, "--output", output).returncode == DONE
-    assert head in output.read_text()
-    assert run("verify", file, "--at-least", f"1-{'0' * 64}").returncode == DAMAGED
-    assert run("verify", tmp_path / "none.db").returncode == UNREACHABLE
-    shutil.copy(file, copy)
-    assert run("verify", copy).returncode == COPY
-    assert run("adopt", copy, "--reason", "moved").returncode == DONE
-    with closing(sqlite3.connect(copy)) as own:
-        own.execute("PRAGMA user_version = 99")
-    assert run("verify", copy).returncode == FORMAT
-
-
 def test_verify_prints_the_head_and_exits_with_0(budget, path):
     done = run("verify", path)
     assert (done.returncode, done.stderr) == (DONE, "")
