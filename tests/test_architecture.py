@@ -65,7 +65,7 @@ LINES = {
     "budget": 2951,
     "calibration": 1321,
     "cluster": 467,
-    "data": 6038,
+    "data": 6054,
     "decomposition": 292,
     "density": 2501,
     "design": 1975,
@@ -77,30 +77,30 @@ LINES = {
     "linear_model": 6344,
     "losses": 1492,
     "mechanisms": 2439,
-    "metrics": 2752,
+    "metrics": 2689,
     "model_selection": 1550,
     "naive_bayes": 984,
     "pipeline": 1426,
-    "preprocessing": 964,
+    "preprocessing": 959,
     "privacy": 3707,
     "research": 3667,
     "samplers": 1218,
     "solvers": 3698,
-    "statistics": 4428,
-    "support": 1355,
+    "statistics": 4654,
+    "support": 1358,
     "tables": 6,
     "tabular": 283,
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_698  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 392_546
+MOST_LINES = 65_875  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 394_713
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
 }  # fmt: skip
-PUBLIC_NAMES = 199
+PUBLIC_NAMES = 201
 """Names in the `__all__` of all public modules: 302 when the table was written."""
 RESEARCH = ROOT / "research"
 IMPORTERS = {ROOT / "support" / "lazy_names.py"}

@@ -39,6 +39,7 @@ SHARED = {
 }
 # Parameters of one name that say different things in different classes of a folder, and why.
 DIFFERENT = {
+    ("statistics", "edges"): "cells of a histogram, or beginnings of cells without an end",
     ("statistics", "x"): "marginals takes categories, the others numbers only",
     ("linear_model", "standard_errors"): "what robust ones need not assume; none for counts",
     ("linear_model", "smoothing"): "margins, or shares of a width; the hinge's may be automatic",

@@ -113,6 +113,11 @@ OF_CATEGORIES = {
     "groups to compare": lambda x, held: (
         statistics.difference(PLAIN > 0.0, epsilon=9.0, by=x, keys=VALUES[held], **SEEDED).value
     ),
+    "two columns of keys": lambda x, held: (
+        statistics.count(
+            PLAIN > 0.0, epsilon=1.0, by=[x, LABELS], keys=[VALUES[held], [0, 1]], **SEEDED
+        ).value
+    ),
     "keys of a table": lambda x, held: (
         statistics.quantile(
             table(x), epsilon=1.0, q=0.5, bounds=BOUNDS, by="x", keys=VALUES[held], **SEEDED
@@ -142,6 +147,9 @@ OF_NUMBERS = {
     ),
     "histogram": lambda x: (
         statistics.histogram(x, epsilon=1.0, edges=[-1, 0, 0.3, 1], **SEEDED).value
+    ),
+    "survival_curve": lambda x: (
+        statistics.survival_curve(x, LABELS, epsilon=9.0, edges=[-1, 0, 0.3], **SEEDED).value
     ),
     "quantile": lambda x: statistics.quantile(x, epsilon=1.0, q=0.5, bounds=BOUNDS, **SEEDED).value,
     "additive model": lambda x: fitted(DPAdditiveClassifier(bounds=BOUNDS), table(x), LABELS),

@@ -40,6 +40,7 @@ POSITIONAL = {
     "param_grid",
     "parent",
     "steps",
+    "time",
     "x",
     "y_pred",
     "y_prob",
@@ -65,6 +66,7 @@ RESULTS = {
     "PrivateScorer",
     "Quantile",
     "Statistic",
+    "SurvivalCurve",
     "Variance",
 }
 DOCS = Path(__file__).parents[1] / "docs"

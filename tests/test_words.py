@@ -33,6 +33,7 @@ from skdp.preprocessing import DPStandardScaler
 N, FEW, D = 211, 23, 3  # prime, so that neither is the product of public numbers
 RELATION = "add_remove_one"
 COLUMNS = ("X", "y", "sample_weight", "groups", "x", "condition", "by", "y_true", "y_pred")
+COLUMNS += ("time", "event")
 COLUMNS += ("y_score", "y_prob")
 
 # Public parameters by name, given where a reader has them.
@@ -108,6 +109,8 @@ class Data:
             return self.X
         if name == "condition":
             return self.X > 0.0
+        if name == "time":
+            return self.target
         if name in ("by", "groups"):
             return self.codes
         if name == "sample_weight":

@@ -151,13 +151,18 @@ class Records(Generic[Facts]):
         parameter: str = "x",
         *,
         by: VectorLike = None,
+        several: bool = False,
         groups: VectorLike = None,
         count_is_public: bool = False,
     ) -> Records[None]:
         """Return the rows of a statistic, with y = `by`, by which rows are grouped.
 
-        `by` and `groups` may be names of columns, which are taken out of `x`.
+        `by` and `groups` may be names of columns, which are taken out of `x`. If `several`, `by` is
+        a list of them.
         """
+        if several:
+            public = {"groups": groups, "count_is_public": count_is_public}
+            return _by_several(cls.of_columns(x, parameter, **public), by)
         if is_collection(x):
             refuse_blocks(groups)
             x, by = _split_collection(x, by, "by")
@@ -530,6 +535,17 @@ def _encoded(encoding: Encoding, records: Records[Facts]) -> Records[Facts]:
     return replace(records, X=encoding.table(records.X))
 
 
+def _by_several(records: Records[Facts], by: VectorLike) -> Records[Facts]:
+    """Return records that are grouped by several columns, each given by itself or by name."""
+    if records.blocks is not None:
+        raise ValueError("dask collections are grouped by one column only. Call .compute() first.")
+    columns, parts = records.columns, list[Column]()
+    for one in by:
+        alone = _as_columns(replace(records, X=columns, y=one))
+        columns, parts = alone.columns, [*parts, alone.y]
+    return replace(records, X=columns, y=Columns(parts, [], False))
+
+
 def _as_columns(records: Records[Facts]) -> Records[Facts]:
     """Return rows as columns, and another column or one of them by which rows are grouped."""
     columns, by = Columns.of(records.X, records.parameter), records.y
@@ -541,8 +557,8 @@ def _as_columns(records: Records[Facts]) -> Records[Facts]:
     given = Columns.of(by, "by")
     if not given.single or given.n_rows != columns.n_rows:
         raise ValueError(
-            f"by must be one column with as many rows as {records.parameter}, or its name: combine "
-            "several columns into one first."
+            f"by must be one column with as many rows as {records.parameter}, or its name. For "
+            "several columns, give a list of them, and keys for each."
         )
     return replace(records, X=columns, y=given.parts[0])
 

@@ -3,8 +3,8 @@
 from skdp.statistics._results import NoisyNumbers, Statistic
 from skdp.statistics.counts import Marginals, count, histogram, marginals
 from skdp.statistics.describe import Description, describe
-from skdp.statistics.difference import Difference, difference
 from skdp.statistics.means import Covariance, Mean, Variance, covariance, mean, sum, variance
+from skdp.statistics.population import Difference, SurvivalCurve, difference, survival_curve
 from skdp.statistics.quantile import Quantile, quantile
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "NoisyNumbers",
     "Quantile",
     "Statistic",
+    "SurvivalCurve",
     "Variance",
     "count",
     "covariance",
@@ -26,5 +27,6 @@ __all__ = [
     "mean",
     "quantile",
     "sum",
+    "survival_curve",
     "variance",
 ]

@@ -12,7 +12,6 @@ from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skdp._private_fit import PlanT, PrivateFit, ReleasedT, ReleaseParameters
 from skdp.data.column_facts import ColumnBounds
@@ -27,11 +26,12 @@ from skdp.statistics._results import (
     Terms,
     axes_of,
     effect_of_noise,
+    grouped,
     half_width,
     shown,
     sum_half_widths,
 )
-from skdp.support.types import Bounds, Label, MatrixLike, VectorLike
+from skdp.support.types import Bounds, KeysLike, Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import ROUNDED_ONCE, becomes_gaussian, counts_query
@@ -151,6 +151,8 @@ class Facts:
 
     def shaped(self, values: np.ndarray) -> Numbers:
         """Return numbers of shape (n_groups, n_columns) without the axes that were not given."""
+        if self.keys is not None:
+            values = values.reshape(*self.keys.shape, *values.shape[1:])
         return shown(values[..., 0] if self.columns.single else values)
 
 
@@ -180,7 +182,7 @@ class BoundedStatistic(PrivateFit[Records[Facts], PlanT, ReleasedT]):
     bounds: Bounds | None
     _: KW_ONLY
     by: VectorLike | None = None
-    keys: ArrayLike | None = None
+    keys: KeysLike = None
     missing: str = "middle"
 
     takes_infinite_epsilon = False
@@ -191,9 +193,8 @@ class BoundedStatistic(PrivateFit[Records[Facts], PlanT, ReleasedT]):
         self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Facts]:
         check_choice("missing", self.missing, ("skip", "middle"))
-        keys = Keys.of(x, self.by, self.keys)
         public = parameters.neighboring.count_is_public
-        records = Records.of_columns(x, by=self.by, groups=groups, count_is_public=public)
+        records, keys = grouped(x, self.by, self.keys, groups=groups, count_is_public=public)
         return bounded(records, self.bounds, keys)
 
 

@@ -13,18 +13,17 @@ from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import qmc
 
 from skdp.data.column import check_plain, received
 from skdp.data.column_facts import category_codes, check_comparable, checked_keys
-from skdp.data.columns import frame_names, is_label
+from skdp.data.columns import Columns, frame_names, is_label
 from skdp.data.records import Records
 from skdp.mechanisms import AdditiveMechanism, Gaussian
 from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.support.display import html_table
-from skdp.support.types import Label, MatrixLike, VectorLike
+from skdp.support.types import KeysLike, Label, MatrixLike, VectorLike
 from skdp.support.validation import check_real
 from skdp.workloads import QueryPlan
 
@@ -227,6 +226,8 @@ class Statistic(ABC):
         self, level: float | None = None, *, simultaneous: bool = False
     ) -> tuple[Any, Any]:
         """Return intervals for the statistic of the same data without noise.
+
+        Those of differences and survival curves are for the population: they also count sampling.
 
         Parameters
         ----------
@@ -444,16 +445,16 @@ def shown(values: Numbers) -> Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """*Public* keys, one for each group, and the name of their column.
+    """*Public* keys of columns, and their names; each combination of keys is a group.
 
     Rows with another key, or without one, are in no group.
     """
 
-    name: Label
-    values: np.ndarray
+    names: tuple[Label, ...]
+    values: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, x: MatrixLike, by: VectorLike | None, keys: ArrayLike | None) -> Keys | None:
+    def of(cls, x: MatrixLike, by: VectorLike | None, keys: KeysLike) -> Keys | None:
         """Return the checked keys, None if the rows of `x` are not grouped."""
         if by is None and keys is None:
             return None
@@ -462,22 +463,58 @@ class Keys:
                 "by and keys go together: pass the column to group by, and the list of its values "
                 "to report. The list is public: choose it without looking at the data."
             )
-        check_plain(received(by))
-        name = by if is_label(by, frame_names(x)) else getattr(by, "name", None)
-        return cls("by" if name in (None, "") else name, checked_keys(keys))
+        if not is_several(keys):
+            by, keys = [by], [keys]
+        elif not (isinstance(by, list) and len(by) == len(keys)):
+            raise ValueError("by must be a list of as many columns as there are lists of keys.")
+        check_plain(*map(received, by))
+        names = (one if is_label(one, frame_names(x)) else getattr(one, "name", None) for one in by)
+        found = tuple("by" if name in (None, "") else name for name in names)
+        if isinstance(keys, Mapping):
+            if {*keys} != {*found}:
+                raise ValueError(f"by must list the columns of keys, {[*keys]}; got {[*found]}.")
+            keys = [keys[name] for name in found]
+        return cls(found, tuple(map(checked_keys, keys)))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of keys of each column."""
+        return tuple(values.size for values in self.values)
 
     @property
     def n_groups(self) -> int:
         """The number of groups."""
-        return int(self.values.size)
+        return math.prod(self.shape)
 
     def check(self, records: Records[Any]) -> None:
-        """Raise ValueError if the type of the column rules out all keys."""
-        check_comparable(records.y, self.values, self.name)
+        """Raise ValueError if the type of a column rules out all of its keys."""
+        for column, values, name in zip(_parts(records), self.values, self.names, strict=True):
+            check_comparable(column, values, name)
 
     def codes(self, records: Records[Any]) -> np.ndarray:
         """Return the group of each row, −1 for none."""
-        return category_codes(records.y, self.values)
+        each = [*map(category_codes, _parts(records), self.values)]
+        groups = np.ravel_multi_index([np.maximum(one, 0) for one in each], self.shape)
+        return np.where(np.min(each, axis=0) < 0, -1, groups)
+
+
+def _parts(records: Records[Any]) -> list[Any]:
+    """Return the columns by which rows are grouped."""
+    return records.y.parts if isinstance(records.y, Columns) else [records.y]
+
+
+def is_several(keys: KeysLike) -> bool:
+    """Return whether keys are those of several columns."""
+    is_list = isinstance(keys, (list, tuple))
+    return isinstance(keys, Mapping) or (is_list and any(map(np.ndim, keys)))
+
+
+def grouped(
+    x: MatrixLike, by: VectorLike | None, keys: KeysLike, parameter: str = "x", **more: Any
+) -> tuple[Records[Any], Keys | None]:
+    """Return the rows of a statistic, and the checked keys of their groups."""
+    found, several = Keys.of(x, by, keys), is_several(keys)
+    return Records.of_columns(x, parameter, by=by, several=several, **more), found
 
 
 def most_records(records: Records[Any], privacy: PrivacyGuarantee) -> float:
@@ -486,5 +523,7 @@ def most_records(records: Records[Any], privacy: PrivacyGuarantee) -> float:
 
 
 def axes_of(keys: Keys | None) -> Axes:
-    """Return the axis of groups, none without keys."""
-    return () if keys is None else ((str(keys.name), keys.values.tolist()),)
+    """Return the axes of groups, none without keys."""
+    if keys is None:
+        return ()
+    return tuple((str(k), own.tolist()) for k, own in zip(keys.names, keys.values, strict=True))

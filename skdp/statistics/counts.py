@@ -30,6 +30,7 @@ from skdp.statistics._results import (
     columns_of,
     effect_of_noise,
     framed,
+    grouped,
     half_width,
     lines_of_rest,
     most_records,
@@ -37,7 +38,7 @@ from skdp.statistics._results import (
     risk_of,
     view,
 )
-from skdp.support.types import Categories, Label, MatrixLike, RandomState, VectorLike
+from skdp.support.types import Categories, KeysLike, Label, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_count
 from skdp.workloads import QueryPlan
 from skdp.workloads.plan import counts_query
@@ -49,7 +50,7 @@ def count(
     epsilon: float,
     delta: float | None = None,
     by: VectorLike | None = None,
-    keys: ArrayLike | None = None,
+    keys: KeysLike = None,
     groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -69,10 +70,10 @@ def count(
     delta : float or None, default None
         *Public.* Probability that the ε bound fails, well below 1/n; 0 for pure privacy. ``None``:
         the budget's δ, or 1e-5.
-    by : str, array-like of shape (n_rows,), default None
+    by : str, array-like of shape (n_rows,), list of several, default None
         *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
         in `keys` belong to no group.
-    keys : list or None, default None
+    keys : list, dict of lists by column, default None
         *Public.* The values of `by` to report, known without looking at the data.
     groups : array-like of shape (n_rows,), str or None, default None
         *Private.* The person of each row, or the public name of that column of a data frame. All
@@ -93,11 +94,6 @@ def count(
     -------
     NoisyNumbers
         Counts, limited to 0 and to the number of records if it is public.
-
-    Raises
-    ------
-    ValueError, BudgetExceededError, BudgetClosedError
-        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
@@ -124,7 +120,7 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
 
     noise: str = "auto"
     by: VectorLike | None = None
-    keys: ArrayLike | None = None
+    keys: KeysLike = None
 
     released_as = "statistics.count"
 
@@ -142,8 +138,7 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
         *,
         groups: VectorLike | None = None,
     ) -> Records[Keys | None]:
-        keys = Keys.of(condition, self.by, self.keys)
-        rows = Records.of_columns(condition, self._data[0], by=self.by, groups=groups)
+        rows, keys = grouped(condition, self.by, self.keys, self._data[0], groups=groups)
         records: Records[Keys | None] = rows.with_facts(keys)
         records.check(partial(_check_condition, *self._data))
         return records
@@ -227,7 +222,7 @@ def histogram(
         the budget's δ, or 1e-5.
     edges : array-like, one for each column, or dict
         *Public.* Increasing ends of the cells, or a dict from names or positions of columns to
-        them. The last cell contains its right end.
+        them. The last cell contains its right end, and the outer ends may be infinite.
     groups : array-like of shape (n_rows,), str or None, default None
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
@@ -248,11 +243,6 @@ def histogram(
     NoisyNumbers
         Counts, limited to 0 and to the number of records if it is public, with an axis for each
         column.
-
-    Raises
-    ------
-    ValueError, BudgetExceededError, BudgetClosedError
-        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
@@ -291,7 +281,8 @@ class Grid:
     def axes(self) -> Axes:
         """The cells of each column, by their ends."""
         cells = ([f"[{low:g}, {high:g})" for low, high in pairwise(ends)] for ends in self.edges)
-        named = ([*one[:-1], one[-1].replace(")", "]")] for one in cells)
+        named = ([*one[:-1], one[-1].replace(")", "]").replace("inf]", "inf)")] for one in cells)
+        named = ([one[0].replace("[-inf", "(-inf"), *one[1:]] for one in named)
         return tuple(zip(map(str, self.labels), named, strict=True))
 
     @property
@@ -366,26 +357,26 @@ def _checked_edges(
         )
     elif n_columns == 1 and len(edges) and np.ndim(edges[0]) == 0:
         edges = [edges]
-    grid = [_ends(one) for one in edges]
+    grid = [ends_of_cells(one) for one in edges]
     wrong = [j for j in range(n_columns) if j >= len(grid) or not grid[j].size]
     if wrong:
         raise ValueError(
             f"edges of columns {[column_name(names, j) for j in wrong]} are missing or wrong. Pass "
-            "at least two increasing finite numbers for each column."
+            "at least two increasing numbers for each column; only the outer ones may be infinite."
         )
     if len(grid) > n_columns:
         raise ValueError(f"edges are given for {len(grid)} columns, and x has {n_columns}.")
     return grid
 
 
-def _ends(ends: ArrayLike) -> np.ndarray:
+def ends_of_cells(ends: ArrayLike) -> np.ndarray:
     """Return increasing ends of cells, an empty array if `ends` are something else."""
     try:
         numbers = np.asarray(ends, dtype=float)
     except (TypeError, ValueError):
         return np.empty(0)
-    good = numbers.ndim == 1 and numbers.size > 1 and np.isfinite(numbers).all()
-    return numbers if good and (np.diff(numbers) > 0.0).all() else np.empty(0)
+    good = numbers.ndim == 1 and numbers.size > 1 and np.isfinite(numbers[1:-1]).all()
+    return numbers if good and (numbers[1:] > numbers[:-1]).all() else np.empty(0)
 
 
 Key = tuple[Label, ...]
@@ -554,11 +545,6 @@ def marginals(
     -------
     Marginals
         A table for each set of `n_ways` columns, by their names or positions.
-
-    Raises
-    ------
-    ValueError, BudgetExceededError, BudgetClosedError
-        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +44,7 @@ from skdp.statistics._results import (
     Statistic,
     axes_of,
     effect_of_noise,
+    grouped,
     half_width,
     largest_noise,
     lines_of_rest,
@@ -50,7 +52,15 @@ from skdp.statistics._results import (
     risk_of,
 )
 from skdp.statistics.means import VarianceStatistic, spread
-from skdp.support.types import Bounds, Categories, Label, MatrixLike, RandomState, VectorLike
+from skdp.support.types import (
+    Bounds,
+    Categories,
+    KeysLike,
+    Label,
+    MatrixLike,
+    RandomState,
+    VectorLike,
+)
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import counts_query
 
@@ -134,7 +144,7 @@ def describe(
     level: float | None = 0.95,
     ties: bool = True,
     by: VectorLike | None = None,
-    keys: ArrayLike | None = None,
+    keys: KeysLike = None,
     groups: VectorLike | None = None,
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -173,10 +183,10 @@ def describe(
         *Public.* Whether values may repeat, as ages, counts and rounded amounts do. Then `level` is
         guaranteed. ``False`` is for measurements that hardly repeat: intervals are about a quarter
         as wide, but hold less often if values do repeat.
-    by : str, array-like of shape (n_rows,), default None
+    by : str, array-like of shape (n_rows,), list of several, default None
         *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
         in `keys` belong to no group.
-    keys : list or None, default None
+    keys : list, dict of lists by column, default None
         *Public.* The values of `by` to report, known without looking at the data.
     groups : array-like of shape (n_rows,), str or None, default None
         *Private.* The person of each row, or the public name of that column of a data frame. All
@@ -196,11 +206,6 @@ def describe(
     Description
         The numbers and their intervals. Intervals of quantiles have `level`; at other levels they
         are nan.
-
-    Raises
-    ------
-    ValueError, BudgetExceededError, BudgetClosedError
-        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
@@ -310,7 +315,7 @@ class Layout:
 
     def rows(self) -> Iterator[Row]:
         """Yield the labels of each number, in the order of the columns."""
-        keys = [()] if self.keys is None else [(key,) for key in self.keys.values.tolist()]
+        keys = [*product(*(labels for _, labels in axes_of(self.keys)))]
         shares = () if self.ranks is None else [f"{100.0 * q:g}%" for q in self.ranks.q]
         for key in keys:
             for j in sorted((*self.numbers, *self.categories)):
@@ -366,7 +371,7 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
     level: float | None = 0.95
     ties: bool = True
     by: VectorLike | None = None
-    keys: ArrayLike | None = None
+    keys: KeysLike = None
 
     released_as = "statistics.describe"
 
@@ -379,9 +384,8 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
     def _check_data(
         self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
     ) -> Records[Layout]:
-        keys = Keys.of(x, self.by, self.keys)
         public = parameters.neighboring.count_is_public
-        records = Records.of_columns(x, by=self.by, groups=groups, count_is_public=public)
+        records, keys = grouped(x, self.by, self.keys, groups=groups, count_is_public=public)
         records, bounds, known, scales = records.resolved(self.bounds, self.categories)
         columns = records.columns
         categories = categories_by_column(known, columns.n_columns, columns.names)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
@@ -33,7 +32,7 @@ from skdp.statistics._moments import (
     variance_half_width,
 )
 from skdp.statistics._results import Labels, NoisyNumbers, Numbers, effect_of_noise, risk_of
-from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
+from skdp.support.types import Bounds, KeysLike, MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import ROUNDED_ONCE
 
@@ -104,7 +103,7 @@ def mean(
     delta: float | None = None,
     bounds: Bounds,
     by: VectorLike | None = None,
-    keys: ArrayLike | None = None,
+    keys: KeysLike = None,
     groups: VectorLike | None = None,
     missing: str = "skip",
     noise: str = "auto",
@@ -129,10 +128,10 @@ def mean(
     bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Never taken from the data: see :term:`bounds`.
-    by : str, array-like of shape (n_rows,), default None
+    by : str, array-like of shape (n_rows,), list of several, default None
         *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
         in `keys` belong to no group.
-    keys : list or None, default None
+    keys : list, dict of lists by column, default None
         *Public.* The values of `by` to report, known without looking at the data.
     groups : array-like of shape (n_rows,), str or None, default None
         *Private.* The person of each row, or the public name of that column of a data frame. All
@@ -155,11 +154,6 @@ def mean(
     -------
     Mean
         Its `population_interval` is for the population that the rows are a sample of.
-
-    Raises
-    ------
-    ValueError, BudgetExceededError, BudgetClosedError
-        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
@@ -215,7 +209,7 @@ def sum(
     delta: float | None = None,
     bounds: Bounds,
     by: VectorLike | None = None,
-    keys: ArrayLike | None = None,
+    keys: KeysLike = None,
     groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -239,10 +233,10 @@ def sum(
     bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Never taken from the data: see :term:`bounds`.
-    by : str, array-like of shape (n_rows,), default None
+    by : str, array-like of shape (n_rows,), list of several, default None
         *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
         in `keys` belong to no group.
-    keys : list or None, default None
+    keys : list, dict of lists by column, default None
         *Public.* The values of `by` to report, known without looking at the data.
     groups : array-like of shape (n_rows,), str or None, default None
         *Private.* The person of each row, or the public name of that column of a data frame. All
@@ -263,11 +257,6 @@ def sum(
     -------
     NoisyNumbers
         Unbiased for the sums of the clipped values.
-
-    Raises
-    ------
-    ValueError, BudgetExceededError, BudgetClosedError
-        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
@@ -318,8 +307,9 @@ class SumStatistic(BoundedStatistic[QueryPlan, Sums]):
         bounds = facts.bounds
         if facts.n_groups is not None:
             sums = sums.reshape(facts.n_groups, -1)
-        value = facts.shaped(bounds.largest * sums)
-        known: dict[str, Any] = {"_unit": facts.shaped(bounds.largest), "_labels": facts.labels}
+        unit = np.broadcast_to(bounds.largest, sums.shape)
+        value = facts.shaped(unit * sums)
+        known: dict[str, Any] = {"_unit": facts.shaped(unit), "_labels": facts.labels}
         return NoisyNumbers(value, guarantee, _plan=plan, _noisy=value, **known)
 
 
@@ -394,7 +384,7 @@ def variance(
     delta: float | None = None,
     bounds: Bounds,
     by: VectorLike | None = None,
-    keys: ArrayLike | None = None,
+    keys: KeysLike = None,
     groups: VectorLike | None = None,
     missing: str = "skip",
     noise: str = "auto",
@@ -419,10 +409,10 @@ def variance(
     bounds : pair (low, high), one pair per column, dict or TableSchema
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Never taken from the data: see :term:`bounds`.
-    by : str, array-like of shape (n_rows,), default None
+    by : str, array-like of shape (n_rows,), list of several, default None
         *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
         in `keys` belong to no group.
-    keys : list or None, default None
+    keys : list, dict of lists by column, default None
         *Public.* The values of `by` to report, known without looking at the data.
     groups : array-like of shape (n_rows,), str or None, default None
         *Private.* The person of each row, or the public name of that column of a data frame. All
@@ -445,11 +435,6 @@ def variance(
     -------
     Variance
         The variances (``ddof=0``), and in `mean` the means.
-
-    Raises
-    ------
-    ValueError, BudgetExceededError, BudgetClosedError
-        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
@@ -628,11 +613,6 @@ def covariance(
     -------
     Covariance
         Its `value` (``ddof=0``) is positive semidefinite: negative eigenvalues are set to 0.
-
-    Raises
-    ------
-    ValueError, BudgetExceededError, BudgetClosedError
-        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----

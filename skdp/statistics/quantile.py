@@ -33,7 +33,7 @@ from skdp.statistics._results import (
     effect_of_noise,
     risk_of,
 )
-from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
+from skdp.support.types import Bounds, KeysLike, MatrixLike, RandomState, VectorLike
 
 __all__ = ["Quantile", "quantile"]
 
@@ -147,7 +147,7 @@ def quantile(
     ties: bool = True,
     missing: str = "skip",
     by: VectorLike | None = None,
-    keys: ArrayLike | None = None,
+    keys: KeysLike = None,
     groups: VectorLike | None = None,
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -188,10 +188,10 @@ def quantile(
         as wide, but hold less often if values do repeat.
     missing : {"skip", "middle"}, default "skip"
         *Public.* Whether missing values are left out, or count as the middle of the bounds.
-    by : str, array-like of shape (n_rows,), default None
+    by : str, array-like of shape (n_rows,), list of several, default None
         *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
         in `keys` belong to no group.
-    keys : list or None, default None
+    keys : list, dict of lists by column, default None
         *Public.* The values of `by` to report, known without looking at the data.
     groups : array-like of shape (n_rows,), str or None, default None
         *Private.* The person of each row, or the public name of that column of a data frame. All
@@ -210,11 +210,6 @@ def quantile(
     -------
     Quantile
         Its `value` has the quantiles of a column in the order of `q`.
-
-    Raises
-    ------
-    ValueError, BudgetExceededError, BudgetClosedError
-        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----

@@ -34,6 +34,9 @@ Bounds: TypeAlias = ArrayLike | Mapping[Any, Sequence[float]] | Schema
 Categories: TypeAlias = ArrayLike | Mapping[Any, ArrayLike] | Schema
 """The values of every column, a dict from columns to their values, or a schema."""
 
+KeysLike: TypeAlias = Any
+"""The keys of a column, a list of those of several columns, or a dict from columns to them."""
+
 Transformation: TypeAlias = str | float | Mapping[Any, str | float | None]
 """The scale of every numeric column, or a dict from columns to scales."""
 

@@ -62,6 +62,7 @@ CALLS = {
     "marginals": (CODES, {"categories": [0, 1]}),
     "difference": (X, {"by": CODES[:, 0], "keys": [0, 1], **BOX}),
     "sum": (X, BOX),
+    "survival_curve": (X[:, 0], {"event": CODES[:, 0], "edges": [-3.0, 0.0, 3.0]}),
     "mean": (X, BOX),
     "variance": (X, BOX),
     "covariance": (X, BOX),

@@ -57,6 +57,8 @@ LABELS = (2**53, 2**53 + 1, 2**60 + 1)
 """Classes that are equal after a conversion to floats and back."""
 CATEGORIES = (2**53, 2**53 + 1, -(2**62) - 1)
 KEYS = (2**53 + 1, 2**53 + 2, 7)
+PAIRS = [list(KEYS), [True, False]]
+"""Keys of two columns."""
 ABSENT = (2**53 + 3, None)  # no category, and no key
 TARGETS = (-10.0, 10.0)
 
@@ -134,16 +136,26 @@ OWN: dict[str, dict[str, Any]] = {
 """Values that replace `SETTINGS` for a release in which a name has another meaning."""
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "statistics.count": [{"noise": name} for name in ("auto", *NOISES) if name != "optimized"],
-    "statistics.mean": [{"noise": "laplace", "delta": 0.0}, {"missing": "middle"}],
-    "statistics.variance": [{"missing": "middle"}],
+    "statistics.count": [
+        *({"noise": name} for name in ("auto", *NOISES) if name != "optimized"),
+        {"keys": PAIRS},
+    ],
+    "statistics.histogram": [{"edges": [-np.inf, -0.3, 0.0, np.inf]}],
+    "statistics.mean": [
+        {"noise": "laplace", "delta": 0.0},
+        {"missing": "middle"},
+        {"keys": PAIRS},
+    ],
+    "statistics.sum": [{"keys": PAIRS}],
+    "statistics.survival_curve": [{"noise": "laplace"}, {"keys": PAIRS}],
+    "statistics.variance": [{"missing": "middle"}, {"keys": PAIRS}],
     "statistics.difference": [
         {"bounds": None},
         {"bounds": None, "noise": "laplace"},
         {"noise": "laplace", "delta": 0.0},
     ],
     "statistics.marginals": [{"n_ways": 2}],
-    "statistics.quantile": [{"delta": 0.0}, {"missing": "middle"}],
+    "statistics.quantile": [{"delta": 0.0}, {"missing": "middle"}, {"keys": PAIRS}],
     "additive.DPAdditiveClassifier": [
         {"bounds": "auto"},
         {"interactions": "pairs", "missing": "error"},
@@ -193,7 +205,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 
 SLOW_VARIANTS: dict[str, list[dict[str, Any]]] = {
     "statistics.count": [{"noise": "optimized"}],
-    "statistics.describe": [MIXED],
+    "statistics.describe": [MIXED, {**MIXED, "keys": PAIRS}],
     "statistics.quantile": [{"level": 0.9}, {"level": 0.9, "ties": False}],
     "model_selection.DPGridSearchCV": [{"method": "repeat"}, {"release_scores": True}],
 }
@@ -313,7 +325,7 @@ class Case:
     def fields(self) -> set[str]:
         """The fields of a record with extreme values that may be read."""
         of = {
-            "numbers": {"x", "X", "y_score"},
+            "numbers": {"x", "X", "y_score", "time"},
             "target": {"y", "y_true"},
             "guessed": {"y_pred"},
             "score": {"y_score", "y_prob"},
@@ -385,6 +397,12 @@ def _guess(case: Case, rows: Sequence[Record]) -> np.ndarray:
     return case.labels([row.guess for row in rows])
 
 
+def _by(case: Case, rows: Sequence[Record]) -> Any:
+    keys = pd.array([row.key for row in rows], dtype="Int64")
+    several = case.settings.get("keys") is PAIRS
+    return [keys, np.array([row.label > 0 for row in rows], dtype=bool)] if several else keys
+
+
 def _scores(case: Case, rows: Sequence[Record]) -> np.ndarray:
     scores = np.array([row.score for row in rows], dtype=float)
     if case.name != "metrics.one_vs_rest_report":
@@ -403,7 +421,9 @@ _COLUMNS: dict[str, Callable[[Case, Sequence[Record]], Any]] = {
     "y_score": _scores,
     "y_prob": _scores,
     "sample_weight": lambda case, rows: np.array([row.weight for row in rows], dtype=float),
-    "by": lambda case, rows: pd.array([row.key for row in rows], dtype="Int64"),
+    "by": lambda case, rows: _by(case, rows),
+    "time": lambda case, rows: np.array([row.numbers[0] for row in rows], dtype=float),
+    "event": lambda case, rows: pd.array([row.flag for row in rows], dtype="boolean"),
     "groups": lambda case, rows: None,
 }
 """Data for a parameter of this name, as a function of the case and the rows."""

@@ -9,7 +9,7 @@ from scipy import stats
 
 from skdp import PrivacyBudget, statistics
 from skdp.exceptions import FewRowsWarning
-from skdp.statistics.difference import RatesStatistic
+from skdp.statistics.population import RatesStatistic
 from skdp.workloads import QueryPlan
 from skdp.workloads.plan import counts_query
 

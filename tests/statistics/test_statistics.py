@@ -29,6 +29,9 @@ ASKED = {
         CODES, categories={0: [0, 1, 2], 1: [0, 1, 2]}, n_ways=2, **terms
     ),
     "quantile": lambda **terms: statistics.quantile(X, q=[0.1, 0.5], **B, **terms),
+    "survival_curve": lambda **terms: statistics.survival_curve(
+        X[:, 0], CODES[:, 0] > 0, edges=[0, 2, 4, 6], **terms
+    ),
     "difference": lambda **terms: statistics.difference(
         X, by=CODES[:, 0], keys=[0, 1, 2], **B, **terms
     ),

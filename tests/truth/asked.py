@@ -142,7 +142,7 @@ def _facts_of(name: str, table: Columns | Target) -> dict[str, Any]:
     }
     if name == "statistics.difference":
         facts["keys"] = [0, 1, 2]
-    if name == "statistics.histogram":  # edges of others have defaults
+    if name in ("statistics.histogram", "statistics.survival_curve"):  # others have defaults
         facts["edges"] = _edges(table)
     return facts
 
@@ -285,6 +285,17 @@ def _histogram(rows: Rows) -> Found:
     return ((cell, rows.shares.sum()) for cell in cells)
 
 
+def _survival(rows: Rows) -> Found:
+    """By the actuarial rule; a missing time is left out."""
+    known, edges = ~np.isnan(rows.X[:, 0]), _edges(rows.table)
+    cells = np.searchsorted(edges[1:], rows.X[known, 0], "right")
+    flag, shares = rows.flag[known].astype(float), rows.shares[known]
+    all_, events = (np.bincount(cells, w, len(edges)) for w in (shares, shares * flag))
+    at_risk = np.cumsum(all_[::-1])[::-1] - 0.5 * (all_ - events)
+    left = np.cumprod(1.0 - events / np.maximum(at_risk, 1e-9))
+    return ((one, 1.0) for one in left[:-1])
+
+
 def _marginals(rows: Rows) -> Found:
     n_levels, shares = rows.table.n_levels, rows.shares
     found = [np.bincount(code, shares, n_levels) for code in rows.codes.T]
@@ -309,6 +320,7 @@ TRUTHS: dict[str, Callable[..., Found]] = {
     "statistics.mean": _mean,
     "statistics.quantile": _quantile,
     "statistics.sum": _sum,
+    "statistics.survival_curve": _survival,
     "statistics.variance": _variance,
 }
 """The true numbers of each statistic and their scales, in the order of its frame."""

@@ -1,34 +1,39 @@
-"""Differences and ratios of the rates or means of groups."""
+"""Differences between groups and survival curves, with intervals for the population."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdp._private_fit import ReleaseParameters
+from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import Sums, counted
-from skdp.data.records import Records
+from skdp.data.records import Records, check_numeric
 from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._choices import cell_counts
 from skdp.statistics._moments import SUMS, Facts, Interval, MomentsStatistic
 from skdp.statistics._results import (
     SAMPLING,
     Keys,
     Labels,
     Statistic,
+    Terms,
     axes_of,
     effect_of_noise,
+    is_several,
     risk_of,
     sum_half_widths,
 )
-from skdp.statistics.counts import CountStatistic
+from skdp.statistics.counts import CountStatistic, ends_of_cells
 from skdp.statistics.means import VarianceStatistic
-from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
+from skdp.support.types import Bounds, KeysLike, MatrixLike, RandomState, VectorLike
 from skdp.workloads import QueryPlan
 from skdp.workloads.plan import counts_query
 
@@ -253,11 +258,6 @@ def difference(
     Difference
         With intervals and p-values that count the noise and the sampling of independent records.
 
-    Raises
-    ------
-    ValueError, BudgetExceededError, BudgetClosedError
-        If an argument is wrong, or the budget does not admit the release; then nothing is read.
-
     Notes
     -----
     **Guarantee.** Booleans are counted in a table of group and value. For each column an added or
@@ -281,7 +281,7 @@ def difference(
     >>> found.value.round(1), low.round(1), high.round(1)
     (array([5.2, 0.4]), array([ 3.8, -1. ]), array([6.7, 1.9]))
     """
-    if by is None or np.size(keys) < 2:
+    if by is None or is_several(keys) or np.size(keys) < 2:
         raise ValueError("by and keys must name at least two groups. The first is the reference.")
     given: dict[str, Any] = {"noise": noise, "by": by, "keys": keys}
     means = None if bounds is None else MeansStatistic(bounds, missing="skip", **given)
@@ -361,3 +361,243 @@ def _counts_of_cells(records: Records[Keys]) -> Sums:
         cells = (2 * groups + part.truth())[known]
         found.append(counted(cells, 2 * n_groups + 2, None if steps is None else steps[known])[2:])
     return {"cells": np.stack(found)}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurvivalCurve(Statistic):
+    """Released shares that survive up to each time, by group.
+
+    Parameters
+    ----------
+    value : ndarray of shape (n_times,), or with axes of groups before it
+        *Released.* It never increases. It is nan from the first number at risk below two standard
+        deviations of its noise on.
+    privacy : PrivacyGuarantee
+        *Public.* The guarantee of all numbers together.
+    _plan, _centers, _terms : object
+        *Released* and *public*: what `interval` is computed from.
+    _labels : object
+        *Public.* The labels in `to_frame`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.statistics import survival_curve
+    >>> days, died = np.arange(1000) % 400, np.arange(1000) % 3 > 0
+    >>> curve = survival_curve(days, died, epsilon=1.0, edges=[0, 100, 200, 300], random_state=0)
+    >>> curve.value.round(2), curve.cumulative_hazard.round(2)
+    (array([0.79, 0.55, 0.35]), array([0.24, 0.6 , 1.05]))
+    """
+
+    _plan: QueryPlan = field(kw_only=True)
+    _centers: np.ndarray = field(kw_only=True)
+    _terms: Terms = field(kw_only=True)
+
+    @property
+    def cumulative_hazard(self) -> np.ndarray:
+        """*Released.* Minus the logarithm of `value`, and so are its intervals of those."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(-np.log(self.value))
+
+    def _ends(self, risk: float) -> Interval:
+        width, lost = sum_half_widths(self._plan, self._terms, risk), np.isnan(self.value)
+        low, high = self._centers - width, np.where(lost, -1.0, self._centers + width)
+        low = np.minimum.accumulate(np.fmin(low, self.value), axis=-1)
+        high = np.maximum.accumulate(np.fmax(high, self.value)[..., ::-1], axis=-1)[..., ::-1]
+        return np.where(lost, 0.0, np.clip(low, 0.0, 1.0)), np.where(
+            lost, 1.0, np.minimum(high, 1.0)
+        )
+
+
+def survival_curve(
+    time: VectorLike,
+    event: VectorLike,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    edges: VectorLike,
+    by: VectorLike | None = None,
+    keys: KeysLike = None,
+    groups: VectorLike | None = None,
+    noise: str = "auto",
+    neighboring: str = "replace_one",
+    budget: PrivacyBudget | None = None,
+    random_state: RandomState = None,
+) -> SurvivalCurve:
+    """Estimate the share that survives up to public times (Kaplan-Meier), privately.
+
+    Rows that are censored within a cell count as half at risk in it (the actuarial rule). Of 228
+    simulated patients in ten cells, this misses the exact product-limit curve by .005, and counting
+    them before or after the events of the cell by .026.
+
+    Parameters
+    ----------
+    time : array-like of shape (n_rows,)
+        *Private.* Time to the event, or to the end of observation. Earlier times than the first
+        edge count in the first cell. Rows with missing values are left out.
+    event : array-like of shape (n_rows,)
+        *Private.* 1 or True for an event, 0 or False for a censored row. Rows with other values are
+        left out.
+    epsilon : float
+        *Public.* Privacy loss of all numbers together, in nats; finite.
+    delta : float or None, default None
+        *Public.* Probability that the ε bound fails, well below 1/n; 0 for pure privacy. ``None``:
+        the budget's δ, or 1e-5.
+    edges : array-like
+        *Public.* Beginnings of the cells, at least two: the curve is 1 at the first and released
+        at the others. The last cell has no end.
+    by : str, array-like of shape (n_rows,), list of several, default None
+        *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
+        in `keys` belong to no group.
+    keys : list, dict of lists by column, default None
+        *Public.* The values of `by` to report, known without looking at the data.
+    groups : array-like of shape (n_rows,), str or None, default None
+        *Private.* The person of each row, or the public name of that column of a data frame. All
+        rows of a person are one record, and each of its rows has the same weight. ``None``: each
+        row is a record.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
+        presence (n is then private).
+    budget : PrivacyBudget or None, default None
+        *Public.* Budget that the release is spent from before the data are read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
+
+    Returns
+    -------
+    SurvivalCurve
+        Its intervals count the noise and the sampling of independent rows. They do not count that
+        the actuarial rule is approximate if many rows leave within one cell.
+
+    Notes
+    -----
+    **Guarantee.** A row lies in at most one cell of a table of group, event and time. One count
+    changes by 1 under ``add_remove_one``, two under ``replace_one``. The rows of a person have
+    total weight 1, and their total change is no larger.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.statistics import survival_curve
+    >>> days, died = np.arange(1000) % 400, np.arange(1000) % 3 > 0
+    >>> curve = survival_curve(days, died, epsilon=1.0, edges=[0, 100, 200, 300], random_state=0)
+    >>> curve.to_frame()["estimate"].round(2).to_dict()
+    {100.0: 0.79, 200.0: 0.55, 300.0: 0.35}
+    """
+    return SurvivalStatistic(edges, noise, by, keys)._release(
+        (time, event), groups, epsilon, delta, neighboring, budget, random_state
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """*Public* beginnings of cells of time, the last one without end, and the keys of groups."""
+
+    points: np.ndarray
+    keys: Keys | None
+    with_events: Keys
+
+    def places(self, times: np.ndarray) -> np.ndarray:
+        """Return the cell of each time; the first one for times before it."""
+        return np.searchsorted(self.points[1:], times, "right")
+
+    @property
+    def n_cells(self) -> int:
+        """The number of all cells: of groups, events and times."""
+        return self.with_events.n_groups * self.points.size
+
+
+@dataclass(eq=False)
+class SurvivalStatistic(PrivateFit[Records[Cells], QueryPlan, Sums]):
+    """The release of `survival_curve`."""
+
+    edges: VectorLike
+    noise: str = "auto"
+    by: VectorLike | None = None
+    keys: KeysLike = None
+
+    released_as = "statistics.survival_curve"
+
+    # the numbers at risk are sums of cells
+    _effect_of_noise = effect_of_noise(
+        "an average group", lambda cells: math.isqrt(cells.with_events.n_groups * cells.n_cells)
+    )
+    takes_infinite_epsilon = False
+
+    def _check_data(
+        self,
+        parameters: ReleaseParameters,
+        time: VectorLike,
+        event: VectorLike,
+        *,
+        groups: VectorLike | None = None,
+    ) -> Records[Cells]:
+        keys, points = Keys.of(time, self.by, self.keys), ends_of_cells(self.edges)
+        if not (points.size and np.isfinite(points).all()):
+            raise ValueError("edges must be at least two increasing finite numbers.")
+        names, values = ((), ()) if keys is None else (keys.names, keys.values)
+        columns: Any = self.by if is_several(self.keys) else [] if keys is None else [self.by]
+        columns = [*columns, event]
+        records = Records.of_columns(time, "time", by=columns, several=True, groups=groups)
+        if records.columns.n_columns > 1:
+            raise ValueError("time must be one column.")
+        both = Keys((*names, "event"), (*values, np.array([0, 1])))
+        records.check(check_numeric)
+        records.check(both.check)
+        return records.with_facts(Cells(points, keys, both))
+
+    def _plan(self, parameters: ReleaseParameters, records: Records[Cells]) -> QueryPlan:
+        query = counts_query("cells", records.facts.n_cells, parameters.neighboring.n_changed)
+        return parameters.plan_queries([query], self.noise)
+
+    def _read(self, plan: QueryPlan, records: Records[Cells], rng: np.random.Generator) -> Sums:
+        cells: Any = records.facts
+        counts = records.counts(partial(cell_counts, [cells], cells.with_events, None))
+        return plan.release(counts, rng)
+
+    def _publish(
+        self, plan: QueryPlan, records: Records[Cells], released: Sums, guarantee: PrivacyGuarantee
+    ) -> SurvivalCurve:
+        facts = records.facts
+        shape = () if facts.keys is None else facts.keys.shape
+        cells = np.moveaxis(released["cells"].reshape(*shape, 2, facts.points.size), -2, 0)
+        value, centers, terms = _curve(plan, *cells)
+        axes = (*axes_of(facts.keys), ("time", facts.points[1:].tolist()))
+        labels = Labels(axes, records.columns.library)
+        return SurvivalCurve(
+            value, guarantee, _plan=plan, _centers=centers, _terms=terms, _labels=labels
+        )
+
+
+def _curve(
+    plan: QueryPlan, censored: np.ndarray, events: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, Terms]:
+    """Return the curve, the centers of its intervals, and the terms of their errors.
+
+    The noise enters by the derivatives of log S = Σ log(1 − d/y) in the counts of all cells, where
+    y is the number at risk. The sampling error is Greenwood's, and 1/y for a curve without events.
+    """
+    n = events.shape[-1]
+    later = np.cumsum((events + censored)[..., ::-1], axis=-1)[..., ::-1]
+    variance = plan.mechanism("cells").expected_loss("l2") * (2.0 * np.arange(n, 0, -1) - 0.75)
+    y, d, variance = (one[..., :-1] for one in (later - 0.5 * censored, events, variance))
+    known = np.logical_and.accumulate(y >= 2.0 * np.sqrt(variance), axis=-1)
+    y = np.where(known, y, 1.0)
+    value = np.where(known, np.cumprod(1.0 - np.clip(d / y, 0.0, 1.0), axis=-1), np.nan)
+    h = np.clip(d / y, -0.5, 0.999)  # not cut at 0, so that its noise has mean 0
+    curve = np.cumprod(1.0 - h, axis=-1)
+    own, at_risk = np.eye(n - 1, n), np.triu(np.ones((n - 1, n)))
+    slope, fall = (one[..., None] for one in (1.0 / (y * (1.0 - h)), h / (y * (1.0 - h))))
+    slopes = np.concatenate([fall * at_risk - slope * own, fall * (at_risk - 0.5 * own)], axis=-1)
+    share = np.clip(curve, 0.0, 1.0)
+    slopes = np.cumsum(slopes, axis=-2) * share[..., None]
+    d = np.clip(d, 0.0, np.maximum(y - 0.5, 0.0))
+    greenwood = share**2 * np.cumsum(d / (y * np.maximum(y - d, 0.5)), axis=-1)
+    wide = 1.0 + _DIVISOR * np.maximum.accumulate(variance / y**2, axis=-1)
+    terms: Terms = [("cells", wide * slopes[..., i]) for i in range(2 * n)]
+    sampling = wide * np.sqrt(greenwood + 1.0 / (y + 2.0) ** 2)
+    centers = curve + (1.0 - 2.0 * curve) / (y[..., :1] + 2.0)
+    return value, centers, [*terms, (SAMPLING, sampling)]
