@@ -68,7 +68,7 @@ LINES = {
     "data": 6054,
     "decomposition": 292,
     "density": 2501,
-    "design": 1975,
+    "design": 1969,
     "ensemble": 359,
     "exceptions": 77,
     "features": 2683,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_875  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 394_713
+MOST_LINES = 65_869  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 394_683
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

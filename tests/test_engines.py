@@ -323,6 +323,10 @@ BY_NAME = {
         lambda b, x: DPGaussianNB(**BOUNDS, budget=b).fit(x, FRAME["d"]),
         "y must be the name of a column",
     ),
+    "rows in memory": (
+        lambda b, x: DPGaussianNB(**BOUNDS, budget=b).fit(FRAME[NUMBERS], x),
+        "y must be the name of a column of X",
+    ),
     "groups": (
         lambda b, x: st.mean(x, groups="d", budget=b, epsilon=1.0, **BOUNDS),
         "groups cannot be given",

@@ -63,11 +63,11 @@ class ArrowBlocks(Engine):
     @classmethod
     def of(cls, parts: Mapping[str, MatrixLike]) -> ArrowBlocks:
         """Return the blocks of X; y and weights are columns of the same batches, or None."""
-        first, X = next(iter(parts.items()))
-        for name, part in parts.items():
-            if part is not None and getattr(part, "read", None) is not X.read:
-                said = f"because {first} is read in batches."
-                raise ValueError(f"{name} must be the name of a column, {said}")
+        (first, X), *others = parts.items()
+        for name, part in others:
+            if part is not None and getattr(part, "read", None) is not getattr(X, "read", X):
+                said = f"of {first}, if one of both is read in batches."
+                raise ValueError(f"{name} must be the name of a column {said}")
         columns = [None if part is None else part.names for part in parts.values()]
         return cls(lambda: map(partial(_block, columns), X.tables()))
 

@@ -123,9 +123,9 @@ class Blocks:
         parameters: Sequence[str] = ("X", "y", "sample_weight"),
     ) -> Blocks:
         """Return the blocks of X, with y and weights. Messages call the three by `parameters`."""
-        engine = ArrowBlocks if isinstance(X, Batches) else DaskBlocks
-        blocks = engine.of(dict(zip(parameters, (X, y, sample_weight), strict=True)))
-        return cls(blocks, empty_rows(X))
+        parts = dict(zip(parameters, (X, y, sample_weight), strict=True))
+        is_arrow = any(isinstance(part, Batches) for part in parts.values())
+        return cls((ArrowBlocks if is_arrow else DaskBlocks).of(parts), empty_rows(X))
 
     def __len__(self) -> int:
         """Return the number of blocks, since `check`."""

@@ -165,7 +165,6 @@ class Records(Generic[Facts]):
             return _by_several(cls.of_columns(x, parameter, **public), by)
         if is_collection(x):
             refuse_blocks(groups)
-            x, by = _split_collection(x, by, "by")
         names = parameter, "by", "sample_weight"
         records = cls.of_rows(x, by, read=_as_columns, names=names, count_is_public=count_is_public)
         if groups is not None and is_label(groups, records.columns.names):
@@ -192,6 +191,7 @@ class Records(Generic[Facts]):
         public: dict[str, Any] = {"parameter": names[0], "count_is_public": count_is_public}
         if is_collection(X) or is_collection(y):
             refuse_blocks(groups)
+            X, y = _split_collection(X, y, names[1])
             blocks = Blocks.of(X, single_column(names[1], y), parameters=names)
             records = cls._in_blocks(blocks, X, None, **public)
         else:

@@ -126,11 +126,13 @@ class _Here:
 
     def has(self, rows: np.ndarray) -> bool:
         """Return whether all rows are here."""
-        return self._kept is not None and _are_among(rows, self._kept[0])
+        return self._kept is not None and bool(np.isin(rows, self._kept[0]).all())
 
     def brings(self, rows: np.ndarray) -> bool:
         """Return whether all rows are here, or will be after the next `take`."""
-        return self.has(rows) or (self.wanted is not None and _are_among(rows, self.wanted))
+        return self.has(rows) or (
+            self.wanted is not None and bool(np.isin(rows, self.wanted).all())
+        )
 
     def keep(self, numbers: np.ndarray, found: list[ClippedDesign]) -> None:
         """Keep the rows of these increasing numbers, and no others."""
@@ -141,14 +143,6 @@ class _Here:
         assert self._kept is not None, "rows are kept first"
         numbers, design = self._kept
         return design.take(numbers.searchsorted(rows))
-
-
-def _are_among(rows: np.ndarray, numbers: np.ndarray) -> bool:
-    """Return whether all rows are among increasing numbers."""
-    if not numbers.size:
-        return not rows.size
-    places = np.minimum(numbers.searchsorted(rows), numbers.size - 1)
-    return bool((numbers[places] == rows).all())
 
 
 def _parts(
