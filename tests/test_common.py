@@ -90,11 +90,11 @@ ESTIMATORS = [
     DPAdditiveClassifier(epsilon=INF, bounds=(-10.0, 10.0)),
     DPAdditiveRegressor(bounds=(-10.0, 10.0), **NUMBERS),
     DPAdditiveRegressor(epsilon=INF, bounds=(-10.0, 10.0), **NUMBERS),
-    DPRandomForestClassifier(
-        bounds=(-10.0, 10.0), n_trees=5, neighboring="add_remove_one", **WEIGHTS
-    ),
+    DPRandomForestClassifier(bounds=(-10.0, 10.0), n_trees=5, **WEIGHTS),
     DPRandomForestClassifier(epsilon=INF, bounds=(-10.0, 10.0), n_trees=5),
-    DPRandomForestRegressor(bounds=(-10.0, 10.0), n_trees=20, **NUMBERS),
+    DPRandomForestRegressor(
+        bounds=(-10.0, 10.0), n_trees=20, neighboring="add_remove_one", **NUMBERS
+    ),
     DPRandomForestRegressor(
         epsilon=INF, bounds=(-10.0, 10.0), n_trees=20, additive_share=0.0, **NUMBERS
     ),
