@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 from skdp import PrivacyBudget
-from skdp.data.blocks import Blocks
+from skdp.data.dask import DaskBlocks
 from skdp.exceptions import BudgetExceededError
 from skdp.metrics import (
     dp_accuracy_score,
@@ -305,13 +305,13 @@ def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
 
 
 def test_workers_are_told_neither_the_budget_nor_a_seed(monkeypatch):
-    da, gather, sent = pytest.importorskip("dask.array"), Blocks.gather, []
+    da, mapped, sent = pytest.importorskip("dask.array"), DaskBlocks.mapped, []
 
-    def spy(blocks, function, *more):
+    def spy(blocks, function):
         sent.append(pickle.dumps(function))
-        return gather(blocks, function, *more)
+        return mapped(blocks, function)
 
-    monkeypatch.setattr(Blocks, "gather", spy)
+    monkeypatch.setattr(DaskBlocks, "mapped", spy)
     for metric, (_, terms) in SCORES.items():
         y, guess = rows_for(metric, 300, np.random.default_rng(0))
         lazy = (da.from_array(values, chunks=100) for values in (y, guess))
