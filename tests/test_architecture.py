@@ -62,7 +62,7 @@ LINES = {
     "accounting": 2697,
     "additive": 1426,
     "auditing": 1507,
-    "budget": 2951,
+    "budget": 2853,
     "calibration": 1321,
     "cluster": 467,
     "data": 6054,
@@ -73,7 +73,7 @@ LINES = {
     "exceptions": 77,
     "features": 2683,
     "inspection": 860,
-    "ledger": 2923,
+    "ledger": 2796,
     "linear_model": 6344,
     "losses": 1492,
     "mechanisms": 2439,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_869  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 394_683
+MOST_LINES = 65_644  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 394_541
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -13,16 +13,7 @@ from skdp.budget.filters import Filter, priced_release, rule_of
 from skdp.budget.handle import QUOTED, BudgetHandle
 from skdp.exceptions import BudgetClosedError, WeakPrivacyWarning
 from skdp.ledger.file_storage import Place, TemporaryFolder, storage_at
-from skdp.ledger.release import (
-    Account,
-    Entry,
-    accounts_of,
-    adopt,
-    head_of,
-    number,
-    quarantine,
-    skipped_in,
-)
+from skdp.ledger.release import Entry, adopt, head_of, number, owns, quarantine, skipped_in
 from skdp.ledger.store import FORMAT, TIMEOUT, Ledger, Storage
 from skdp.privacy import GaussianCurve, Neighboring, PrivacyGuarantee, Unit
 from skdp.privacy.guarantee import gaussian_mu_for
@@ -280,9 +271,7 @@ class PrivacyBudget(BudgetHandle):
             *Public.* Success rate of guesses of a value, at the rate without releases.
         delta : float in (0, 1), default 1e-5
             *Public.* Where ε is quoted; the guarantee does not depend on it.
-        neighboring : {"replace_one", "add_remove_one"}
-            *Public.* As in `PrivacyBudget`.
-        unit : {"record", "person"}
+        neighboring, unit : str
             *Public.* As in `PrivacyBudget`.
         path : path-like, str or None
             *Public.* As in `PrivacyBudget`.
@@ -359,7 +348,7 @@ class PrivacyBudget(BudgetHandle):
         storage = storage_at(path)
         if os.path.exists(storage.address):
             raise ValueError(f"{storage.address} exists already.")
-        Ledger(storage, _stored_terms(rule, **relation), rule).create_from(entries, shares)
+        Ledger(storage, _stored_terms(rule, **relation), rule).create(entries, shares)
         budget = cls(**rule.terms | relation, path=path)
         budget._folder = folder
         return budget
@@ -382,12 +371,10 @@ class Unbudgeted(BudgetHandle):
         return self
 
     def spend(self, guarantee: PrivacyGuarantee, **terms: object) -> None:
-        """Remember a release."""
         self.promised.append(guarantee)
 
 
 def _stored_terms(rule: Filter, neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
-    """Return the terms as a ledger stores them."""
     relation = {"neighboring": str(neighboring), "unit": str(unit)}
     return rule.terms | relation | {"orders": json.dumps(rule.orders)}
 
@@ -410,7 +397,7 @@ def _terms_of(storage: Storage) -> tuple[Filter, dict[str, Any]]:
         ) from error
 
 
-Export: TypeAlias = tuple[Filter, dict[str, Any], list[Account], list[Entry]]
+Export: TypeAlias = tuple[Filter, dict[str, Any], list[Any], list[Entry]]
 
 
 def _imported(data: dict[str, Any]) -> Export:
@@ -438,7 +425,7 @@ def _check_admitted(rules: dict[str, Filter], neighboring: str, entries: list[En
         if release.account not in rules:
             raise ValueError(f"There is no share {release.account!r}.")
     for account, rule in rules.items():
-        own = [release for release in releases if account in accounts_of(release.account)]
+        own = [release for release in releases if owns(account, release)]
         if not rule.admits(own) or {release.neighboring for release in own} - {neighboring}:
             raise ValueError("The export contains more releases than its terms admit.")
 

@@ -11,13 +11,7 @@ import numpy as np
 
 from skdp.accounting import ACCOUNTANTS, UnpricedEventError
 from skdp.accounting.concentrated import covering_mu, tight_log_delta
-from skdp.privacy import (
-    ComposedEvent,
-    Event,
-    GaussianCurve,
-    Neighboring,
-    SelfComposedEvent,
-)
+from skdp.privacy import ComposedEvent, Event, GaussianCurve, Neighboring, SelfComposedEvent
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.events import NoClosedCurveError
 from skdp.support.rounding import SERIES, up
@@ -50,9 +44,8 @@ def covering(ideals: list[tuple[Event, int]], neighboring: Neighboring, slack: f
         return _covering_together(together, neighboring, slack)
     except NoClosedCurveError:
         each = slack / sum(count for _, count in ideals)
-        return math.hypot(
-            *(math.sqrt(k) * _covering_one(leaf, neighboring, each) for leaf, k in ideals)
-        )
+        mus = (math.sqrt(k) * _covering_one(leaf, neighboring, each) for leaf, k in ideals)
+        return math.hypot(*mus)
 
 
 @lru_cache(maxsize=256)

@@ -9,17 +9,11 @@ from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from operator import le
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from skdp.accounting import gdp_mu
 from skdp.accounting.concentrated import epsilon_from_rdp, rdp_budget, rho_budget, tight_epsilon
-from skdp.budget.cost import (
-    ConvertedCurve,
-    CoveredCurve,
-    covering,
-    epsilon_of_plan,
-    renyi_cost,
-)
+from skdp.budget.cost import ConvertedCurve, CoveredCurve, covering, epsilon_of_plan, renyi_cost
 from skdp.ledger.release import (
     EVERY,
     EXACT,
@@ -59,6 +53,9 @@ _LARGEST_ORDER = 1e15  # for tiny budgets; no guarantee rests on it
 ORDERS = (1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0,
           48.0, 64.0, 96.0, 128.0, 192.0, 256.0, 512.0, 1024.0, 4096.0, 16384.0)  # fmt: skip
 """The grid of orders; the ε and δ of a budget select from it."""
+
+
+Slack: TypeAlias = Callable[[], float]
 
 
 class Amount(NamedTuple):
@@ -230,15 +227,18 @@ class Filter(ABC):
     def curve(self, totals: Amounts) -> PrivacyCurve:
         """Return a curve above that of any releases with these sums."""
 
-    def facts(
-        self, event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
-    ) -> dict[str, Any]:
+    def facts(self, event: Event, neighboring: Neighboring, slack_left: Slack) -> dict[str, Any]:
         """Return the fields of `Release` that only this rule needs."""
         return {}
 
     def slack_left(self, sums: Amounts) -> float:
         """Return the slack that the next release may take."""
         return 0.0
+
+    @classmethod
+    def default_slack(cls, delta: float, strict: bool) -> float:
+        """Return the `slack` of a budget that states none."""
+        return _DEFAULT_SLACK * delta if cls.takes_reserves and not strict else 0.0
 
     @property
     def terms(self) -> dict[str, Any]:
@@ -434,9 +434,7 @@ class GaussianFilter(Filter):
         square = EXACT.power(Decimal(widest), 2)
         return square, decimal(self.slack), decimal(self.tv)
 
-    def facts(
-        self, event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
-    ) -> dict[str, Any]:
+    def facts(self, event: Event, neighboring: Neighboring, slack_left: Slack) -> dict[str, Any]:
         """Return a μ, a slack and a total variation.
 
         The curve of `gdp_mu` plus `slack` covers the event, for an output within `tv` of the
@@ -547,9 +545,7 @@ class RenyiFilter(Filter):
         # Printed costs are below the exact ones by a relative 2^-53 at most: one more operation.
         return tuple(Decimal(rounding.down(budget, SERIES + 1)) for budget in self._budgets())
 
-    def facts(
-        self, event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
-    ) -> dict[str, Any]:
+    def facts(self, event: Event, neighboring: Neighboring, slack_left: Slack) -> dict[str, Any]:
         return {"renyi": tuple(renyi_cost(event, neighboring, a) for a in self.orders)}
 
     def amount(self, totals: Amounts) -> Amount:
@@ -575,11 +571,6 @@ FILTERS: dict[str, type[Filter]] = {
 """The compositions by name."""
 
 
-def default_slack(composition: str, strict: bool, delta: float) -> float:
-    """Return the `slack` of a budget that states none."""
-    return _DEFAULT_SLACK * delta if FILTERS[composition].takes_reserves and not strict else 0.0
-
-
 def rule_of(
     composition: str,
     epsilon: float,
@@ -595,7 +586,7 @@ def rule_of(
     kind = FILTERS[check_choice("composition", composition, FILTERS)]
     epsilon, delta = check_real("epsilon", epsilon, low=0.0), check_delta(delta)
     if slack is None:
-        slack = default_slack(composition, strict, delta)
+        slack = kind.default_slack(delta, strict)
     reserves = {"slack": float(slack), "tv": float(tv)}
     for name, flag in (("strict", strict), ("exact", exact)):
         if not isinstance(flag, bool):

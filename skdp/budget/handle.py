@@ -14,19 +14,11 @@ import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.budget.dry_run import DryRun, PlanCost, PlannedRelease, Price, StandIns, cost_of_plan
-from skdp.budget.filters import (
-    Allowance,
-    Amount,
-    Filter,
-    default_slack,
-    largest_gaussian,
-    priced_release,
-    rule_of,
-)
+from skdp.budget.filters import Allowance, Amount, Filter, largest_gaussian, priced_release, rule_of
 from skdp.budget.messages import RefusedError, shown
-from skdp.budget.report import FORMATS, Report, owns
+from skdp.budget.report import FORMATS, Report
 from skdp.exceptions import BudgetExceededError
-from skdp.ledger.release import Amounts, Release, head_of
+from skdp.ledger.release import Amounts, Release, head_of, owns
 from skdp.ledger.store import FORMAT, Ledger, SpendRequest
 from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee, Unit
 from skdp.support.display import at_least
@@ -139,11 +131,7 @@ class BudgetHandle:
         return self._copied(BudgetHandle, _parent=self, _filter=rule, _account=account)
 
     def at(
-        self,
-        *,
-        name: str | None = None,
-        partition: str | int | None = None,
-        n: int | None = None,
+        self, *, name: str | None = None, partition: str | int | None = None, n: int | None = None
     ) -> Self:
         """Return a handle on the same ledger that names its releases or reads one partition.
 
@@ -312,9 +300,7 @@ class BudgetHandle:
         >>> round(budget.plan([GDPEvent(0.1)] * 5).epsilon, 4)
         0.8197
         """
-        stated = (
-            one if isinstance(one, PlannedRelease) else PlannedRelease(one) for one in releases
-        )
+        stated = (r if isinstance(r, PlannedRelease) else PlannedRelease(r) for r in releases)
         delta = self.delta if delta is None else check_delta(delta)
         n_folds = None if n_folds is None else check_count("n_folds", n_folds)
         part = self._partition
@@ -499,7 +485,7 @@ class BudgetHandle:
         list of dict, or DataFrame
             One row per release, with the fields of `Release`.
         """
-        rows = [release.as_row() for release in self._ledger.releases() if owns(self, release)]
+        rows = [one.as_row() for one in self._ledger.releases() if owns(self._account, one)]
         if not as_frame:
             return rows
         import pandas as pd
@@ -567,8 +553,6 @@ class BudgetHandle:
         ------
         ValueError
             If the format, the audience or a field is unknown, or the register requires a field.
-        BudgetClosedError
-            If the ledger is gone, replaced or damaged.
         """
         check_choice("format", format, FORMATS)
         return str(getattr(Report(self, audience, about, checked), format)())
@@ -632,11 +616,7 @@ class BudgetHandle:
             self._parent._check(request)
 
     def _check_stated(
-        self,
-        guarantee: PrivacyGuarantee,
-        label: str,
-        n: int | None = None,
-        most: int | None = None,
+        self, guarantee: PrivacyGuarantee, label: str, n: int | None = None, most: int | None = None
     ) -> None:
         """Raise ValueError unless the relation, the unit and the size are those of the budget."""
         if not isinstance(guarantee, PrivacyGuarantee):
@@ -651,8 +631,6 @@ class BudgetHandle:
                 f"{label} protects one {guarantee.unit}, but this budget has "
                 f"unit={str(self.unit)!r}. A fit protects persons with groups=, otherwise records."
             )
-        if n is not None and not self.neighboring.count_is_public:
-            raise ValueError(f"n is private under {str(self.neighboring)!r}. Leave it out.")
         if n is not None and most is not None and n > most:
             raise ValueError(
                 f"{label} reads {n} {self.unit}s, but budget.at(n={most}) states less."
@@ -676,10 +654,8 @@ class BudgetHandle:
 
     def __repr__(self) -> str:
         rule = self._filter
-        defaults: dict[str, Any] = {
-            "slack": default_slack(self.composition, rule.strict, self.delta)
-        }
-        defaults |= {"tv": 0.0, "strict": False, "exact": False, "unit": str(Unit.RECORD)}
+        defaults: dict[str, Any] = {"slack": rule.default_slack(self.delta, rule.strict), "tv": 0.0}
+        defaults |= {"strict": False, "exact": False, "unit": str(Unit.RECORD)}
         relation = {"neighboring": str(self.neighboring), "unit": str(self.unit)}
         known = rule.terms | {"epsilon": at_least(self.epsilon)} | relation
         terms = {k: v for k, v in known.items() if k not in defaults or v != defaults[k]}

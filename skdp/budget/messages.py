@@ -8,9 +8,8 @@ from html import escape
 from typing import Any
 
 from skdp.budget.filters import FILTERS, Amount, Filter
-from skdp.budget.report import owns
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
-from skdp.ledger.release import EVERY, PEAK, Amounts, Release, minus
+from skdp.ledger.release import EVERY, PEAK, Amounts, Release, minus, owns
 from skdp.ledger.store import SpendRequest
 from skdp.privacy import Neighboring, NonPrivateEvent, event_from_dict
 from skdp.privacy.neighboring import Composition
@@ -69,7 +68,6 @@ class RefusedError(BudgetExceededError):
         self.handle, self.request = handle, request
 
     def message(self) -> str:
-        """Describe the release, and what the ledger had left for it."""
         has_few = self.request.number <= _MOST_ROWS
         return self._shortfall(self.handle._ledger.releases() if has_few else [])
 
@@ -95,7 +93,7 @@ class RefusedError(BudgetExceededError):
                 " so its epsilon and delta are added up. Use a single partition, or "
                 "composition='basic'."
             )
-        rows = [one for one in releases[: self.request.number] if owns(handle, one)]
+        rows = [one for one in releases[: self.request.number] if owns(handle._account, one)]
         sums = before.worst(rule.nothing, wanted.part)
         asked, left = Amount(wanted.epsilon, wanted.delta), rule.left_at(before, wanted.part)
         if rule.fits(sums):

@@ -12,26 +12,9 @@ from unicodedata import category
 
 from skdp.accounting import gdp_mu
 from skdp.budget.filters import Amount
-from skdp.ledger.release import (
-    EVERY,
-    UNREADABLE,
-    VERSION,
-    Entry,
-    Release,
-    Totals,
-    finite,
-    skipped_in,
-)
+from skdp.ledger.release import EVERY, UNREADABLE, VERSION, Entry, Release, finite, skipped_in
 from skdp.ledger.store import Group
-from skdp.privacy import (
-    AttackRisk,
-    Event,
-    GaussianCurve,
-    NonPrivateEvent,
-    PrivacyCurve,
-    Unit,
-    event_from_dict,
-)
+from skdp.privacy import AttackRisk, Event, GaussianCurve, NonPrivateEvent, Unit, event_from_dict
 from skdp.privacy.neighboring import Composition
 from skdp.privacy.noise_events import ApproxDPCurve
 from skdp.support.display import at_least
@@ -108,10 +91,7 @@ _HAZARDS = {
         "One unit and one relation for the whole ledger; other releases are rejected.",
         "To choose unit='person' if somebody has several records, and to pass the person of each.",
     ),
-    "Algorithms and correctness": (
-        "{correctness}",
-        "To install the published library, unchanged.",
-    ),
+    "Algorithms and correctness": ("{correctness}", "To install the published library, unchanged."),
     "Trust model": (
         "A chain of hashes over all releases. Fits of skdp spend before they read data.",
         "The curator, who sees the records and could make other ledgers.",
@@ -152,12 +132,11 @@ class Report:
     ) -> None:
         check_choice("audience", audience, _AUDIENCES)
         self._budget, self._rule, self._is_internal = budget, budget._filter, audience == "internal"
-        self._totals: Totals = budget._ledger.totals(budget._account)
+        self._totals = budget._ledger.totals(budget._account)
         self._sums = self._totals.worst(self._rule.nothing)
-        notices = [one.first for one in budget._ledger.groups(of_releases=False)]
-        skipped, found = skipped_in(notices), budget._ledger.groups(of_releases=True)
-        known = [(one.first.release, one) for one in found if one.first.number not in skipped]
-        groups = [pair for pair in known if owns(budget, pair[0])]
+        notices = [one.first for one in budget._ledger.groups(None)]
+        skipped, found = skipped_in(notices), budget._ledger.groups(budget._account)
+        groups = [(one.first.release, one) for one in found if one.first.number not in skipped]
         releases, rows = [release for release, _ in groups], [self._row(*pair) for pair in groups]
         spent = self._rule.spent_at(self._sums)
         said = _correctness(rows)
@@ -190,14 +169,11 @@ class Report:
             ],
         }
         self._fields, self._open = self._of_register(releases, dict(about or {}))
-        nested = {
-            k: {n: self._fields[n] for n in names if n in self._fields}
-            for k, names in _REGISTER.items()
-        }
+        fields = self._fields
+        nested = {k: {n: fields[n] for n in own if n in fields} for k, own in _REGISTER.items()}
         self.data["deployment"] = {section: own for section, own in nested.items() if own}
 
     def json(self) -> str:
-        """Return strict JSON; infinities are the string "inf"."""
         return json.dumps(finite(self.data), indent=1, allow_nan=False)
 
     def register(self) -> str:
@@ -214,7 +190,6 @@ class Report:
         return _NO_POINT.sub(r"\1.0e", text)
 
     def markdown(self) -> str:
-        """Return Markdown in which strings from users are escaped."""
         data, found = self.data, self.data["protected"]
         gain = data["meter"]["risk"]
         risks = [(k, _share(v), _share(gain[k])) for k, v in data["ceiling"]["risk"].items()]
@@ -277,10 +252,8 @@ class Report:
         """Say why the gain is as large as it is, and what lowers it."""
         rule = self._rule
         if self._keeps_to_box and not rule.composition.adds_epsilon:
-            return (
-                "The gain at the limit also covers future releases. Only a budget with a smaller "
-                "limit lowers it."
-            )
+            remedy = "Only a budget with a smaller limit lowers it."
+            return f"The gain at the limit also covers future releases. {remedy}"
         reason = (
             "the first release that reads all records may have noise of any shape. It becomes "
             f"smaller after such a release within the limits of {rule.composition}"
@@ -344,7 +317,6 @@ class Report:
             yield from [_CURVE] * (rule.composition is Composition.GDP)
 
     def _row(self, release: Release, group: Group) -> dict[str, Any]:
-        """Return the fields of the report for a group of equal releases."""
         row = {
             "number": group.first.number,
             "releases": group.number,
@@ -405,13 +377,7 @@ class Report:
             yield f"{covers}: {data['head']}"
 
 
-def owns(handle: Any, release: Release) -> bool:
-    """Return whether a release was spent from the account of a handle, or from a share of it."""
-    account = handle._account
-    return not account or f"{release.account}/".startswith(f"{account}/")
-
-
-def _risk(curve: PrivacyCurve, pair: Amount) -> dict[str, float]:
+def _risk(curve: Any, pair: Amount) -> dict[str, float]:
     """Return the gain of an attacker if the curve and the pair (ε, δ) both hold."""
     first, second = (AttackRisk(one).to_dict() for one in (curve, ApproxDPCurve(*pair)))
     return {name: min(risk, second[name]) for name, risk in first.items()}
@@ -437,7 +403,6 @@ def _notice(entry: Entry) -> str:
 
 
 def _proof(release: Release) -> str:
-    """Describe the proof that the ledger names."""
     if (recorded := _recorded_event(release.event)) is None:
         return "unknown: an event of another library or version"
     event, tv = recorded.ideal()
@@ -544,5 +509,7 @@ def _number(value: object) -> str:
 
 def _in_markdown(text: object) -> str:
     """Return one line of escaped text, without invisible and direction-changing characters."""
-    plain = "".join(" " if category(one) in _UNSEEN else one for one in str(text))
+    plain = str(text)
+    if not plain.isprintable():
+        plain = "".join(" " if category(one) in _UNSEEN else one for one in plain)
     return _MARKUP.sub(r"\\\g<0>", escape(plain, quote=False))

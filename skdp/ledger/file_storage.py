@@ -19,18 +19,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.gate import gate
+from skdp.ledger.release import unusable
 from skdp.ledger.server.address import is_address
-from skdp.ledger.store import (
-    FORMAT,
-    TABLES,
-    TIMEOUT,
-    Sessions,
-    Steps,
-    Storage,
-    Tables,
-    of_format,
-    replaced,
-)
+from skdp.ledger.store import FORMAT, TIMEOUT, Sessions, Steps, Storage, Tables, of_format, replaced
 
 try:
     import fcntl
@@ -57,10 +48,8 @@ except sqlite3.OperationalError: print("locked")
 T = TypeVar("T")
 Place: TypeAlias = str | PathLike[str]
 """A path, or the address of a server."""
-FileId = tuple[int, int]
-"""Device and inode."""
-Files = list[FileId | None]
-"""A database and its companions."""
+Files = list[tuple[int, int] | None]
+"""Device and inode of a database and of its companions."""
 
 
 class FileStorage(Storage):
@@ -73,7 +62,7 @@ class FileStorage(Storage):
     def __init__(self, address: str, timeout: float = TIMEOUT, is_temporary: bool = False) -> None:
         super().__init__(address, timeout, is_temporary)
         self.sessions = Sessions()
-        self._first_file: FileId | None = None
+        self._first_file: tuple[int, int] | None = None
 
     def exists(self) -> bool:
         return is_ledger(self.address)
@@ -125,7 +114,7 @@ class FileStorage(Storage):
                 if connection is not None and connection.in_transaction:
                     connection.execute("ROLLBACK")
             if isinstance(error, _ERRORS):
-                raise _unusable(self.address, error) from error
+                raise unusable(self.address, error) from error
             raise
 
     def _opened(self, to_write: bool) -> FileTables:
@@ -147,9 +136,7 @@ class FileStorage(Storage):
                 f"The ledger {self.address} was opened by another process before a fork."
             )
         if found.st_size < max(tables.size, _SMALLEST):
-            raise BudgetClosedError(
-                f"The ledger {self.address} cannot be used: the file was cut short."
-            )
+            raise unusable(self.address, "the file was cut short")
         tables.size = found.st_size
         if files != tables.files or None in files:
             raise tables.changed(files)
@@ -178,9 +165,8 @@ class FileTables(Tables):
     and other processes would not see the locks of this connection.
     """
 
-    def __init__(self, storage: FileStorage, mode: str, file: FileId | None = None) -> None:
-        path = storage.address
-        connection = _connect(path, mode, storage.is_temporary, storage.timeout)
+    def __init__(self, storage: FileStorage, mode: str, file: Any = None) -> None:
+        path, connection = storage.address, _connect(storage, mode)
         files, found = _files_at(path)
         self.files, self.size = [file or files[0], *files[1:]], 0  # the file before it was opened
         # A copy has another volume or inode, wherever it is mounted.
@@ -191,13 +177,12 @@ class FileTables(Tables):
         super().__init__(connection, path, names)
 
     def create(self) -> None:
-        for statement in TABLES:
-            self.execute(statement)
+        super().create()
         self.execute(f"PRAGMA user_version = {FORMAT}")
 
     def check_pages(self) -> None:
         if (state := self.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
-            raise BudgetClosedError(f"The ledger {self.address} cannot be used: {state}.")
+            raise unusable(self.address, state)
 
     def changed(self, files: Files) -> BudgetClosedError:
         """Return the error for other files at the path than those that are open."""
@@ -206,10 +191,10 @@ class FileTables(Tables):
                 f"The ledger {self.address} was replaced while it was in use. "
                 "Spends in the meantime are in the old file."
             )
-        return BudgetClosedError(
-            f"The ledger {self.address} cannot be used: its -wal or -shm file was deleted or "
-            "replaced while it was open. Close all handles on it and make a new PrivacyBudget "
-            "to go on."
+        return unusable(
+            self.address,
+            "its -wal or -shm file was deleted or replaced while it was open. Close all handles on "
+            "it and make a new PrivacyBudget to go on",
         )
 
 
@@ -222,7 +207,7 @@ def _files_at(path: str) -> tuple[Files, os.stat_result]:
             f"The ledger {path} does not exist: it was deleted, or it was the temporary ledger "
             "of a budget that no longer exists."
         ) from None
-    files: list[FileId | None] = [(found.st_dev, found.st_ino)]
+    files: Files = [(found.st_dev, found.st_ino)]
     for suffix in ("-wal", "-shm"):
         try:
             one = os.stat(f"{path}{suffix}")
@@ -247,23 +232,19 @@ def mark(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
 
 
-def _connect(path: str, mode: str, is_temporary: bool, timeout: float) -> sqlite3.Connection:
-    """Open the database at `path`; mode ``"ro"``, ``"rw"`` or ``"rwc"``.
+def _connect(storage: FileStorage, mode: str) -> sqlite3.Connection:
+    """Open a database; mode ``"ro"``, ``"rw"`` or ``"rwc"``.
 
     Each commit is copied from the log into the database at once, or with the next commit if a
     reader is active. So deleting the log does not delete spends. This costs one more flush; a
     rollback journal costs three, and blocks readers. A temporary ledger is not flushed to the disk:
     it survives the end of a process, but not of the machine.
     """
-    with _clear_errors(path):
-        connection = sqlite3.connect(
-            uri_of(path, mode),
-            uri=True,
-            timeout=timeout,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        durability = _TEMPORARY if is_temporary else _DURABLE
+    how: dict[str, Any] = {"uri": True, "isolation_level": None, "check_same_thread": False}
+    with _clear_errors(storage.address):
+        address = uri_of(storage.address, mode)
+        connection = sqlite3.connect(address, timeout=storage.timeout, **how)
+        durability = _TEMPORARY if storage.is_temporary else _DURABLE
         as_log = ("journal_mode=WAL",) if mode == "rw" else ()  # its maker may have died before
         for pragma in (*durability, *as_log, "wal_autocheckpoint=1"):
             connection.execute(f"PRAGMA {pragma}")
@@ -282,11 +263,7 @@ def _clear_errors(path: str) -> Iterator[None]:
     try:
         yield
     except _ERRORS as error:
-        raise _unusable(path, error) from error
-
-
-def _unusable(path: str, error: BaseException) -> BudgetClosedError:
-    return BudgetClosedError(f"The ledger {path} cannot be used: {error}.")
+        raise unusable(path, error) from error
 
 
 class TemporaryFolder:
@@ -314,11 +291,13 @@ def is_ledger(path: str) -> bool:
         if not os.path.exists(path):
             return False
         if not os.path.getsize(path):
-            _refuse_leftovers(path)
+            logs = [log for log in (f"{path}-wal", f"{path}-journal") if os.path.exists(log)]
+            if any(map(os.path.getsize, logs)):  # a new ledger would discard the log
+                raise unusable(path, "it is empty and has a log beside it, so it was cut short")
             return False
-        found = gate.run(partial(_header, path, "mode=ro&immutable=1"))
+        found = gate.run(partial(_header, path, "ro&immutable=1"))
         if found[0] == APPLICATION and os.path.exists(f"{path}-wal"):
-            found = gate.run(partial(_header, path, "mode=ro"))
+            found = gate.run(partial(_header, path, "ro"))
     if found[0] != APPLICATION:
         raise BudgetClosedError(
             f"{path} is a database of another program, not a ledger. It was left as it is; choose "
@@ -329,22 +308,11 @@ def is_ledger(path: str) -> bool:
     return True
 
 
-def _header(path: str, how: str) -> list[int]:
-    address = f"{Path(path).absolute().as_uri()}?{how}"
-    with closing(sqlite3.connect(address, uri=True)) as connection:
+def _header(path: str, mode: str) -> list[int]:
+    with closing(sqlite3.connect(uri_of(path, mode), uri=True)) as connection:
         # Otherwise a growing file seems corrupt.
         connection.execute("PRAGMA writable_schema = ON")
         return [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEADER]
-
-
-def _refuse_leftovers(path: str) -> None:
-    """Raise if an empty file has a log beside it: a new ledger would discard the log."""
-    logs = [f"{path}{suffix}" for suffix in ("-wal", "-journal")]
-    if any(os.path.exists(log) and os.path.getsize(log) for log in logs):
-        raise BudgetClosedError(
-            f"The ledger {path} cannot be used: it is empty and has a log beside it, so it was cut "
-            "short."
-        )
 
 
 @contextmanager
@@ -363,10 +331,8 @@ def _creating(path: str) -> Iterator[None]:
             if not os.path.exists(path):
                 _remove(path, "-wal", "-shm")
         except OSError as error:
-            raise BudgetClosedError(
-                f"The ledger {path} cannot be used: {error}. Its folder must be writable, on a "
-                "file system with locks for files and folders."
-            ) from error
+            need = "Its folder must be writable, on a file system with locks for files and folders"
+            raise unusable(path, f"{error}. {need}") from error
         yield
 
 
@@ -410,9 +376,7 @@ def _sqlite_excludes(probe: str, path: str) -> bool:
     with _clear_errors(path), closing(sqlite3.connect(address, uri=True)) as connection:
         connection.isolation_level = None
         connection.execute("BEGIN IMMEDIATE")
-        seen = _is_locked(probe)
-        connection.execute("ROLLBACK")
-    return seen
+        return _is_locked(probe)
 
 
 def _is_locked(probe: str) -> bool:
@@ -432,10 +396,8 @@ def _is_locked_for_a_child(probe: str) -> bool:
 
 
 def _unlockable(path: str, why: str) -> BudgetClosedError:
-    return BudgetClosedError(
-        f"The ledger {path} cannot be used: files in its folder cannot be locked ({why}), so "
-        "releases of several processes could be lost. Put it on a local disk."
-    )
+    lost = "so releases of several processes could be lost. Put it on a local disk"
+    return unusable(path, f"files in its folder cannot be locked ({why}), {lost}")
 
 
 def storage_at(path: Place, timeout: float = TIMEOUT, is_temporary: bool = False) -> Storage:

@@ -88,7 +88,6 @@ class Gate:
             self._bury()
 
     def before_fork(self) -> None:
-        """Shut the gate and close all connections."""
         me = threading.get_ident()
         self._shut(me)
         self.generation += 1
@@ -97,11 +96,9 @@ class Gate:
         self._alone[me] = time.monotonic() + _FORK_SECONDS
 
     def after_fork(self) -> None:
-        """Open the gate in the parent."""
         self._alone.pop(threading.get_ident(), None)
 
     def after_fork_in_child(self) -> None:
-        """Open the gate in the child, which has one thread."""
         self._alone.clear()
         self._open.clear()
         self._dead.clear()

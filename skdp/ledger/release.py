@@ -22,10 +22,7 @@ from skdp.support.validation import check_delta
 
 VERSION: str = sys.modules["skdp"].__version__
 """Version of this library."""
-UNREADABLE = (
-    *(TypeError, ValueError, AttributeError),
-    *(ArithmeticError, LookupError, RecursionError),
-)
+UNREADABLE = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError)
 """Errors that content may cause which another program has edited."""
 
 
@@ -62,10 +59,8 @@ class Release:
         *Public.* The privacy curve lies below that of `gdp_mu` plus `slack`.
     tv : float
         *Public.* This holds for an output within this total variation of the released one.
-    zcdp_rho : float
-        *Public.* Cost under ``"zcdp"``, ``inf`` if the release is not zCDP.
-    pure_epsilon : float
-        *Public.* Cost under ``"pure"``, ``inf`` if the release is not pure DP.
+    zcdp_rho, pure_epsilon : float
+        *Public.* Costs under ``"zcdp"`` and ``"pure"``, ``inf`` for another kind of release.
     renyi : tuple of float
         *Public.* Costs under ``"rdp"``: Rényi divergences at its orders.
     theorem : str
@@ -191,6 +186,11 @@ def finite(value: Any) -> Any:
     return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def unusable(address: str, why: object) -> BudgetClosedError:
+    """Return the error for a ledger that cannot be used."""
+    return BudgetClosedError(f"The ledger {address} cannot be used: {why}.")
+
+
 Amounts = tuple[Decimal, ...]
 """Exact numbers, one per limit of a filter; ``Infinity`` is above every limit."""
 Account = tuple[str, float, float]
@@ -281,6 +281,11 @@ def accounts_of(account: str) -> list[str]:
     return ["/".join(names[:depth]) for depth in range(len(names) + 1)]
 
 
+def owns(account: str, release: Release) -> bool:
+    """Return whether a release was spent from an account, or from a share of it."""
+    return not account or f"{release.account}/".startswith(f"{account}/")
+
+
 def scope_of(part: str | None) -> str:
     """Return the key of the sums of a part."""
     return EVERY if part is None else f"part {part}"
@@ -315,12 +320,10 @@ class Entry(NamedTuple):
 
     @property
     def release(self) -> Release:
-        """The release; raises an error if it cannot be read."""
         facts = {k: v for k, v in json.loads(self.seal).items() if k not in ("totals", "key")}
         return release_from(self.content, facts | {"time": self.time})
 
     def as_row(self) -> dict[str, Any]:
-        """Return the entry as a plain dictionary."""
         facts = json.loads(self.seal)
         row = {"number": self.number, "hash": self.hash, "key": facts.get("key"), "kind": "release"}
         if self.is_release:
@@ -402,10 +405,8 @@ class Verification:
     def compare(self, tables: Any, *, groups: bool) -> None:
         """Raise BudgetClosedError unless the stored sums and groups are those of the entries."""
         if self.totals != tables.all_totals() or (groups and self.groups != tables.group_rows()):
-            raise BudgetClosedError(
-                f"The ledger {tables.address} cannot be used: its running totals are not the sums "
-                "of its rows, so it was edited by another program."
-            )
+            what = "its running totals are not the sums of its rows"
+            raise unusable(tables.address, f"{what}, so it was edited by another program")
 
     def _add(self, entry: Entry) -> str | None:
         """Add the cost of an entry; return the account that spent, None if no release did."""
@@ -452,7 +453,7 @@ def _read(content: str, measures: tuple[str, ...]) -> tuple[str, str | None, Amo
 def quarantined(tables: Any) -> set[int]:
     """Return the numbers of the quarantined entries."""
     with tables.damage("its quarantine"):
-        return skipped_in(one.first for one in tables.groups(of_releases=False))
+        return skipped_in(one.first for one in tables.groups(None))
 
 
 def adopt(storage: Any, reason: str) -> None:

@@ -39,6 +39,7 @@ from skdp.ledger.release import (
     read,
     scope_of,
     sums_in,
+    unusable,
 )
 
 FORMAT = 1
@@ -46,7 +47,7 @@ TIMEOUT = 60.0
 """Seconds that a spend may take, unless the user says otherwise."""
 FULL_EVERY = 100
 """Every this many openings a process checks all entries again."""
-TABLES = (
+_TABLES = (
     """CREATE TABLE ledger.terms (epsilon DOUBLE PRECISION, delta DOUBLE PRECISION,
     composition TEXT, neighboring TEXT, unit TEXT, slack DOUBLE PRECISION, tv DOUBLE PRECISION,
     strict INTEGER, exact INTEGER, orders TEXT, identity TEXT, checksum TEXT, measures TEXT,
@@ -61,10 +62,8 @@ TABLES = (
     last BIGINT NOT NULL, number BIGINT NOT NULL)""",
 )
 _FLAGS = ("strict", "exact")
-_TERM_NAMES = (
-    *("epsilon", "delta", "composition", "neighboring", "unit", "slack", "tv"),
-    *(*_FLAGS, "orders"),
-)
+_PLAIN = ("epsilon", "delta", "composition", "neighboring", "unit", "slack", "tv")
+_TERM_NAMES = (*_PLAIN, *_FLAGS, "orders")
 _OTHERS = ("identity", "measures", "place", "home", "closed")
 _COLUMNS = ", ".join((*_TERM_NAMES, *_OTHERS))
 _LOOK = f"""
@@ -76,9 +75,7 @@ _PAGE = 1000  # entries that are read at once
 _ENTRIES = f"""
 SELECT id, time, content, seal, hash FROM ledger.entries WHERE id > ? ORDER BY id LIMIT {_PAGE}
 """
-_WRITE_ENTRY = """
-INSERT INTO ledger.entries (id, time, content, seal, hash, key) VALUES (?, ?, ?, ?, ?, ?)
-"""
+_WRITE_ENTRY = "INSERT INTO ledger.entries VALUES (?, ?, ?, ?, ?, ?)"
 _WRITE_TOTALS = """
 INSERT INTO ledger.totals (account, scope, amounts) VALUES (?, ?, ?)
     ON CONFLICT (account, scope) DO UPDATE SET amounts = excluded.amounts
@@ -91,7 +88,7 @@ _GROUPS = """
 SELECT one.id, one.time, one.content, one.seal, one.hash, other.time, groups.number
 FROM ledger.groups AS groups JOIN ledger.entries AS one ON one.id = first
     JOIN ledger.entries AS other ON other.id = last
-WHERE (account IS NOT NULL) = ? ORDER BY first
+WHERE (account IS NULL) = ? AND substr(coalesce(account, '') || '/', 1, ?) = ? ORDER BY first
 """
 
 T = TypeVar("T")
@@ -136,7 +133,7 @@ Check: TypeAlias = Callable[[SpendRequest], object]
 Steps: TypeAlias = Sequence[Callable[[], object]]
 
 
-class Tables(ABC):
+class Tables:
     """The tables of one ledger through the open connection of one thread.
 
     Queries have placeholders ``?`` and tables of a schema called ledger. A dialect has `names`, the
@@ -159,28 +156,26 @@ class Tables(ABC):
         self.generation = -1
         self._finalizer()
 
-    @abstractmethod
     def create(self) -> None:
         """Make the empty tables."""
+        for statement in _TABLES:
+            self.execute(statement)
 
-    def check_pages(self) -> None:  # noqa: B027  # a server checks its own pages
+    def check_pages(self) -> None:  # a server checks its own pages
         """Raise BudgetClosedError if the storage itself is damaged."""
 
-    def check_owner(self) -> None:  # noqa: B027  # who may write to a file owns the ledger
+    def check_owner(self) -> None:  # who may write to a file owns the ledger
         """Raise BudgetClosedError unless this user may change the ledger."""
 
     def execute(self, query: str, values: Iterable[object] = ()) -> Any:
-        """Run a query; return its cursor."""
         for name, text in self._names:
             query = query.replace(name, text)
         return self.connection.execute(query, tuple(values))
 
     def is_made(self) -> bool:
-        """Return whether the ledger exists."""
         return self.execute("SELECT 1 FROM $made").fetchone() is not None
 
     def fill(self, terms: Mapping[str, Any], measures: tuple[str, ...]) -> None:
-        """Write the terms into empty tables."""
         values = [int(bool(terms[name])) if name in _FLAGS else terms[name] for name in _TERM_NAMES]
         marks = ", ".join("?" * len(values))
         query = f"INSERT INTO ledger.terms ({', '.join(_TERM_NAMES)}) VALUES ({marks})"
@@ -225,10 +220,7 @@ class Tables(ABC):
 
     def add_share(self, identity: str, account: Account, limits: Amounts) -> None:
         """Write the limits of a share, or of the budget."""
-        query = (
-            "INSERT INTO ledger.accounts (name, epsilon, delta, limits, role) "
-            "VALUES (?, ?, ?, ?, ?)"
-        )
+        query = "INSERT INTO ledger.accounts VALUES (?, ?, ?, ?, ?)"
         self.execute(query, (*account, " ".join(map(str, limits)), self.role))
 
     def entries(self, after: Head) -> Iterator[Entry]:
@@ -239,11 +231,9 @@ class Tables(ABC):
                 with self.damage(f"release {number + 1}"):
                     expected = digest_of(last, entry.time, entry.content, entry.seal)
                     if (entry.number, entry.hash) != (number + 1, expected):
-                        raise BudgetClosedError(
-                            f"The ledger {self.address} cannot be used: the hash of release "
-                            f"{number + 1} does not match, so the ledger was edited or a release "
-                            "was removed."
-                        )
+                        why = "so the ledger was edited or a release was removed"
+                        said = f"the hash of release {number + 1} does not match, {why}"
+                        raise unusable(self.address, said)
                 yield entry
                 number, last = entry.number, entry.hash
             at = number
@@ -274,7 +264,7 @@ class Tables(ABC):
         time = datetime.now(UTC).isoformat() if time is None else time
         head = Head(number + 1, digest_of(last, time, content, seal))
         account = None if content.startswith(KIND) else max(sums, key=len, default="")
-        self.execute(_WRITE_ENTRY, (head.number, time, content, seal, head.hash, facts.get("key")))
+        self.execute(_WRITE_ENTRY, (head.number, time, content, head.hash, facts.get("key"), seal))
         self.execute(_GROUP, (digest_of(content), account, head.number, head.number))
         return head
 
@@ -289,7 +279,6 @@ class Tables(ABC):
             return found
 
     def all_totals(self) -> dict[str, Totals]:
-        """Return the stored sums of every account."""
         totals: dict[str, Totals] = {}
         with self.damage("its totals"):
             query = "SELECT account, scope, amounts FROM ledger.totals"
@@ -297,10 +286,11 @@ class Tables(ABC):
                 totals.setdefault(account, Totals())[scope] = read(text)
         return totals
 
-    def groups(self, *, of_releases: bool) -> list[Group]:
-        """Return the groups of equal releases, or of other entries, by their first."""
+    def groups(self, account: str | None) -> list[Group]:
+        """Return the groups of equal releases of an account, or of other entries, by the first."""
+        start = f"{account}/" if account else ""
         with self.damage("its groups"):
-            rows = self.execute(_GROUPS, (of_releases,)).fetchall()
+            rows = self.execute(_GROUPS, (account is None, len(start), start)).fetchall()
             return [Group(Entry(*row[:5]), *row[5:]) for row in rows]
 
     def group_rows(self) -> dict[str, tuple[str | None, int, int, int]]:
@@ -316,9 +306,7 @@ class Tables(ABC):
         except BudgetClosedError:
             raise
         except UNREADABLE as error:
-            raise BudgetClosedError(
-                f"The ledger {self.address} cannot be used: {what} cannot be read."
-            ) from error
+            raise unusable(self.address, f"{what} cannot be read") from error
 
 
 class Sessions:
@@ -329,18 +317,12 @@ class Sessions:
         self.open: weakref.WeakSet[Tables] = weakref.WeakSet()
 
     def add(self, tables: Tables) -> None:
-        """Keep the tables that this thread has opened."""
         self.local.tables = tables
         self.open.add(tables)
 
     def close(self) -> None:
         """Close those of all threads; the next use opens new ones."""
-
-        def close_all() -> None:
-            for tables in list(self.open):
-                tables.close()
-
-        gate.alone(close_all)
+        gate.alone(lambda: [*map(Tables.close, list(self.open))])
 
 
 class Storage(ABC):
@@ -408,35 +390,29 @@ class Ledger:
 
     @property
     def path(self) -> str:
-        """The path or the address, without a password."""
         return self.storage.address
 
-    def create(self) -> None:
-        """Make the ledger, or open an existing one.
+    def create(self, entries: Sequence[Entry] = (), shares: list[Account] | None = None) -> None:
+        """Make the ledger, or open an existing one; with `shares` and `entries` it must not exist.
 
         Opening checks its terms. It checks hashes and totals of all releases the first time, and
         later those of the releases since.
         """
         check_may_write(None)
-        self.storage.make(self._fill)
+        made: list[bool] = []
+
+        def fill(tables: Tables) -> None:
+            self._fill(tables, entries, shares or ())
+            made.append(True)
+
+        self.storage.make(fill)
+        if shares is not None and not made:
+            raise ValueError(f"{self.path} exists already.")
         terms = self.storage.known_terms()
         self.terms = self.terms | {"orders": terms["orders"]}
         self.rules = replace(self.rules, orders=tuple(json.loads(terms["orders"])))
         self._check_same(terms)
         self.storage.read(self._check_whole)
-
-    def create_from(self, entries: Sequence[Entry], shares: Iterable[Account]) -> None:
-        """Make the ledger with these entries and shares; it must not exist."""
-        check_may_write(None)
-        made: list[bool] = []
-
-        def fill(tables: Tables) -> None:
-            self._fill(tables, entries, shares)
-            made.append(True)
-
-        self.storage.make(fill)
-        if not made:
-            raise ValueError(f"{self.path} exists already.")
 
     def append(self, release: Release, check: Check, before_commit: Steps = ()) -> None:
         """Append a release unless `check(request)` raises.
@@ -450,16 +426,22 @@ class Ledger:
         self._seen = self.storage.write(action, before_commit, key)
 
     def releases(self) -> list[Release]:
-        """Return all releases, oldest first."""
-        return self._read(lambda tables: list(self._releases(tables)))
+        def act(tables: Tables) -> list[Release]:
+            skipped, found = quarantined(tables), []
+            for entry in tables.entries(first_head(self.terms)):
+                if entry.is_release and entry.number not in skipped:
+                    with tables.damage(f"release {entry.number}"):
+                        found.append(entry.release)
+            return found
+
+        return self._read(act)
 
     def entries(self) -> list[Entry]:
-        """Return all entries as they are written, oldest first."""
         return self._read(lambda tables: list(tables.entries(first_head(self.terms))))
 
-    def groups(self, *, of_releases: bool) -> list[Group]:
-        """Return the groups of equal releases, or of other entries, by their first."""
-        return self._read(lambda tables: tables.groups(of_releases=of_releases))
+    def groups(self, account: str | None) -> list[Group]:
+        """Return the groups of equal releases of an account, or of other entries, by the first."""
+        return self._read(lambda tables: tables.groups(account))
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
         """Return the running totals of an account that a release on `part` needs."""
@@ -471,7 +453,6 @@ class Ledger:
         return self._read(lambda tables: {row[0] for row in tables.execute(query, (account,))})
 
     def head(self) -> Head:
-        """Return the number of entries, and the hash of all of them and the terms."""
         return self._read(lambda tables: tables.look().head)
 
     def has_passed(self, head: str) -> bool:
@@ -482,7 +463,6 @@ class Ledger:
         return head == str(self._read(lambda tables: tables.look(int(number)).earlier))
 
     def verify(self) -> Head:
-        """Check all entries; return the head."""
         return self.storage.read(partial(self._check_whole, is_full=True))
 
     def shares(self) -> list[Account]:
@@ -494,22 +474,19 @@ class Ledger:
         check_may_write(self.identity)
         name, epsilon, delta = account
 
-        def act(tables: Tables) -> tuple[float, ...]:
+        def act(tables: Tables) -> None:
             found = self._check_terms(tables, to_write=True)
-            if (known := tables.shares().get(name)) is not None:
-                return known[:2]
-            tables.add_share(found.identity, account, limits)
-            return account[1:]
+            if (known := tables.shares().get(name)) is None:
+                tables.add_share(found.identity, account, limits)
+            elif known[:2] != account[1:]:
+                raise ValueError(
+                    f"The share {name!r} has epsilon={known[0]}, delta={known[1]}, not "
+                    f"epsilon={epsilon}, delta={delta}."
+                )
 
-        found = self.storage.write(act)
-        if found != account[1:]:
-            raise ValueError(
-                f"The share {name!r} has epsilon={found[0]}, delta={found[1]}, not "
-                f"epsilon={epsilon}, delta={delta}."
-            )
+        self.storage.write(act)
 
     def close(self) -> None:
-        """Close the connections of this process."""
         self.storage.sessions.close()
 
     def _read(self, action: Callable[[Tables], T]) -> T:
@@ -519,12 +496,7 @@ class Ledger:
 
         return self.storage.read(checked)
 
-    def _fill(
-        self,
-        tables: Tables,
-        entries: Sequence[Entry] = (),
-        shares: Iterable[Account] = (),
-    ) -> None:
+    def _fill(self, tables: Tables, entries: Sequence[Entry], shares: Sequence[Account]) -> None:
         """Fill new tables with terms, shares and entries."""
         tables.fill(self.terms, self.rules.measures)
         found = tables.look()
@@ -552,14 +524,6 @@ class Ledger:
         after = {name: before.add(part, cost) for name, before in totals.items()}
         facts = {"key": key, "process": release.process, "tag": release.tag}
         return tables.append(found, content_of(release), after, facts, time=release.time)
-
-    def _releases(self, tables: Tables) -> Iterator[Release]:
-        skipped = quarantined(tables)
-        for entry in tables.entries(first_head(self.terms)):
-            if entry.is_release and entry.number not in skipped:
-                with tables.damage(f"release {entry.number}"):
-                    release = entry.release
-                yield release
 
     def _check_whole(self, tables: Tables, is_full: bool = False) -> Head:
         found, skipped = self._check_terms(tables), quarantined(tables)

@@ -13,7 +13,7 @@ from opened import session_of
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger import store
-from skdp.ledger.release import Verification
+from skdp.ledger.release import Entry, Verification
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 TERMS = {"epsilon": 1.0, "delta": 1e-5}
@@ -106,6 +106,20 @@ def test_nothing_but_lists_reads_entries(place, monkeypatch):
     rows = [line for line in budget.report().splitlines() if "GDPEvent" in line and "|" in line]
     assert len(rows) == 2  # the groups
     assert budget.head.startswith("4-")
+
+
+def test_a_report_reads_one_release_of_each_kind_of_its_account(place, monkeypatch):
+    budget, read, known = PrivacyBudget(**TERMS, path=place), [], Entry.release.fget
+    share = budget.share(epsilon=1.0, name="a_b")
+    for handle, name in ((budget, "a"), (budget, "a"), (budget, "b"), (share, "c"), (share, "c")):
+        spend(handle, name)
+    spend(budget.share(epsilon=1.0, name="a%b"), "d")
+    monkeypatch.setattr(Entry, "release", property(lambda one: read.append(one) or known(one)))
+    assert '"n_releases": 6' in budget.report("json")
+    assert len(read) == 4
+    read.clear()
+    assert '"n_releases": 2' in share.report("json")
+    assert len(read) == 1
 
 
 def test_a_spender_waits_for_a_file_until_its_deadline(tmp_path):

@@ -232,21 +232,9 @@ BEGIN
         ON CONFLICT DO NOTHING;
 END $$
 """
-FUNCTIONS = (
-    _LOCK,
-    _END_STALLED,
-    _CHECK,
-    *_PAIRS.split(";\n"),
-    _ADMITS,
-    _APPEND,
-    _OPEN_ACCOUNT,
-)
+FUNCTIONS = (_LOCK, _END_STALLED, _CHECK, *_PAIRS.split(";\n"), _ADMITS, _APPEND, _OPEN_ACCOUNT)
 """Statements that make the functions, of a schema called ledger."""
-SIGNATURES = (
-    "lock_ledger()",
-    "end_stalled()",
-    "append(text, text, bigint, text, bigint, text)",
-)
+SIGNATURES = ("lock_ledger()", "end_stalled()", "append(text, text, bigint, text, bigint, text)")
 """The functions that a spender calls. The server cannot compute the limits of a share, so only the
 owner, and whom the owner trusts, calls `open_account`."""
 

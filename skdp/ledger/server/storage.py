@@ -17,14 +17,16 @@ from psycopg.pq import TransactionStatus
 
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.gate import gate
-from skdp.ledger.release import Account, Amounts, Head, Totals, first_head
+from skdp.ledger.release import Account, Amounts, Head, Totals, first_head, unusable
 from skdp.ledger.server.address import clean_address, parameters_of
 from skdp.ledger.server.functions import FUNCTIONS
-from skdp.ledger.store import FORMAT, TABLES, TIMEOUT, Found, Sessions, Steps, Storage, Tables
+from skdp.ledger.store import FORMAT, TIMEOUT, Found, Sessions, Steps, Storage, Tables
 
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _ONE_BY_ONE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # after a lock, earlier commits are visible
-_IDLE_SECONDS = 30  # of a spend; reading may take longer, because adding up a ledger takes time
+_IDLE_SECONDS = 30  # of a spend; others may take longer, because adding up a ledger takes time
+_LOCK = "SELECT ledger.lock_ledger()"  # waits for the lock of the ledger
+_END_STALLED = "SELECT ledger.end_stalled()"  # disconnects clients that hold it for long
 _TAKEN = (errors.DuplicateSchema, errors.DuplicateTable, errors.UniqueViolation)
 _TO_LOOK = 1.0 / 3.0  # the part of the time that is kept for the look-up of a lost commit
 _MORE_TABLES = (
@@ -128,22 +130,8 @@ class ServerStorage(Storage):
                     raise
             time.sleep(_POLL_SECONDS)
 
-    def _transact(
-        self,
-        begin: str,
-        action: Callable[[ServerTables], T],
-        end: float,
-        before_commit: Steps = (),
-        *,
-        idle: int = 0,
-    ) -> T:
-        def act(tables: ServerTables) -> T:
-            if begin == _SNAPSHOT and not tables.is_idle:
-                with tables.clear_errors():  # a look during one's own spend
-                    return action(tables)
-            return tables.transact(begin, partial(action, tables), before_commit, idle=idle)
-
-        return self._use(act, end)
+    def _transact(self, begin: str, action: Callable[[Any], T], end: float, steps: Steps = ()) -> T:
+        return self._use(lambda tables: tables.transact(begin, action, steps), end)
 
     def _use(self, action: Callable[[ServerTables], T], end: float) -> T:
         """Return `action` of this thread's tables; it may wait until the time `end`."""
@@ -175,12 +163,7 @@ class ServerStorage(Storage):
                 raise  # else another process was faster
 
     def _write(
-        self,
-        action: Callable[[ServerTables], T],
-        before_commit: Steps,
-        key: str,
-        end: float,
-        last: float,
+        self, action: Callable[[Any], T], before_commit: Steps, key: str, end: float, last: float
     ) -> T:
         """Write once; raise `LostError` only if nothing was recorded."""
         results: list[T] = []
@@ -188,13 +171,13 @@ class ServerStorage(Storage):
 
         def locked(tables: ServerTables) -> None:
             results.clear()
-            tables.lock()
+            tables.execute(_LOCK)
             results.append(action(tables))
 
         steps = [*before_commit, lambda: commits.extend(results)]
         while True:
             try:
-                self._transact(_ONE_BY_ONE, locked, end, steps, idle=_IDLE_SECONDS)
+                self._transact(_ONE_BY_ONE, locked, end, steps)
                 return results[0]
             except LostError:
                 if commits and self._was_recorded(key, last):
@@ -203,7 +186,7 @@ class ServerStorage(Storage):
             except BudgetClosedError as error:
                 if not isinstance(error.__cause__, errors.LockNotAvailable):
                     raise
-                self._transact(_ONE_BY_ONE, ServerTables.end_stalled, end)
+                self._transact(_ONE_BY_ONE, lambda own: own.execute(_END_STALLED), end)
                 if time.monotonic() > end:
                     raise
 
@@ -211,7 +194,7 @@ class ServerStorage(Storage):
         """Look for a spend whose commit was not confirmed, once its transaction has ended."""
 
         def look_for(tables: ServerTables) -> bool:
-            tables.lock()
+            tables.execute(_LOCK)
             query = "SELECT 1 FROM ledger.entries WHERE key = ?"
             return tables.execute(query, (key,)).fetchone() is not None
 
@@ -255,7 +238,8 @@ class ServerTables(Tables):
                 f"database in UTF8, not {info.server_version // 10000} and {encoding}."
             )
         self._make_schema()
-        for statement in (*TABLES, *_MORE_TABLES):
+        super().create()
+        for statement in _MORE_TABLES:
             self.execute(statement)
         self.make_functions()
 
@@ -275,7 +259,6 @@ class ServerTables(Tables):
         self.execute("INSERT INTO ledger.origin VALUES (?, ?)", (FORMAT, first_head(terms).hash))
 
     def make_functions(self) -> None:
-        """Make the functions, or make them again."""
         for statement in self._functions:
             self.connection.execute(statement)
         self.execute(f'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "{self.ledger}" FROM PUBLIC')
@@ -291,11 +274,8 @@ class ServerTables(Tables):
         """
         if self.execute("SELECT $format").fetchone() != (FORMAT,) or not self._is_owner():
             return False
-        query = (
-            "SELECT prosrc FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace "
-            "WHERE nspname = ?"
-        )
-        found = {source for (source,) in self.execute(query, (self.ledger,))}
+        query = f"SELECT prosrc FROM pg_proc WHERE pronamespace = '{self.ledger}'::regnamespace"
+        found = {source for (source,) in self.execute(query)}
         return not {one.split("$$")[1] for one in self._functions} <= found
 
     def check_owner(self) -> None:
@@ -328,49 +308,32 @@ class ServerTables(Tables):
         values = found.identity, facts["key"], number, content, facts["process"], facts["tag"]
         return Head(number, self.execute(query, values).fetchone()[0])
 
-    def lock(self) -> None:
-        """Wait for the lock of the ledger."""
-        self.execute("SELECT ledger.lock_ledger()")
-
-    def end_stalled(self) -> None:
-        """Disconnect clients that have held the lock for long, if the owner may do that."""
-        self.execute("SELECT ledger.end_stalled()")
-
     # --- the connection ---
 
-    def transact(
-        self,
-        begin: str,
-        action: Callable[[], T],
-        before_commit: Steps = (),
-        *,
-        idle: int = 0,
-    ) -> T:
-        """Write everything or nothing; the server ends a transaction that is `idle` for seconds.
+    def transact(self, begin: str, action: Callable[[Any], T], before_commit: Steps = ()) -> T:
+        """Write everything or nothing; the server ends a spend that is idle for long.
 
         This is one function, not a context manager: an interrupt between the two halves of a
         context manager would leave the transaction open.
         """
+        if not self.is_idle and begin == _SNAPSHOT:  # a look during one's own spend
+            with self.clear_errors():
+                return action(self)
         if not self.is_idle:
-            raise BudgetClosedError(
-                f"The ledger {self.address} cannot be used: cannot start a transaction within a "
-                "transaction."
-            )
+            raise unusable(self.address, "cannot start a transaction within a transaction")
         try:
             with self.clear_errors():
                 left = max(1, math.ceil(1000.0 * (self.connection.end - time.monotonic())))
-                wait = min(left, _LOCK_MILLISECONDS)
+                wait, idle = min(left, _LOCK_MILLISECONDS), _IDLE_SECONDS if before_commit else 0
                 self.connection.execute(f"{begin};{_SETTINGS.format(idle=idle, wait=wait)}")
-                result = action()
+                result = action(self)
                 for step in before_commit:
                     step()
                 self.check_process()
                 done = self.connection.execute("COMMIT").statusmessage
                 if done != "COMMIT":  # a server answers ROLLBACK if a statement had failed
-                    raise BudgetClosedError(
-                        f"The ledger {self.address} cannot be used: an earlier error of the server "
-                        "ended the transaction, and nothing was recorded."
-                    )
+                    why = "an earlier error of the server ended the transaction"
+                    raise unusable(self.address, f"{why}, and nothing was recorded")
                 return result
         except Exception:
             self._roll_back()
@@ -380,7 +343,6 @@ class ServerTables(Tables):
             raise
 
     def ping(self) -> None:
-        """Ask the server for an answer."""
         with self.clear_errors():
             self.connection.execute("SELECT 1")
 
@@ -397,7 +359,6 @@ class ServerTables(Tables):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no transaction is open."""
         return bool(self.connection.info.transaction_status == TransactionStatus.IDLE)
 
     @contextmanager
