@@ -485,7 +485,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         Raises
         ------
         ValueError
-            If scikit-learn has no counterpart of a part of the model. It has none of a `center_`, a
+            If scikit-learn has no counterpart of a part of the model. It has none of a
             `target_transform`, several quantiles or a Poisson regression. It has no `features` but
             `AdditiveFeatures` of single columns. It has no probabilities of three or more classes
             that follow the evidence of a signal.

@@ -419,8 +419,9 @@ def _bin_counts(
 # No guarantee rests on these.
 _CENTER_SHARE = 0.1  # of μ²
 _MOST_NOISE = 0.5  # expected squared length of the noise in a mean of rows of length 1
-_MOST_SIGNAL = 50.0  # n·μ/k for each column, from which on a center costs time and gains nothing
-_MOST_GAINING = 10.0  # of "auto", likewise
+# n·μ/k for each column, up to which a center gains if a tenth of μ² is spent for it, and if it is
+# spent anyway: benchmarks/bench_center.py.
+_MOST_OF_CURVES, _MOST_OF_CLASSES, _MOST_OF_TARGETS = (10.0, 50.0), (25.0, 50.0), (100.0, 100.0)
 _FEWEST_RECORDS = 10.0
 
 _LEAST_SQUARE = 0.05  # of the radius of rows of length 1
@@ -448,7 +449,7 @@ class CenterRelease:
     sums: MachineSum
     data_norm: float
     n_records: int | None  # if the sum of all shares is public
-    most_records: float  # above which rows stay as they are
+    most_records: float = math.inf  # above which rows stay as they are
 
     @classmethod
     def plan(
@@ -462,7 +463,6 @@ class CenterRelease:
             sums=center_sum(problem, n_columns, _SENSITIVITY[relation]),
             data_norm=problem.data_norm,
             n_records=n_records,
-            most_records=_MOST_SIGNAL * relation.n_changed * n_columns / mu,
         )
 
     @cached_property
@@ -536,9 +536,10 @@ def plan_center(
     mu = gdp_mu(parameters.epsilon, parameters.delta)
     release = CenterRelease.plan(mu, problem, facts.n_columns, n_records)
     if not is_auto:
-        return replace(release, most_records=math.inf)
+        return release
+    most = _gains(facts)[1] * relation.n_changed * facts.n_columns / mu
     is_noise = facts.n_known and release.noise(facts.n_columns, facts.n_known) > _MOST_NOISE
-    return None if is_noise else release
+    return None if is_noise else replace(release, most_records=most)
 
 
 def _may_gain(facts: LinearFacts[TaskT], mu: float) -> bool:
@@ -555,7 +556,15 @@ def _may_gain(facts: LinearFacts[TaskT], mu: float) -> bool:
             return False
     elif isinstance(feature_map, FeatureMap):
         return False
-    return facts.n_known is None or facts.n_known * mu <= _MOST_GAINING * facts.n_columns
+    return facts.n_known is None or facts.n_known * mu <= _gains(facts)[0] * facts.n_columns
+
+
+def _gains(facts: LinearFacts[TaskT]) -> tuple[float, float]:
+    """Return n·μ/k for each column, up to which a center gains if it costs μ, and if it is paid."""
+    feature_map = facts.feature_map
+    if isinstance(feature_map, AdditiveMap) and feature_map.linear_share < 1.0:
+        return _MOST_OF_CURVES
+    return _MOST_OF_TARGETS if isinstance(facts.task, TargetRange) else _MOST_OF_CLASSES
 
 
 def _lacking(

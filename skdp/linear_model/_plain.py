@@ -21,6 +21,7 @@ from skdp.features.additive import AdditiveMap
 from skdp.features.plain import additive_steps, fitted, linear, minus
 from skdp.linear_model._evidence import Evidence, Link
 from skdp.linear_model._probabilities import FARTHEST, LEAST_SLOPE, Probabilities
+from skdp.linear_model._records import learned_center
 from skdp.losses import ClippedLogisticLoss, LogisticLoss
 from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
 
@@ -28,18 +29,16 @@ from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
 def plain_scores(model: BaseEstimator, coef: np.ndarray) -> list[BaseEstimator]:
     """Return steps that compute scores (n, n_scores) as the fitted model does.
 
-    Raises ValueError if the model has other than additive features, or a center.
+    Raises ValueError if the model has other than additive features.
     """
     names = getattr(model, "feature_names_in_", None)
     features = _features(model, names)
-    if model.center_ is not None:
-        raise ValueError(
-            "to_sklearn is for models without a center_: fit with center=False. For additive "
-            "models, fit a linear model with center=False and features=AdditiveFeatures(...)."
-        )
+    names = None if features else names
     shift = minus(-np.atleast_1d(model.intercept_))
-    if features:
-        names = None
+    if (center := learned_center(model)) is not None:
+        rows = _clipped_scores(np.eye(coef.shape[1]), center.data_norm, names)
+        near = [minus(center.point), *_clipped_scores(coef, center.radius, None)]
+        return [*features, *rows, *near, minus(-coef @ center.point), shift]
     if math.isinf(model.data_norm_):
         return [*features, _named(linear(coef), names), shift]
     return [*features, *_clipped_scores(coef, model.data_norm_, names), shift]

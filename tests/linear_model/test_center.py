@@ -282,19 +282,23 @@ def test_random_features_sparse_rows_and_partial_fits_stay_as_they_are(neighbori
 
 
 def test_auto_decides_by_public_numbers():
-    X, y = flags(3000)
-    few, many, noisy = X[:400], X, X[:20]
+    X, y = flags(3000, 3)
+    few, many, noisy = X[:200], X, X[:20]
     for neighboring in RELATIONS:
         model = DPLogisticRegression(neighboring=neighboring, classes=(0, 1))
-        assert model.fit(few, y[:400]).center_ is not None
-        model.set_params(n_samples_hint=400)
-        assert model.fit(few, y[:400]).center_ is not None
+        assert model.fit(few, y[:200]).center_ is not None
+        model.set_params(n_samples_hint=200)
+        assert model.fit(few, y[:200]).center_ is not None
         model.set_params(n_samples_hint=100_000, neighboring="add_remove_one")
-        assert model.fit(few, y[:400]).center_ is None
+        assert model.fit(few, y[:200]).center_ is None
     public = DPLogisticRegression(classes=(0, 1))
     assert public.fit(many, y).center_ is None
     assert public.fit(noisy, y[:20]).center_ is None
     assert clone(public).set_params(center=True).fit(many, y).center_ is not None
+    curves = DPAdditiveClassifier(bounds=(-1, 1), missing="error", classes=(0, 1))
+    X, y = flags(3000, 1)  # 9 features: x is 8 and 45 for each
+    assert curves.fit(X[:550], y[:550]).center_ is not None
+    assert curves.fit(X, y).center_ is None
 
 
 def test_a_released_count_decides_where_the_number_is_private():

@@ -98,6 +98,29 @@ def test_a_link_that_a_release_has_moved_is_plain_too(name):
     )
 
 
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (LOGISTIC(), TWO),
+        (LOGISTIC(data_norm=3.0, center=True, epsilon=8.0), TWO),
+        (LOGISTIC(features=AdditiveFeatures(bounds=(-2, 4)), center=True), TWO),
+        (ADDITIVE(bounds=(-2, 4)), TWO),
+        (DPHingeClassifier(center=True), THREE),
+        (DPLinearRegression(center=True, **TARGET), SCORE),
+    ],
+)
+def test_a_center_is_plain_too(model, y):
+    """Rows are clipped to the norm, and again around the center."""
+    away = pd.DataFrame(X + 1.0, columns=list("abcd"))
+    model.fit(away[:600], y[:600])
+    assert model.center_ is not None
+    rows = pd.DataFrame(np.concatenate([away, ROWS]), columns=list("abcd"))
+    stored = pickle.dumps(model.to_sklearn())
+    assert b"skdp" not in stored
+    plain = pickle.loads(stored)
+    np.testing.assert_allclose(outputs(plain, rows), outputs(model, rows), atol=1e-12, rtol=1e-12)
+
+
 def test_sparse_rows_and_frames_work_and_other_columns_are_rejected():
     frame = pd.DataFrame(X, columns=list("abcd"))
     plain = LOGISTIC(center=False).fit(frame, TWO).to_sklearn()
@@ -138,7 +161,6 @@ def test_a_pipeline_with_another_scaler_raises_an_error(scaler, words):
 @pytest.mark.parametrize(
     ("model", "y", "words"),
     [
-        (LOGISTIC(center=True), TWO, "fit with center=False"),
         (LOGISTIC(center=False), THREE, "two classes, or for models of few rows"),
         (
             LOGISTIC(features=RandomFourierFeatures(bounds=(-5, 5))),
