@@ -74,27 +74,27 @@ LINES = {
     "features": 2683,
     "inspection": 860,
     "ledger": 2796,
-    "linear_model": 6344,
+    "linear_model": 6352,
     "losses": 1492,
     "mechanisms": 2439,
-    "metrics": 2689,
+    "metrics": 2752,
     "model_selection": 1550,
     "naive_bayes": 984,
     "pipeline": 1426,
-    "preprocessing": 959,
+    "preprocessing": 964,
     "privacy": 3707,
     "research": 3667,
     "samplers": 1218,
     "solvers": 3698,
-    "statistics": 4654,
+    "statistics": 4704,
     "support": 1358,
     "tables": 6,
     "tabular": 283,
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_644  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 394_541
+MOST_LINES = 65_770  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 394_700
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -69,6 +69,13 @@ def dp_roc_auc_score(
     -------
     Score
 
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
     Notes
     -----
     **Guarantee.** That of `score_report`: the result is `roc_auc` of the same release.
@@ -123,6 +130,13 @@ def dp_average_precision_score(
     Returns
     -------
     Score
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
 
     Notes
     -----

@@ -211,6 +211,13 @@ def dp_mean_squared_error(
     -------
     Score
 
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
     Notes
     -----
     **Guarantee.** With e an error, clipped to `error_bound` and in units of it, a record changes
@@ -270,6 +277,13 @@ def dp_mean_absolute_error(
     -------
     Score
 
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
     Notes
     -----
     **Guarantee.** With e an error, clipped to `error_bound` and in units of it, a record changes
@@ -328,6 +342,13 @@ def dp_r2_score(
     Returns
     -------
     Score
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
 
     Notes
     -----
@@ -470,6 +491,13 @@ def regression_report(
     -------
     RegressionReport
         Mean squared and absolute errors and R², all from one release.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
 
     Notes
     -----

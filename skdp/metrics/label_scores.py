@@ -71,6 +71,13 @@ def dp_accuracy_score(
     -------
     Score
 
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
     Notes
     -----
     **Guarantee.** A record changes the number of correct predictions by 1. If the number of rows is
@@ -128,6 +135,13 @@ def dp_log_loss(
     -------
     Score
 
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
     Notes
     -----
     **Guarantee.** With x a loss in units of `error_bound`, a record changes the sum of x by 1 at
@@ -181,6 +195,13 @@ def dp_brier_score_loss(
     Returns
     -------
     Score
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
 
     Notes
     -----

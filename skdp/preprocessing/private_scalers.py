@@ -58,6 +58,11 @@ class PrivateScaler(
         -------
         self : object
             The fitted scaler.
+
+        Raises
+        ------
+        ValueError, BudgetExceededError, BudgetClosedError
+            If an argument is wrong, or the budget does not admit the fit; then nothing is read.
         """
         fitted: Self = self._fit_privately(X, sample_weight=sample_weight, groups=groups)
         return fitted

@@ -63,6 +63,11 @@ class BoundedRowsTransformer(
         -------
         self : object
             The fitted estimator.
+
+        Raises
+        ------
+        ValueError, BudgetExceededError, BudgetClosedError
+            If an argument is wrong, or the budget does not admit the fit; then nothing is read.
         """
         fitted: Self = self._fit_privately(X, groups=groups)
         return fitted

@@ -95,6 +95,11 @@ def count(
     NoisyNumbers
         Counts, limited to 0 and to the number of records if it is public.
 
+    Raises
+    ------
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
+
     Notes
     -----
     **Guarantee.** A record changes each count by at most 1, under both relations. With `keys`, a
@@ -243,6 +248,11 @@ def histogram(
     NoisyNumbers
         Counts, limited to 0 and to the number of records if it is public, with an axis for each
         column.
+
+    Raises
+    ------
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
@@ -545,6 +555,11 @@ def marginals(
     -------
     Marginals
         A table for each set of `n_ways` columns, by their names or positions.
+
+    Raises
+    ------
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----

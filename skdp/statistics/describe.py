@@ -207,6 +207,11 @@ def describe(
         The numbers and their intervals. Intervals of quantiles have `level`; at other levels they
         are nan.
 
+    Raises
+    ------
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
+
     Notes
     -----
     **Guarantee.** Let u be the values mapped to [−1, 1]. The release has up to four parts: all

@@ -155,6 +155,11 @@ def mean(
     Mean
         Its `population_interval` is for the population that the rows are a sample of.
 
+    Raises
+    ------
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
+
     Notes
     -----
     **Guarantee.** Let u be the values mapped to [−1, 1]. The release contains Σu and k·Σ1 over the
@@ -257,6 +262,11 @@ def sum(
     -------
     NoisyNumbers
         Unbiased for the sums of the clipped values.
+
+    Raises
+    ------
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----
@@ -436,6 +446,11 @@ def variance(
     Variance
         The variances (``ddof=0``), and in `mean` the means.
 
+    Raises
+    ------
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
+
     Notes
     -----
     **Guarantee.** The release contains the sums of u and of u² − 1/2, where u are the values mapped
@@ -613,6 +628,11 @@ def covariance(
     -------
     Covariance
         Its `value` (``ddof=0``) is positive semidefinite: negative eigenvalues are set to 0.
+
+    Raises
+    ------
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
 
     Notes
     -----

@@ -211,6 +211,11 @@ def quantile(
     Quantile
         Its `value` has the quantiles of a column in the order of `q`.
 
+    Raises
+    ------
+    ValueError, BudgetExceededError, BudgetClosedError
+        If an argument is wrong, or the budget does not admit the release; then nothing is read.
+
     Notes
     -----
     **Guarantee.** The exponential mechanism with the utility −max(#{x < t} − q·n, q·n − #{x ≤ t},
