@@ -285,9 +285,9 @@ class ColumnSchema:
         Examples
         --------
         >>> from skdp.tables import ColumnSchema
-        >>> column = ColumnSchema.from_catalog("systolic blood pressure")
+        >>> column = ColumnSchema.from_catalog("diastolic blood pressure")
         >>> column.bounds, column.source
-        ((0.0, 300.0), 'ricu 0.6.3, concept dictionary (2025), in mmHg')
+        ((0.0, 200.0), 'ricu 0.6.3, concept dictionary (2025), in mmHg')
         """
         rows = _catalog()
         if (row := rows.get(str(name).lower())) is None:

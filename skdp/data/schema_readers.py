@@ -59,7 +59,7 @@ _OF_COLUMN = _INHERITED | {
 _OF_TABLE = _INHERITED | {
     "url", "tableSchema", "tables", "columns", "dialect", "notes", "primaryKey", "foreignKeys",
     "rowTitles", "suppressOutput", "tableDirection", "transformations", "privacyUnit",
-    "maxContributions", "maxLength", "publicLength", "additionalInformation", "id",
+    "maxContributions", "additionalInformation", "id",
 }  # fmt: skip
 _LOWS = {"minimum": False, "minInclusive": False, "minExclusive": True}
 _HIGHS = {"maximum": False, "maxInclusive": False, "maxExclusive": True}
@@ -180,8 +180,8 @@ def _read_eo(draft: ColumnDraft, column: Mapping[str, Any]) -> None:
         draft.check({"keyValues": values})
     if values is None and column.get("partitions"):
         draft.check({"partitions": column["partitions"]})
-    if column.get("exhaustiveKeys") is False:
-        draft.check({"exhaustiveKeys": False})
+    keys = ("exhaustiveKeys", "invariantPublicKeys")
+    draft.check({key: False for key in keys if column.get(key) is False})
     if not {"keyValues", "minimum", "maximum"}.isdisjoint(column):
         draft.facts |= {"source": "", "drafted": True}
 

@@ -34,9 +34,10 @@ def frictionless(field, **schema):
     return TableSchema.from_frictionless({"fields": [{"name": "a", **field}], **schema})
 
 
-def pandera(*checks, dtype="float64", **column):
+def pandera(*checks, dtype="float64", of_table=(), **column):
     told = {"dtype": dtype, "nullable": True, "checks": [Like(**check) for check in checks]}
-    return TableSchema.from_pandera(Like(name=None, columns={"a": Like(**told | column)}))
+    columns = {"a": Like(**told | column)}
+    return TableSchema.from_pandera(Like(name=None, columns=columns, **dict(of_table)))
 
 
 def labels(kind="number", known=None, missing=(), ranges=()):
@@ -185,6 +186,37 @@ FACTS = {
             smartnoise({"private_id": True}, row_privacy=True),
         ),
     },
+    "rows of the table": {"CSVW-EO": (csvw(NUMBER), csvw(NUMBER, maxLength=300))},
+    "keys that are not public": {
+        "CSVW-EO": (
+            csvw({"keyValues": ["a"]}),
+            csvw({"keyValues": ["a"], "invariantPublicKeys": False}),
+        ),
+    },
+    "stated for all columns": {
+        "CSVW": (csvw(NUMBER), csvw(NUMBER, null="-99")),
+        "pandera": (pandera(dtype=None), pandera(dtype=None, of_table={"dtype": "float64"})),
+        "Table Schema": (frictionless(limits()), frictionless(limits(), missingValues=["-99"])),
+    },
+    "several checks of a column": {
+        "pandera": (
+            pandera(check("isin", allowed_values=["m", "f"]), dtype="str"),
+            pandera(*(check("isin", allowed_values=x) for x in (["m", "f"], ["f"])), dtype="str"),
+        ),
+    },
+    "order of categories": {
+        "CSVW-EO": (csvw({"keyValues": ["m", "f"]}), csvw({"keyValues": ["f", "m"]})),
+        "pandera": (
+            pandera(check("isin", allowed_values=["m", "f"]), dtype="str"),
+            pandera(check("isin", allowed_values=["f", "m"]), dtype="str"),
+        ),
+        "Table Schema": (
+            frictionless({"constraints": {"enum": ["m", "f"]}}),
+            frictionless({"constraints": {"enum": ["f", "m"]}}),
+        ),
+        "Stata, SPSS": (labels(known={1: "m", 2: "f"}), labels(known={2: "f", 1: "m"})),
+    },
+    "name as a pattern": {"pandera": (pandera(), pandera(regex=True))},
     "another constraint": {
         "CSVW": (csvw(NUMBER), csvw({"datatype": {"base": "number", "multipleOf": 5}})),
         "CSVW-EO": (
