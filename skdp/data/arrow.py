@@ -107,14 +107,9 @@ def _block(columns: Sequence[Any], table: Any) -> Block:
     return Block(table.select(X), *(name and table.column(name) for name in others))
 
 
-def is_dataset(x: object) -> bool:
-    """Return whether x is a dataset or a scanner of one, without an import of pyarrow."""
-    return type(x).__module__ == "pyarrow._dataset" and hasattr(x, "to_batches")
-
-
 def in_batches(x: Any) -> Batches:
     """Return a dataset, a scanner or a function of record batches as rows that are read."""
-    if not is_dataset(x):
+    if callable(x):
         rows = Batches(x, _first_schema(x), [], is_function=True)
     elif hasattr(x, "projected_schema"):
         rows = Batches(x.to_batches, x.projected_schema, [])

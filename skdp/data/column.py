@@ -29,10 +29,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skdp.data.arrow import ONLY_ONCE, Batches, in_batches, is_dataset
+from skdp.data.arrow import ONLY_ONCE, Batches, in_batches
 from skdp.support.types import Label, MatrixLike, VectorLike
 
 _NUMBERS = (Real, Decimal, np.bool_)
+_DATASETS = "pyarrow._dataset"  # the module of datasets and their scanners, which may be absent
 _COMPARABLE = (*_NUMBERS, np.generic)  # a missing value among these differs from itself
 _TEXTS = (str, bytes, bytearray)
 _NESTED = (Sequence, np.ndarray)
@@ -244,7 +245,7 @@ def received(x: MatrixLike) -> MatrixLike:
         raise ValueError(ONLY_ONCE.format(f"a {type(x).__name__}"))
     if isinstance(x, (*_PLAIN, Batches)) or sparse.issparse(x):
         return x
-    if is_dataset(x):
+    if type(x).__module__ == _DATASETS:
         return in_batches(x)
     if home_of(x):
         return x
@@ -314,7 +315,11 @@ def _home_of_class(kind: type) -> str:
 
 def is_collection(x: object) -> bool:
     """Return whether an engine reads the data in blocks; functions are `received` first."""
-    return home_of(x) in ("dask", "dask_expr") or isinstance(x, Batches) or is_dataset(x)
+    return (
+        home_of(x) in ("dask", "dask_expr")
+        or isinstance(x, Batches)
+        or type(x).__module__ == _DATASETS
+    )
 
 
 def _from_arrow(kind: str, x: MatrixLike) -> MatrixLike:

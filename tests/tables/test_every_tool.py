@@ -86,7 +86,9 @@ def result(tool, parameters, X, given, y=None):
     more |= {"epsilon": 3.0, "missing": "indicator" if inspect.isclass(tool) else "middle"}
     more = {name: value for name, value in more.items() if name in parameters}
     if not (inspect.isclass(tool) and issubclass(tool, BaseEstimator)):
-        return repr(tool(X, **given, **more))
+        return repr(
+            tool(X, **given, **more, **groups_for(parameters, labels(X) if y is None else y))
+        )
     model = tool(**given, **more)
     if isinstance(model, AutoFeatures):
         model = DPLogisticRegression(features=model, random_state=0)
@@ -95,6 +97,12 @@ def result(tool, parameters, X, given, y=None):
     method = next(m for m in methods if callable(getattr(model, m, None)))
     found = getattr(model, method)(X.iloc[:50])
     return getattr(found, "toarray", lambda: found)().tolist()
+
+
+def groups_for(parameters, y):
+    """Return two groups for a tool that compares groups."""
+    is_needed = "by" in parameters and parameters["by"].default is inspect.Parameter.empty
+    return {"by": np.asarray(y) == 1, "keys": [False, True]} if is_needed else {}
 
 
 def labels(X):
@@ -114,6 +122,8 @@ def exchanged(values):
     """Return other values of the same kind, each a function of one value."""
     if values.dtype.kind == "f":
         return 0.5 * values
+    if values.dtype.kind == "b":
+        return values
     first, second = (1, 2) if values.dtype.kind == "i" else ("x", "y")
     return np.where(values == first, second, np.where(values == second, first, values))
 
@@ -157,7 +167,7 @@ def test_wrong_schemas_raise_before_the_spend(name):
 
     def call(schema, X):
         if not (inspect.isclass(tool) and issubclass(tool, BaseEstimator)):
-            return tool(X, **{keyword: schema}, **more)
+            return tool(X, **{keyword: schema}, **more, **groups_for(parameters, y))
         model = tool(**{keyword: schema}, **more)
         if isinstance(model, AutoFeatures):
             model = DPLogisticRegression(features=model, budget=budget)
