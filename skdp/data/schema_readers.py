@@ -71,8 +71,15 @@ _DIRECTIVES = {
 _ISO = re.compile(r"yyyy-MM-dd([T ]HH:mm(:ss(\.S+)?)?([Xx]{1,3})?)?")
 
 
+def _check_dict(metadata: object, reader: str) -> None:
+    if not isinstance(metadata, Mapping):
+        kind = type(metadata).__name__
+        raise ValueError(f"metadata must be a dict, as {reader} reads the file, got a {kind}.")
+
+
 def from_csvw(metadata: Mapping[str, Any]) -> Read:
     """Read the metadata of one table."""
+    _check_dict(metadata, "json.load")
     above: Mapping[str, Any] = {}
     if "tables" in metadata:
         if len(metadata["tables"]) != 1:
@@ -229,6 +236,7 @@ _OF_SMARTNOISE_COLUMN = {
 
 def from_smartnoise(metadata: Mapping[str, Any], table: str | None) -> Read:
     """Read one table of a collection of databases and schemas."""
+    _check_dict(metadata, "yaml.safe_load")
     tables = {
         (str(base), str(schema), str(name)): columns
         for base, own in metadata.items()

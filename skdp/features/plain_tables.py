@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -68,15 +69,17 @@ def _coded(facts: TableFacts, name: Hashable, cells: Sequence[object]) -> np.nda
 
 def _steps(facts: TableFacts, name: Hashable, column: ColumnSchema) -> list[list[BaseEstimator]]:
     """Return steps from a series to one of floats, for each encoded column of a column."""
-    form = (column.thousands, column.affixes, column.decimal)
-    if column.kind in ("text", "code") or form != ("", (), "."):
+    if column.kind in ("text", "code") or column.thousands or column.affixes:
         raise ValueError(
             f"to_sklearn cannot read the column {name!r}: it is for dates, booleans, categories, "
-            "and numbers without affixes, separators of thousands and another decimal point."
+            "and numbers without affixes and separators of thousands."
         )
     if column.is_date:
         return _of_dates(column)
     read = [_step(pd.to_numeric, errors="coerce"), _call("astype", float)]
+    if column.decimal != ".":  # a cell with a point is then no number
+        pairs = (r"^.*\..*$", "(none)"), (re.escape(column.decimal), ".")
+        read = [*(_call("replace", *pair, regex=True) for pair in pairs), *read]
     if column.bounds is None:
         return [[_call("map", _places(facts, name, column), na_action="ignore"), *read]]
     whole = [_step(np.rint)] if column.kind == "integer" else []

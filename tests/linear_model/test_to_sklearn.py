@@ -240,6 +240,10 @@ CELLS = {
     "amount": ({"bounds": (0, 1e6), "scale": 1000.0}, RNG.lognormal(10, 2, N) - 100.0),
     "single": ({"bounds": (-2.0, 2.0)}, SCORE.astype("float32")),
     "text of numbers": ({"bounds": (0, 10)}, with_gaps(["1.5", " 7", "x", "2e1", "-1"] * (N // 5))),
+    "decimal commas": (
+        {"bounds": (0, 10), "decimal": ",", "kind": "number"},
+        with_gaps(["1,5", "7", "x", "2.5", "-1,25"] * (N // 5)),
+    ),
     "nullable": ({"bounds": (0, 4)}, pd.array(with_gaps(np.arange(N) % 7), dtype="Int64")),
     "date": ({"bounds": DATES, "parts": ("weekday", "month")}, DAYS),
     "text of dates": (
@@ -291,7 +295,7 @@ def test_a_table_is_read_as_its_schema_reads_it(name):
     ("column", "words"),
     [
         ({"kind": "code"}, "cannot read the column 'b'"),
-        ({"bounds": (0, 9), "decimal": ","}, "cannot read the column 'b'"),
+        ({"bounds": (0, 9), "thousands": ","}, "cannot read the column 'b'"),
         ({"bounds": (-9, 9), "scale": "log"}, "no logarithmic scale for bounds below 0"),
     ],
 )

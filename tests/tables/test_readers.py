@@ -219,6 +219,12 @@ def test_annotations_are_no_constraints():
     assert not schema.unstated
 
 
+@pytest.mark.parametrize("reader", ["from_csvw", "from_smartnoise"])
+def test_a_path_is_no_metadata(reader):
+    with pytest.raises(ValueError, match=r"metadata must be a dict, as .* reads the file, got a s"):
+        getattr(TableSchema, reader)("metadata.json")
+
+
 def test_a_key_of_another_table_may_be_a_person():
     columns = [{"name": "a", "datatype": "byte"}, {"name": "b", "datatype": "byte"}]
     reference = {"resource": "persons.csv", "columnReference": "id"}
