@@ -128,7 +128,9 @@ def _of_numbers(feature_map: AdditiveMap) -> tuple[np.ndarray, np.ndarray]:
         A[i, has_line + k, first + i] = -factors * ~low[:, None]
         A[i[:, 0], size - 1, first + i[:, 0]] = 1.0
     rest = feature_map.n_features_out - p * size
-    return A.reshape(p * size, -1), np.concatenate([b.ravel(), np.zeros(rest)])
+    return A.reshape(p * size, p * (1 + n_waves + has_missing)), np.concatenate(
+        [b.ravel(), np.zeros(rest)]
+    )
 
 
 def _of_category(facts: TableFacts, j: int) -> np.ndarray:

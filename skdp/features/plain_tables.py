@@ -6,7 +6,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from numbers import Real
 from operator import attrgetter, methodcaller
 from typing import Any
@@ -19,11 +21,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skdp.data.column_facts import ColumnBounds
-from skdp.data.column_schema import ColumnSchema, text_of
+from skdp.data.column_schema import ColumnSchema, number_of, text_of
 from skdp.data.encoding import DAY, TRUTH, Encoding, codes_of_missing, days_of
 from skdp.features.base import TableFacts
 
-_EPOCH, _SECOND = pd.Timestamp(0, tz="UTC"), pd.Timedelta(seconds=1)
+# In seconds, as moments in nanoseconds end in the year 2262.
+_EPOCH, _SECOND = pd.Timestamp(0, tz="UTC").as_unit("s"), pd.Timedelta(seconds=1).as_unit("s")
+_STRIPPED = r"^\s+|\s+$", ""
+_NO_DATE = r"^(?!\d{4}-?\d{2}-?\d{2}(\D|$)).*$", "(none)"  # pandas also reads "2010" and "today"
 
 
 def read_as(facts: TableFacts, encoding: Encoding) -> tuple[list[BaseEstimator], TableFacts]:
@@ -41,8 +46,8 @@ def read_as(facts: TableFacts, encoding: Encoding) -> tuple[list[BaseEstimator],
     for j, unit, *ends in zip(facts.numbers, units, low, high, strict=True):
         if unit < math.inf and ends[0] < 0.0:
             raise ValueError("to_sklearn has no logarithmic scale for bounds below 0.")
-        if unit < math.inf:
-            each[j][1].extend([_call("clip", *ends), _call("div", unit), _step(np.log1p)])
+        scaled = [_call("div", unit), _step(np.log1p)] if unit < math.inf else []
+        each[j][1].extend([_call("clip", *ends), *scaled])  # also infinite numbers
     readers = [
         (f"column{j}", make_pipeline(*steps, _call("to_frame")), column)
         for j, (column, steps) in enumerate(each)
@@ -78,10 +83,11 @@ def _steps(facts: TableFacts, name: Hashable, column: ColumnSchema) -> list[list
         return _of_dates(column)
     read = [_step(pd.to_numeric, errors="coerce"), _call("astype", float)]
     if column.decimal != ".":  # a cell with a point is then no number
-        pairs = (r"^.*\..*$", "(none)"), (re.escape(column.decimal), ".")
-        read = [*(_call("replace", *pair, regex=True) for pair in pairs), *read]
+        read = [*_rewritten((r"^.*\..*$", "(none)"), (re.escape(column.decimal), ".")), *read]
     if column.bounds is None:
-        return [[_call("map", _places(facts, name, column), na_action="ignore"), *read]]
+        stripped = _rewritten(_STRIPPED) if column.kind == "boolean" else []
+        places = _places(facts, name, column)
+        return [[*stripped, _call("map", places, na_action="ignore"), *read]]
     whole = [_step(np.rint)] if column.kind == "integer" else []
     return [[*read, *_without_codes(column), *whole]]
 
@@ -89,8 +95,9 @@ def _steps(facts: TableFacts, name: Hashable, column: ColumnSchema) -> list[list
 def _of_dates(column: ColumnSchema) -> list[list[BaseEstimator]]:
     """Return steps to days since the first date, and to parts of the dates."""
     form = {"format": column.date_format or "ISO8601", "errors": "coerce", "utc": True}
+    dates = [_STRIPPED] if column.date_format else [_STRIPPED, _NO_DATE]
     read = [_step(pd.to_datetime, **form), _call("sub", _EPOCH), _call("div", _SECOND)]
-    seconds = [*read, *_without_codes(column)]
+    seconds = [*_rewritten(*dates), *read, *_without_codes(column)]
     days = [*seconds, _call("sub", days_of(column)[0]), _call("div", DAY)]
     moments = [*seconds, _step(pd.to_datetime, unit="s")]
     parts = {
@@ -100,6 +107,11 @@ def _of_dates(column: ColumnSchema) -> list[list[BaseEstimator]]:
     return [days, *([*moments, *parts[name]] for name in column.parts)]
 
 
+def _rewritten(*pairs: tuple[str, str]) -> list[BaseEstimator]:
+    """Return steps that replace patterns in strings."""
+    return [_call("replace", *pair, regex=True) for pair in pairs]
+
+
 def _without_codes(column: ColumnSchema) -> list[BaseEstimator]:
     codes = codes_of_missing(column)
     return [_call("replace", codes, math.nan)] if codes else []
@@ -107,15 +119,26 @@ def _without_codes(column: ColumnSchema) -> list[BaseEstimator]:
 
 def _places(facts: TableFacts, name: Hashable, column: ColumnSchema) -> Mapping[Any, float]:
     """Return the places of all ways in which public values are written, NaN for missing ones."""
-    values: list[Any] = [*column.true_values, *column.false_values, *(column.categories or ())]
-    values = [*(values or (True, False)), "", *column.missing_values]
+    stated: list[Any] = [*column.true_values, *column.false_values, *(column.categories or ())]
+    truth = () if any(isinstance(x, Real) for x in stated) else (True, False)
+    values = [*(() if column.categories else truth), *stated, "", *column.missing_values]
     texts = [text_of(x) or "" for x in values]
     texts += [f"{x:.1f}" for x in values if isinstance(x, Real)]
     texts += [] if column.categories else map(str, TRUTH)
     cells = [*(f(text) for text in texts for f in (str, str.lower, str.title, str.upper)), *values]
+    cells += [one for text in texts for one in _cells_of(text)]
     *found, other = _coded(facts, name, [*cells, object()])[:, facts.names.index(name)].tolist()
     places = dict(zip(cells, found, strict=True))
-    return places if math.isnan(other) else Counter[Any](places)  # 0 for other keys
+    return Counter[Any](places) if other == 0.0 else places  # 0 for other keys, or missing
+
+
+def _cells_of(text: str) -> list[object]:
+    """Return the numbers and dates whose text in a schema is this one."""
+    cells: list[object] = [number_of(text, ColumnSchema(kind="number"))]
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(text)
+        cells += [moment, moment.date()]
+    return [one for one in cells if text_of(one) == text]
 
 
 def _call(method: str, *args: object, **kwargs: object) -> FunctionTransformer:

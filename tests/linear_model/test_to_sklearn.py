@@ -228,7 +228,7 @@ def with_gaps(cells):
 
 
 DAYS = pd.Timestamp("2019-12-01") + pd.to_timedelta(RNG.integers(0, 900 * 86_400, N), unit="s")
-DATES = ("2020-01-01", "2022-01-01")
+DATES, FIRST = ("2020-01-01", "2022-01-01"), pd.Timestamp("2020-05-06")
 CELLS = {
     "integer": ({"bounds": (18, 90)}, RNG.integers(15, 95, N)),
     "integer, coded": (
@@ -240,6 +240,23 @@ CELLS = {
     "amount": ({"bounds": (0, 1e6), "scale": 1000.0}, RNG.lognormal(10, 2, N) - 100.0),
     "single": ({"bounds": (-2.0, 2.0)}, SCORE.astype("float32")),
     "text of numbers": ({"bounds": (0, 10)}, with_gaps(["1.5", " 7", "x", "2e1", "-1"] * (N // 5))),
+    "infinite": ({"bounds": (0, 10)}, [np.inf, -np.inf, 3.0, np.nan, 1e300] * (N // 5)),
+    "distant dates": (
+        {"bounds": DATES, "parts": ("month",)},
+        with_gaps(["9999-12-31", "0001-01-01", "2020-05-05", "2021-01-01T10:00:00"] * (N // 4)),
+    ),
+    "words as dates": (
+        {"bounds": DATES},
+        with_gaps(["2020", "2020-05", "today", " 2020-05-06 ", "20200506"] * (N // 5)),
+    ),
+    "codes as text": (["1", "2", "3"], [1, 2, 3, 9, 3] * (N // 5)),
+    "codes as text, in floats": (["1", "2", "3"], [1.0, 2.0, 3.0, np.nan, 9.0] * (N // 5)),
+    "days as categories": (["2020-05-06", "2020-05-07"], [FIRST, DAYS[0].floor("D")] * (N // 2)),
+    "days as objects": (["2020-05-06", "2020-05-07"], [DAYS[0].date(), FIRST.date()] * (N // 2)),
+    "filled booleans": (
+        {"kind": "boolean", "fill": True},
+        with_gaps(["yes", " no ", "q", "N", "True"] * (N // 5)),
+    ),
     "decimal commas": (
         {"bounds": (0, 10), "decimal": ",", "kind": "number"},
         with_gaps(["1,5", "7", "x", "2.5", "-1,25"] * (N // 5)),
@@ -289,6 +306,16 @@ def test_a_table_is_read_as_its_schema_reads_it(name):
         scaler = BoundsScaler(bounds=schema, missing=missing).fit(frame)
         plain = scaler.to_sklearn()
         np.testing.assert_allclose(plain.transform(rows), scaler.transform(frame), atol=1e-12)
+
+
+def test_a_table_without_numbers_is_read_too():
+    schema = TableSchema({"sex": ["f", "m"], "ill": "boolean"})
+    frame = pd.DataFrame({"sex": np.where(AGED, "f", "m"), "ill": RNG.random(N) < 0.5})
+    model = LOGISTIC(features=AdditiveFeatures(bounds=schema), center=False).fit(frame, AGED)
+    scaler = BoundsScaler(bounds=schema, missing="indicator").fit(frame)
+    for one, method in ((model, "predict_proba"), (scaler, "transform")):
+        plain = getattr(one.to_sklearn(), method)(frame)
+        np.testing.assert_allclose(plain, getattr(one, method)(frame), atol=1e-12)
 
 
 @pytest.mark.parametrize(
