@@ -65,13 +65,13 @@ LINES = {
     "budget": 2853,
     "calibration": 1321,
     "cluster": 467,
-    "data": 6054,
+    "data": 6067,
     "decomposition": 292,
     "density": 2501,
     "design": 1969,
     "ensemble": 359,
     "exceptions": 77,
-    "features": 2683,
+    "features": 2711,
     "inspection": 860,
     "ledger": 2796,
     "linear_model": 6352,
@@ -86,15 +86,15 @@ LINES = {
     "research": 3667,
     "samplers": 1218,
     "solvers": 3698,
-    "statistics": 4704,
+    "statistics": 4726,
     "support": 1358,
     "tables": 6,
     "tabular": 283,
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_770  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 394_690
+MOST_LINES = 65_833  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 395_195
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -182,8 +182,10 @@ def test_random_blocks_that_fit_are_kept():
 
 def test_random_blocks_that_do_not_fit_are_found_out(monkeypatch):
     monkeypatch.setattr("skdp.data.engine.KEPT_LOCALLY", 0)
-    with pytest.raises(ValueError, match=r"Block 0 .* changed .*persist"):
-        checked(ARRAY.map_blocks(never_twice, dtype=float, meta=np.empty((0, 3))))
+    blocks = checked(ARRAY.map_blocks(never_twice, dtype=float, meta=np.empty((0, 3))))
+    assert not blocks.is_kept
+    with pytest.raises(ValueError, match=r"Block . .* changed .*persist"):
+        blocks.gather(rows_of)
 
 
 @pytest.mark.parametrize("name", COLLECTIONS)

@@ -57,6 +57,8 @@ class Batches:
 class ArrowBlocks(Engine):
     """Blocks in this process. Each is computed when it is needed, and then forgotten."""
 
+    may_end = True
+
     def __init__(self, blocks: Callable[[], Iterable[Any]], *, is_fixed: bool = False) -> None:
         self._blocks, self.is_fixed = blocks, is_fixed
 

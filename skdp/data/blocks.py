@@ -151,7 +151,7 @@ class Blocks:
         self._guard({i: seen[i].fingerprint for i in numbers})
         if fits or sum(seen[i].n_bytes for i in numbers) <= self._engine.room():
             self._keep()
-        else:  # before the spend: some sources can be read only once
+        elif self._engine.may_end:  # a second read, before the spend
             list(self._engine.derived([(Block.parts, [0])]).read())
         return [seen[i].found for i in numbers]
 

@@ -302,7 +302,8 @@ def check_comparable(column: VectorLike | Column, values: np.ndarray, name: Hash
     column = Column.of(column)
     kind, type_name = column.kind, column.type_name
     texts = kind in "US" or type_name.lower() in ("str", "string")
-    if (kind in "biumM" and values.dtype.kind in "US") or (texts and values.dtype.kind in "biuf"):
+    are_texts, are_numbers = values.dtype.kind in "US", values.dtype.kind in "biuf"
+    if (kind in "biumM" and are_texts) or ((texts or kind in "mM") and are_numbers):
         raise ValueError(
             f"column {name!r} contains {'strings' if texts else type_name}, which cannot equal its "
             f"categories {values.tolist()}. Pass categories of the column's own type."

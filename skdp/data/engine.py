@@ -32,6 +32,7 @@ class Engine(ABC):
 
     n_bytes: float = math.inf  # *public* size of what a read computes, infinite if unknown
     is_fixed: bool = False  # *public*; whether no read can differ from the others
+    may_end: bool = False  # *public*; whether the rows may be readable only once
 
     @abstractmethod
     def read(self) -> Iterable[Any]:

@@ -161,6 +161,7 @@ def _points(mechanisms: tuple[AdditiveMechanism, ...]) -> np.ndarray:
 
 _LEVEL = 0.95
 NONE_OF_THESE = "None of these values"
+_MOST_GROUPS = 2**20  # of which each needs a number in memory, and one that is released
 _BOOLEANS = (bool, np.bool_)
 
 Numbers: TypeAlias = float | np.ndarray
@@ -467,6 +468,11 @@ class Keys:
             by, keys = [by], [keys]
         elif not (isinstance(by, list) and len(by) == len(keys)):
             raise ValueError("by must be a list of as many columns as there are lists of keys.")
+        n_groups = math.prod(map(np.size, keys.values() if isinstance(keys, Mapping) else keys))
+        if not (by and n_groups <= _MOST_GROUPS):
+            raise ValueError(
+                f"by must list a column, and keys at most {_MOST_GROUPS} combinations."
+            )
         check_plain(*map(received, by))
         names = (one if is_label(one, frame_names(x)) else getattr(one, "name", None) for one in by)
         found = tuple("by" if name in (None, "") else name for name in names)

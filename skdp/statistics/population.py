@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.isotonic import isotonic_regression
 
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
@@ -20,6 +21,7 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._choices import cell_counts
 from skdp.statistics._moments import SUMS, Facts, Interval, MomentsStatistic
 from skdp.statistics._results import (
+    NONE_OF_THESE,
     SAMPLING,
     Keys,
     Labels,
@@ -28,6 +30,8 @@ from skdp.statistics._results import (
     axes_of,
     effect_of_noise,
     is_several,
+    lines_of_rest,
+    most_records,
     risk_of,
     sum_half_widths,
 )
@@ -40,6 +44,7 @@ from skdp.workloads.plan import counts_query
 Noise = Sequence[tuple[str, float, float]]
 """Queries, a and b: the noise of total − m·count has the factors a + b·m."""
 
+_MOST_EDGES = 1000  # the errors of a curve are a square matrix of them
 _RISK = 0.05  # of an interval of all possible numbers, which has no estimate
 _RISKS = np.geomspace(1.0, 1e-9, 64)  # of the intervals that give a p-value
 # No guarantee rests on it. The noisy number of rows is the divisor. Its noise widens intervals by
@@ -297,7 +302,7 @@ def _result(
     value = np.where((low <= -1.0) & (high >= 1.0), np.nan, arms.means[1:] - arms.means[:1])
     means = bounds.low + 2.0 * bounds.half * arms.means
     least, most = arms.ratio_ends(bounds, _RISK)
-    known = (least > 0.0) | np.isfinite(most)
+    known = ((least > 0.0) | np.isfinite(most)) & (means[:1] > 0.0)
     ratio = np.where(known, means[1:] / np.where(known, means[:1], 1.0), np.nan)
     found = (2.0 * bounds.half * value, means, ratio)
     value, means, ratio = (one[:, 0] if records.columns.single else one for one in found)
@@ -536,8 +541,10 @@ class SurvivalStatistic(PrivateFit[Records[Cells], QueryPlan, Sums]):
         groups: VectorLike | None = None,
     ) -> Records[Cells]:
         keys, points = Keys.of(time, self.by, self.keys), ends_of_cells(self.edges)
-        if not (points.size and np.isfinite(points).all()):
-            raise ValueError("edges must be at least two increasing finite numbers.")
+        if not (0 < points.size <= _MOST_EDGES and np.isfinite(points).all()):
+            raise ValueError(f"edges must be 2 to {_MOST_EDGES} increasing finite numbers.")
+        if event is None:
+            raise ValueError("event must be one column with as many rows as time, or its name.")
         names, values = ((), ()) if keys is None else (keys.names, keys.values)
         columns: Any = self.by if is_several(self.keys) else [] if keys is None else [self.by]
         columns = [*columns, event]
@@ -566,7 +573,10 @@ class SurvivalStatistic(PrivateFit[Records[Cells], QueryPlan, Sums]):
         cells = np.moveaxis(released["cells"].reshape(*shape, 2, facts.points.size), -2, 0)
         value, centers, terms = _curve(plan, *cells)
         axes = (*axes_of(facts.keys), ("time", facts.points[1:].tolist()))
-        labels = Labels(axes, records.columns.library)
+        left = f"{NONE_OF_THESE}, an event that is not 0 or 1, or no time"
+        asked = [(left, "cells", released["cells"])]
+        rest = lines_of_rest(plan, most_records(records, guarantee), asked)
+        labels = Labels(axes, records.columns.library, rest)
         return SurvivalCurve(
             value, guarantee, _plan=plan, _centers=centers, _terms=terms, _labels=labels
         )
@@ -586,7 +596,6 @@ def _curve(
     y, d, variance = (one[..., :-1] for one in (later - 0.5 * censored, events, variance))
     known = np.logical_and.accumulate(y >= 2.0 * np.sqrt(variance), axis=-1)
     y = np.where(known, y, 1.0)
-    value = np.where(known, np.cumprod(1.0 - np.clip(d / y, 0.0, 1.0), axis=-1), np.nan)
     h = np.clip(d / y, -0.5, 0.999)  # not cut at 0, so that its noise has mean 0
     curve = np.cumprod(1.0 - h, axis=-1)
     own, at_risk = np.eye(n - 1, n), np.triu(np.ones((n - 1, n)))
@@ -600,4 +609,11 @@ def _curve(
     terms: Terms = [("cells", wide * slopes[..., i]) for i in range(2 * n)]
     sampling = wide * np.sqrt(greenwood + 1.0 / (y + 2.0) ** 2)
     centers = curve + (1.0 - 2.0 * curve) / (y[..., :1] + 2.0)
+    value = np.where(known, np.apply_along_axis(_decreasing, -1, curve), np.nan)
     return value, centers, [*terms, (SAMPLING, sampling)]
+
+
+def _decreasing(curve: np.ndarray) -> np.ndarray:
+    """Return the nearest curve in [0, 1] that never increases: noise in empty cells has mean 0."""
+    fitted = isotonic_regression(curve, y_min=0.0, y_max=1.0, increasing=False)
+    return np.asarray(fitted, dtype=float)

@@ -59,7 +59,7 @@ def test_a_line_alone_is_the_linear_model_by_bounds(model, linear):
     X, y = np.random.default_rng(0).random((300, 3)), np.arange(300) % 2
     given = {"bounds": (0, 1), "categories": None, "linear_share": 1.0, "missing": "error"}
     model = clone(model).set_params(**given, random_state=0).fit(X, y)
-    linear = clone(linear).set_params(random_state=0).fit(2.0 * X - 1.0, y)
+    linear = clone(linear).set_params(random_state=0, center="auto").fit(2.0 * X - 1.0, y)
     np.testing.assert_allclose(model.coef_, linear.coef_, atol=1e-6)
 
 

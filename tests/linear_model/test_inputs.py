@@ -38,8 +38,8 @@ def test_easy_data_are_learned(Model, n_classes, neighboring):
 )
 def test_sparse_input_gives_the_dense_fit(Model, n_classes, convert):
     X, y = data(n_classes)
-    dense = Model(random_state=0).fit(X, y)
-    model = Model(random_state=0).fit(convert(X), y)
+    dense = Model(random_state=0, center=False).fit(X, y)
+    model = Model(random_state=0, center=False).fit(convert(X), y)
     np.testing.assert_allclose(model.coef_, dense.coef_, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(
         model.decision_function(convert(X)), model.decision_function(X), atol=1e-12

@@ -627,19 +627,19 @@ WRONG = {
         lambda: statistics.mean(
             TABLE[["age"]], epsilon=1.0, bounds=(0, 1), by=TABLE[["sex", "race"]], keys=["f"]
         ),
-        "combine several columns into one first",
+        "by must be one column",
     ),
     "two names": (
         lambda: statistics.describe(
             TABLE, epsilon=1.0, bounds={"age": (0, 1)}, by=["sex", "race", "sex"], keys=["f"]
         ),
-        "combine several columns into one first",
+        "by must be one column",
     ),
     "keys of several": (
         lambda: statistics.mean(
             TABLE[["age"]], epsilon=1.0, bounds=(0, 1), by=["sex"], keys=[("f", "a")]
         ),
-        "different values, each a single one",
+        "by must be one of the columns",
     ),
     "texts beside": (
         lambda: statistics.mean(TABLE, epsilon=1.0, bounds={"age": (0, 120)}),

@@ -18,6 +18,14 @@ FRAME = pd.DataFrame({"who": WHOSE, "x": X[:, 0], "key": KEYS, "y": X[:, 1]})
 WEIGHTS = 1.0 / COUNTS[WHOSE]
 B = {"bounds": (0, 10)}
 MEAN = np.average(X, axis=0, weights=WEIGHTS)
+
+
+def rate(key):
+    """Return the weighted shares above 3 of the rows with a key."""
+    rows = key == KEYS
+    return np.average(X[rows] > 3.0, axis=0, weights=WEIGHTS[rows])
+
+
 TRUTH = {
     "count": lambda **t: (statistics.count(X > 3.0, **t).value, WEIGHTS @ (X > 3.0)),
     "sum": lambda **t: (statistics.sum(X, **B, **t).value, N * MEAN),
@@ -41,6 +49,14 @@ TRUTH = {
     "quantile": lambda **t: (
         statistics.quantile(X[:, 0], q=0.5, **B, **t).value,
         np.sort(X[:, 0])[np.cumsum(WEIGHTS[np.argsort(X[:, 0])]).searchsorted(0.5 * N)],
+    ),
+    "difference": lambda **t: (
+        statistics.difference(X > 3.0, by=KEYS, keys=["a", "b"], **t).value[0],
+        rate("b") - rate("a"),
+    ),
+    "survival_curve": lambda **t: (
+        statistics.survival_curve(X[:, 0], X[:, 1] < 20.0, edges=[0, 2, 4, 6], **t).value,
+        [WEIGHTS @ (X[:, 0] >= end) / N for end in (2, 4, 6)],
     ),
     "describe": lambda **t: (
         statistics.describe(X, quantiles=(), **B, **t)[0, "mean"],

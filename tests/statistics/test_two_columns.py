@@ -84,3 +84,24 @@ def test_the_outer_ends_of_cells_may_be_open():
     for wrong in ([0, np.inf, np.inf], [0, np.nan, 1], [np.inf, 0]):
         with pytest.raises(ValueError, match="only the outer ones may be infinite"):
             statistics.histogram(FRAME["x"], edges=wrong, epsilon=1.0)
+
+
+@pytest.mark.parametrize("name", ["count", "mean", "survival_curve"])
+@pytest.mark.parametrize("n_columns", [0, 7])
+def test_no_groups_and_more_than_memory_holds_are_refused_before_the_spend(name, n_columns):
+    budget, x = PrivacyBudget(epsilon=1.0, delta=1e-5), np.ones(20)
+    asked = {"by": [x] * n_columns, "keys": [list(range(1000))] * n_columns, "budget": budget}
+    asked["keys"] = asked["keys"] or {}
+    data = {"count": (x > 0,), "mean": (x,), "survival_curve": (x, x)}[name]
+    more = {"count": {}, "mean": {"bounds": (0, 1)}, "survival_curve": {"edges": [0, 1]}}[name]
+    with pytest.raises(ValueError, match="by must list a column, and keys at most"):
+        getattr(statistics, name)(*data, epsilon=1.0, **asked, **more)
+    assert budget.spent.epsilon == 0.0
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA, pd.NaT])
+def test_a_missing_value_of_any_library_is_no_other_type(gap):
+    """The type of one value must not decide whether a fit is refused."""
+    x = pd.Series([True, False] * 500, dtype=object)
+    x[3] = gap
+    assert statistics.count(x, epsilon=100.0).value == pytest.approx(500, abs=1)
