@@ -65,7 +65,7 @@ LINES = {
     "budget": 2853,
     "calibration": 1321,
     "cluster": 467,
-    "data": 6067,
+    "data": 6070,
     "decomposition": 292,
     "density": 2501,
     "design": 1969,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 582,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_833  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 395_195
+MOST_LINES = 65_836  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 395_226
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

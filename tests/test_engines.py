@@ -300,7 +300,7 @@ REFUSED = {
     "strings": (lambda _: Reads(columns=["a", "sex"]), "column 'sex' contains strings"),
     "two columns of one name": (
         lambda _: lambda: [pa.RecordBatch.from_arrays([pa.array([0.5])] * 2, ["a", "a"])],
-        "cannot be read",
+        "several columns of the batches have the name",
     ),
     "no rows": (lambda _: lambda: [empty(TABLE.select(NUMBERS))], "at least one row"),
 }

@@ -117,7 +117,10 @@ def in_batches(x: Any) -> Batches:
         rows = Batches(x.to_batches, x.projected_schema, [])
     else:
         rows = Batches(partial(x.to_batches, **_options(x)), x.schema, [])
-    return rows[rows.schema.names]
+    names = rows.schema.names
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"several columns of the batches have the name {twice[0]!r}.")
+    return rows[names]
 
 
 def _options(dataset: Any) -> dict[str, Any]:

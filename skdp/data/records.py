@@ -538,7 +538,7 @@ def _encoded(encoding: Encoding, records: Records[Facts]) -> Records[Facts]:
 def _by_several(records: Records[Facts], by: VectorLike) -> Records[Facts]:
     """Return records that are grouped by several columns, each given by itself or by name."""
     if records.blocks is not None:
-        raise ValueError("dask collections are grouped by one column only. Call .compute() first.")
+        raise ValueError("rows outside of memory are grouped by one column only.")
     columns, parts = records.columns, list[Column]()
     for one in by:
         alone = _as_columns(replace(records, X=columns, y=one))

@@ -31,15 +31,15 @@ def check_reads_blocks(solver: Solver, *, epsilon: float, is_sampled: bool) -> N
     """Raise if the rows must be in memory. The rows of a sample are."""
     if math.isinf(epsilon):
         raise ValueError(
-            "epsilon=inf fits scikit-learn's own estimator, which takes no dask collections. "
-            "Pass a finite epsilon, or call .compute() if X and y fit into memory."
+            "epsilon=inf fits scikit-learn's own estimator, which reads no blocks of rows. "
+            "Pass a finite epsilon, or read X and y into memory if they fit."
         )
     if not (solver.takes_blocks or is_sampled):
         raise IncompatibleSolverError(
-            f"{solver!r} needs all rows in memory and cannot read dask collections. Use a solver "
+            f"{solver!r} needs all rows in memory and cannot read blocks. Use a solver "
             f"of {[name for name, kind in SOLVERS.items() if kind().takes_blocks]} with a sampler "
             f"of {[name for name, kind in SAMPLERS.items() if kind.takes_blocks]}, or "
-            "subsample=, or call .compute() if X and y fit into memory."
+            "subsample=, or read X and y into memory if they fit."
         )
 
 

@@ -285,7 +285,7 @@ REFUSED = {
         partial(HINGE, solver=type("Mine", (NoisyGD,), {"takes_blocks": False})()),
         lazy(X),
         lazy(LABELS),
-        "cannot read dask",
+        "cannot read blocks",
     ),
     "no privacy": (partial(HINGE, epsilon=np.inf), lazy(X), lazy(LABELS), "a finite epsilon"),
 }
