@@ -254,7 +254,9 @@ def test_a_change_between_reads_is_found(name, monkeypatch):
 
 
 def other_type(n, batches):
-    return [*batches[:2], batches[2].set_column(0, "a", pa.array([SECRET] * len(batches[2])))]
+    table = pa.Table.from_batches(batches[2:3])
+    table = table.set_column(0, "a", pa.array([SECRET] * len(batches[2])))
+    return [*batches[:2], *table.to_batches()]
 
 
 def csv_with(value, folder):
