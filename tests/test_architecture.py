@@ -65,7 +65,7 @@ LINES = {
     "budget": 2853,
     "calibration": 1321,
     "cluster": 467,
-    "data": 6070,
+    "data": 6069,
     "decomposition": 292,
     "density": 2501,
     "design": 1969,
@@ -86,15 +86,15 @@ LINES = {
     "research": 3667,
     "samplers": 1218,
     "solvers": 3698,
-    "statistics": 4726,
+    "statistics": 4732,
     "support": 1358,
     "tables": 6,
     "tabular": 283,
-    "workloads": 582,
+    "workloads": 585,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_836  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 395_226
+MOST_LINES = 65_844  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 395_264
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -52,7 +52,7 @@ shown = [skdp.statistics.mean.__name__, skdp.DPGaussianNB.__name__]
 
 @pytest.fixture(scope="module")
 def first_uses():
-    """Return what each of them shows, in a process of its own that has imported scikit-learn."""
+    """Run each program in a new process that has imported scikit-learn; return its output."""
     code = f"""
 import os, sys, sklearn.linear_model
 for name, code in {FIRST_USES}.items():

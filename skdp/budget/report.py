@@ -434,7 +434,7 @@ def _mechanisms(releases: list[Release], correctness: str) -> str:
 
 
 def _stated(name: str, value: Any) -> str | list[str]:
-    """Return the value of a field of the register, some of which are lists."""
+    """Return a value as the register stores it: some of its fields are lists."""
     if name in ("data_curators", "registry_authors"):
         return [value] if isinstance(value, str) else [*map(str, value)]
     return str(value)

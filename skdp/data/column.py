@@ -194,8 +194,8 @@ class Column:
     def types(self) -> set[type]:
         """Return the Python types of the values that are not missing."""
         values, nulls = self.read()
-        types = {*map(type, values if nulls is None else values[~nulls])}
-        return {one for one in types if one.__name__ not in _MISSING_TYPES}
+        given = values if nulls is None else values[~nulls]
+        return {type(value) for value in given if not is_missing(value)}
 
     def holds_text(self) -> bool:
         types = self.types() if self.kind == "O" else set()

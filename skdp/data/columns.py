@@ -14,7 +14,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from skdp.data.column import Column, Values, home_of, is_missing, received, typed
+from skdp.data.column import Column, Values, home_of, received, typed
 from skdp.support.types import MatrixLike
 
 ROWS_AT_ONCE = 2**18
@@ -106,8 +106,7 @@ class Columns:
 
     def check_boolean(self, parameter: str, advice: str) -> None:
         for part in self.parts:
-            values = () if part.kind == "b" else part.values()
-            types = {type(one) for one in values if not is_missing(one)}
+            types = {bool} if part.kind == "b" else part.types()
             if not (part.kind in "bO" and types <= {bool, np.bool_}):
                 raise ValueError(
                     f"{parameter} must hold True and False, such as ages >= 65; got the dtype "

@@ -186,7 +186,7 @@ def _scheduler() -> Callable[..., Any]:
 
 
 def _client() -> Any:
-    """Return the cluster's client that computes graphs, None if there is none."""
+    """Return the client of the cluster that computes graphs, or None without a cluster."""
     client = getattr(_scheduler(), "__self__", None)
     return client if hasattr(client, "scheduler_info") else None
 

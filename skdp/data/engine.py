@@ -56,7 +56,7 @@ class Engine(ABC):
 
 
 def rows_of(part: MatrixLike) -> MatrixLike:
-    """Return what is indexed by rows."""
+    """Return an object whose index selects rows: ``iloc`` of a frame, or the part itself."""
     return part.iloc if hasattr(part, "iloc") else part
 
 

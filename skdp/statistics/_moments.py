@@ -385,7 +385,7 @@ class Means:
         return np.asarray(sum_half_widths(self.plan, terms, risk) / self.count)
 
     def ends(self, risk: float) -> Interval:
-        """Return intervals for "x" without noise, each of which fails with probability `risk`.
+        """Return intervals for the means without noise; each fails with probability `risk`.
 
         They have all numbers where noise outweighs the mean, and not only one end.
         """

@@ -118,6 +118,8 @@ def _line_of_rest(plan: QueryPlan, most: float, label: str, query: str, cells: n
         variance = cells.size * plan.mechanism(query).expected_loss("l2")
         width = float(ndtri(1.0 - 0.5 * risk)) * math.sqrt(variance)
     found, low, high = np.clip([rest, rest - width, rest + width], 0.0, most)
+    if high - low >= most:
+        return f"{label}: unknown, as the noise outweighs the number"
     return f"{label}: {found:.6g} of {most:.6g}, 95 % interval [{low:.6g}, {high:.6g}]"
 
 
@@ -161,7 +163,7 @@ def _points(mechanisms: tuple[AdditiveMechanism, ...]) -> np.ndarray:
 
 _LEVEL = 0.95
 NONE_OF_THESE = "None of these values"
-_MOST_GROUPS = 2**20  # of which each needs a number in memory, and one that is released
+_MOST_GROUPS = 2**20  # each group has several numbers in memory
 _BOOLEANS = (bool, np.bool_)
 
 Numbers: TypeAlias = float | np.ndarray

@@ -542,7 +542,7 @@ class Covariance(Moments):
         """Return ends for each entry: the mean product minus the product of the means."""
         means = self._means
         least, most = (_linear if np.all(means.is_precise("x", risk)) else _safe)(means, risk)
-        lost = np.logical_or.outer(means.is_noise(), means.is_noise())
+        lost = np.logical_or.outer(*[means.is_noise()] * 2)
         least, most = np.where(lost, -1.0, least), np.where(lost, 1.0, most)
         np.fill_diagonal(least, np.maximum(np.diag(least), 0.0))
         unit = np.outer(self._bounds.half, self._bounds.half)

@@ -609,11 +609,15 @@ def _curve(
     terms: Terms = [("cells", wide * slopes[..., i]) for i in range(2 * n)]
     sampling = wide * np.sqrt(greenwood + 1.0 / (y + 2.0) ** 2)
     centers = curve + (1.0 - 2.0 * curve) / (y[..., :1] + 2.0)
-    value = np.where(known, np.apply_along_axis(_decreasing, -1, curve), np.nan)
+    value = np.full(curve.shape, np.nan)
+    for row in np.ndindex(curve.shape[:-1]):  # what is lost later must not move what is known
+        first = slice(np.count_nonzero(known[row]))
+        value[row][first] = _decreasing(curve[row][first])
     return value, centers, [*terms, (SAMPLING, sampling)]
 
 
 def _decreasing(curve: np.ndarray) -> np.ndarray:
     """Return the nearest curve in [0, 1] that never increases: noise in empty cells has mean 0."""
-    fitted = isotonic_regression(curve, y_min=0.0, y_max=1.0, increasing=False)
-    return np.asarray(fitted, dtype=float)
+    if not curve.size:
+        return curve
+    return np.asarray(isotonic_regression(curve, y_min=0.0, y_max=1.0, increasing=False))

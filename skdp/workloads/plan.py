@@ -46,6 +46,7 @@ from skdp.support.validation import (
     set_checked,
 )
 
+_MOST_COUNTS = 2**26  # of a table, which needs half a gigabyte
 ROUNDED_ONCE = 1.0 + 2.0**-20
 """Factor of sensitivities of sums that are rounded once, as floats of at most 2^31."""
 
@@ -133,6 +134,8 @@ class Query:
 
 def counts_query(name: str, size: int, n_changed: int) -> Query:
     """Return a query of `size` counts; a record changes at most `n_changed` of them, by 1."""
+    if size > _MOST_COUNTS:
+        raise ValueError(f"{size} counts are too many for memory: at most {_MOST_COUNTS}.")
     return Query(name, size=size, linf_sensitivity=1.0, l0_sensitivity=n_changed, integer=True)
 
 

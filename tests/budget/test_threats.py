@@ -69,7 +69,7 @@ def test_who_may_only_read_a_file_or_not_even_that_cannot_use_it():
             own.chmod(modes[0])
             (own / "study.db").chmod(modes[1])
         paths = [budget._ledger.path for budget in budgets]
-        for _ in range(2):  # while somebody has them open, and while nobody has
+        for _ in range(2):  # while another process has the files open, and after it has closed them
             subprocess.run([sys.executable, "-c", _AS_NOBODY, *paths], check=True, timeout=60)
             for budget in budgets:
                 budget._ledger.close()

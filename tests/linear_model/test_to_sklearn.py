@@ -223,7 +223,7 @@ def test_additive_models_are_plain_as_well(name):
 
 
 def with_gaps(cells):
-    """Return cells of which a tenth is missing."""
+    """Return the cells; a tenth of them, chosen at random, are missing."""
     return np.where(RNG.random(len(cells)) < 0.1, None, np.array(cells, dtype=object))
 
 

@@ -26,7 +26,7 @@ SETTINGS = [  # rows, share of the second group, rates, ε, neighbors, and other
 
 
 def covered(n, share, rates, epsilon, neighboring, terms, runs, rng, n_groups=1):
-    """Return how often the intervals of all differences, and of all ratios, have the truth."""
+    """Return how often all intervals of differences, and all of ratios, contain the true number."""
     hits = np.zeros(2)
     for _ in range(runs):
         arm = (rng.random(n) < share) * rng.integers(1, n_groups + 1, n)

@@ -165,3 +165,17 @@ def test_rows_that_are_left_out_are_told():
     assert "None of these values, an event that is not 0 or 1, or no time: 2" in repr(curve)
     private = {"epsilon": 1.0, "edges": [0, 200, 365], "neighboring": "add_remove_one"}
     assert "None of these" not in repr(statistics.survival_curve(days, codes, **private))
+
+
+def test_what_is_lost_later_does_not_move_the_known_part_of_a_curve():
+    """Only the numbers at risk of later cells count, and not what happens in them."""
+    days = np.repeat([50.0, 150.0, 250.0, 350.0], [900, 900, 190, 10])
+    asked = {"epsilon": 0.5, "edges": np.arange(0.0, 500.0, 100.0), "random_state": 0}
+    curves = [
+        statistics.survival_curve(days, (days < 300.0) | late, **asked).value
+        for late in (False, True)
+    ]
+    assert np.isnan(curves[0][-1])
+    known = ~np.isnan(curves[0])
+    assert known.sum() >= 2
+    np.testing.assert_array_equal(curves[0][known], curves[1][known])

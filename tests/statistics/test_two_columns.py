@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from skdp import PrivacyBudget, statistics
+from skdp.exceptions import FewRowsWarning
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({
@@ -105,3 +106,17 @@ def test_a_missing_value_of_any_library_is_no_other_type(gap):
     x = pd.Series([True, False] * 500, dtype=object)
     x[3] = gap
     assert statistics.count(x, epsilon=100.0).value == pytest.approx(500, abs=1)
+
+
+def test_tables_that_no_memory_holds_are_refused_before_the_spend():
+    budget, edges = PrivacyBudget(epsilon=1.0, delta=1e-5), {k: np.arange(1000.0) for k in range(4)}
+    with pytest.raises(ValueError, match="counts are too many for memory: at most 67108864"):
+        statistics.histogram(np.ones((20, 4)), epsilon=1.0, edges=edges, budget=budget)
+    assert budget.spent.epsilon == 0.0
+
+
+def test_the_rest_of_a_table_is_no_number_that_noise_made():
+    asked = {"by": np.arange(40) % 2, "keys": [0, 1], "delta": 0.0}
+    with pytest.warns(FewRowsWarning):
+        found = statistics.count(np.ones(40, dtype=bool), epsilon=0.001, **asked)
+    assert "unknown, as the noise outweighs the number" in repr(found)
