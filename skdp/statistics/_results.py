@@ -117,9 +117,9 @@ def _line_of_rest(plan: QueryPlan, most: float, label: str, query: str, cells: n
     else:
         variance = cells.size * plan.mechanism(query).expected_loss("l2")
         width = float(ndtri(1.0 - 0.5 * risk)) * math.sqrt(variance)
-    found, low, high = np.clip([rest, rest - width, rest + width], 0.0, most)
-    if high - low >= most:
+    if 2.0 * width >= most:
         return f"{label}: unknown, as the noise outweighs the number"
+    found, low, high = np.clip([rest, rest - width, rest + width], 0.0, most)
     return f"{label}: {found:.6g} of {most:.6g}, 95 % interval [{low:.6g}, {high:.6g}]"
 
 
