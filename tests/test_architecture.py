@@ -61,7 +61,7 @@ LINES = {
     "_private_fit": 605,
     "accounting": 2697,
     "additive": 1426,
-    "auditing": 1507,
+    "auditing": 1547,
     "budget": 2853,
     "calibration": 1321,
     "cluster": 467,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 585,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_844  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 395_264
+MOST_LINES = 65_884  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 395_586
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

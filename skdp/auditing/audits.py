@@ -204,17 +204,21 @@ class Guesses:
         self, event: Callable[[float], Event], largest: float, confidence: float
     ) -> float:
         level = 1.0 - check_real("confidence", confidence, low=0.0, high=1.0)
-        low, high = _LEAST, largest
-        if not self._is_refuted(_hypothesis(event(low)), level):
-            return 0.0
-        while high > low + _FINE:
-            middle = 0.5 * (low + high)
-            refuted = self._is_refuted(_hypothesis(event(middle)), level)
-            low, high = (middle, high) if refuted else (low, middle)
-        return low
+        return _largest(lambda one: self._is_refuted(_hypothesis(event(one)), level), largest)
 
     def _is_refuted(self, guarantee: PrivacyGuarantee, level: float) -> bool:
         return self.p_value(guarantee) <= level
+
+
+def _largest(is_refuted: Callable[[float], bool], largest: float) -> float:
+    """Return the number below which all are refuted, up to `largest`; 0 if none is."""
+    low, high = _LEAST, largest
+    if not is_refuted(low):
+        return 0.0
+    while high > low + _FINE:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if is_refuted(middle) else (low, middle)
+    return low
 
 
 def _ties(scores: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -376,6 +380,42 @@ class OneRunAudit(Guesses):
     """
 
     _share = 1.0 / 3.0
+
+    def gaussian_mu(self, confidence: float = 0.95) -> float:
+        """Return a lower bound on μ from the sums of members' and other scores, if Gaussian.
+
+        It **assumes** that the scores of members and of other canaries differ by a constant, plus
+        independent Gaussian noise of one variance. `lower_mu` needs no assumption and is smaller:
+        no audit of one run is as sharp for every release. For independent scores with noise of any
+        kind use `MultiRunAudit`. See *Audits* in the documentation for the proof.
+
+        Parameters
+        ----------
+        confidence : float in (0, 1), default 0.95
+            *Public.* Probability that the true μ is at least the result.
+
+        Returns
+        -------
+        float
+            0 if nothing is refuted.
+        """
+        level = 1.0 - check_real("confidence", confidence, low=0.0, high=1.0)
+        members, n = self.members == 1, len(self.scores)
+        parts = [self.scores[members == member] for member in (True, False)]
+        sizes = np.array([part.size for part in parts])
+        if n < 3 or not sizes.all() or not parts[0].mean() > parts[1].mean():
+            return 0.0
+        unit = math.sqrt((1.0 / sizes).sum())
+        spread = math.sqrt(sum(((part - part.mean()) ** 2).sum() for part in parts) / (n - 2))
+        distance = (parts[0].mean() - parts[1].mean()) / unit
+        chi = np.sqrt(stats.chi2.ppf(_CELLS[:-1], n - 2) / (n - 2))  # left ends: tails only rise
+        least = np.full(chi.shape, np.inf) if spread == 0.0 else distance / spread * chi
+
+        def is_refuted(mu: float) -> bool:
+            tails = np.diff(_CELLS) @ ndtr(mu / unit - least)
+            return bool(tails + 1.0 - _CELLS[-1] + _CELLS[0] <= level)
+
+        return _largest(is_refuted, _LARGEST_MU)
 
     def p_value(self, guarantee: PrivacyGuarantee) -> float:
         bounds, low, high = AttackBounds(guarantee), _LEAST_P_VALUE, 1.0

@@ -304,6 +304,63 @@ def test_one_run_finds_an_error_of_a_factor_four():
     assert MU < audit.lower_mu(1 - 1e-3) <= 4 * MU
 
 
+@pytest.mark.parametrize("m", [10, 1000])
+@pytest.mark.parametrize("offsets", [0.0, 2.0])
+def test_the_bound_from_sums_of_gaussian_scores_misses_as_seldom_as_stated(m, offsets):
+    """At 80 % more than 76 of 200 bounds are too high at most once in 1e8."""
+    assert stats.binom.sf(76, 200, 0.2) < 1e-8
+    rng, high = np.random.default_rng(), 0
+    for _ in range(200):
+        scores, members = gaussian_coins(rng, 1.0, m)
+        scores = 3.0 + 0.1 * (scores + offsets * rng.standard_normal(m))
+        high += OneRunAudit(scores, members).gaussian_mu(0.8) > 1.0
+    assert high <= 76
+    assert high >= 9 or offsets > 0.0  # below once in 1e8: the bound is exact
+
+
+def test_the_bound_from_sums_is_the_quantile_of_a_noncentral_t():
+    scores, members = gaussian_coins(np.random.default_rng(), 1.0, 60)
+    audit, parts = OneRunAudit(scores, members), [scores[members == one] for one in (1, 0)]
+    h = (1.0 / parts[0].size + 1.0 / parts[1].size) ** -0.5
+    t = stats.ttest_ind(*parts).statistic
+    bound = audit.gaussian_mu(0.9)
+    tail = stats.nct.sf(t, 58, np.array([bound, bound + 2e-3]) * h) if bound else [0.0, 1.0]
+    assert tail[0] <= 0.1 <= tail[1] + 2e-3
+
+
+def test_independent_canaries_prove_four_fifths_of_mu_in_one_run():
+    """One bound of sums is below .8 with probability .08, of guesses .14: half of 41 below 1e-6."""
+    assert stats.binom.sf(20, 41, 0.16) < 1e-6
+    rng = np.random.default_rng()
+    audits = [gaussian_coins(rng, 1.0, 1000) for _ in range(41)]
+    assert np.median([OneRunAudit(*audit).gaussian_mu() for audit in audits]) >= 0.8
+    assert np.median([MultiRunAudit(*audit).lower_mu() for audit in audits]) >= 0.8
+
+
+def test_no_audit_of_one_run_is_as_sharp_for_every_release():
+    """The release of *Audits*: .8-Gaussian DP by its curve, and the sum refutes it too often."""
+    epsilon = np.linspace(0.0, 4.0, 1601)
+    cut = np.minimum(epsilon, 2.0) + 0.5
+    clipped = stats.norm.sf(cut - 1.0) - np.exp(epsilon) * stats.norm.sf(cut)
+    assert (
+        0.17 * np.maximum(clipped, 0.0) <= GDPEvent(0.8).curve("replace_one").delta(epsilon)
+    ).all()
+    rng, high = np.random.default_rng(), 0
+    for _ in range(100):
+        scores, members = gaussian_coins(rng, 1.0, 1000)
+        high += OneRunAudit(np.clip(scores, -1.5, 2.5), members).gaussian_mu() > 0.8
+    assert 0.17 * high / 100 > 0.05  # 29 of 100, of which .9 are expected: below 1e-9
+
+
+def test_sums_of_scores_without_information_or_noise_have_bounds():
+    members = np.arange(100) % 2
+    assert OneRunAudit(np.zeros(100), members).gaussian_mu() == 0.0
+    assert OneRunAudit(1.0 - members, members).gaussian_mu() == 0.0
+    assert OneRunAudit(np.arange(100), np.zeros(100)).gaussian_mu() == 0.0
+    assert OneRunAudit([0.0, 1.0], [0, 1]).gaussian_mu() == 0.0
+    assert OneRunAudit(1.0 * members, members).gaussian_mu() == pytest.approx(30.0, abs=1e-2)
+
+
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize(
     ("call", "more"),
