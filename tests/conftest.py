@@ -3,8 +3,11 @@
 import gc
 import os
 
+import numpy as np
 import pytest
 from hypothesis import settings
+
+from skdp import PrivacyBudget
 
 # At home each run tries new examples; a build server repeats one run.
 settings.register_profile("home", deadline=None)
@@ -24,3 +27,26 @@ def one_thread():
     dask = pytest.importorskip("dask")
     with dask.config.set(scheduler="synchronous"):
         yield
+
+
+@pytest.fixture(params=["replace_one", "add_remove_one"], scope="session")
+def neighboring(request):
+    """Return each neighboring relation."""
+    return request.param
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def budget():
+    return PrivacyBudget(epsilon=3.0, delta=1e-5)
+
+
+@pytest.fixture
+def unspent(budget):
+    """Return a budget of which a test may spend nothing."""
+    yield budget
+    assert budget.history() == []

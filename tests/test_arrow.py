@@ -13,7 +13,6 @@ from skdp import (
     DPLinearRegression,
     DPLogisticRegression,
     DPMixedNB,
-    PrivacyBudget,
 )
 from skdp import statistics as st
 from skdp.data.columns import Columns
@@ -65,7 +64,7 @@ def test_numbers_and_labels_give_the_same_fit(model, kind):
     np.testing.assert_array_equal(arrow, plain)
 
 
-def test_missing_values_are_what_they_are_elsewhere():
+def test_missing_values_are_what_they_are_elsewhere(budget):
     holes = PLAIN.copy()
     holes.loc[0, "b"] = np.nan
     for scaler in (
@@ -75,7 +74,6 @@ def test_missing_values_are_what_they_are_elsewhere():
         if "random_state" in scaler.get_params():
             scaler.set_params(random_state=0)
         np.testing.assert_array_equal(scaler.fit_transform(HOLES), scaler.fit_transform(holes))
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match="column 'b' has missing values"):
         DPLogisticRegression(budget=budget).fit(HOLES, LABELS)
     labels = LABELS.astype("string[pyarrow]")

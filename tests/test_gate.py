@@ -92,6 +92,34 @@ def transformed(model, column):
     return features.toarray() if hasattr(features, "toarray") else features
 
 
+def statistic(release, reads=lambda x: x, **more):
+    """Return a function of a column, and of the kind of its values, that releases a statistic."""
+
+    def read(x, held=None):
+        given = {k: v(held) if callable(v) else v for k, v in more.items()}
+        found = release(reads(x), **{"epsilon": 1.0} | given | SEEDED).value
+        return found["x",] if release is statistics.marginals else found
+
+    return read
+
+
+def by_column(release, **more):
+    """Return a function that groups plain numbers by a column."""
+
+    def read(x, held):
+        return release(PLAIN > 0.0, by=x, keys=VALUES[held], **more, **SEEDED).value
+
+    return read
+
+
+def model_of(Model, **more):
+    return lambda x, held: fitted(Model(**told(held), **more), table(x), LABELS)
+
+
+def features_of(Model, **more):
+    return lambda x, held: transformed(Model(**told(held), **more), x)
+
+
 def categories(held):
     return {"x": VALUES[held]}
 
@@ -101,57 +129,39 @@ def told(held):
 
 
 OF_CATEGORIES = {
-    "marginals": lambda x, held: statistics.marginals(
-        table(x), epsilon=1.0, categories=categories(held), **SEEDED
-    ).value["x",],
-    "describe": lambda x, held: (
-        statistics.describe(table(x), epsilon=1.0, **told(held), **SEEDED).value
-    ),
-    "by": lambda x, held: (
-        statistics.count(PLAIN > 0.0, epsilon=1.0, by=x, keys=VALUES[held], **SEEDED).value
-    ),
-    "groups to compare": lambda x, held: (
-        statistics.difference(PLAIN > 0.0, epsilon=9.0, by=x, keys=VALUES[held], **SEEDED).value
-    ),
+    "marginals": statistic(statistics.marginals, table, categories=categories),
+    "describe": statistic(statistics.describe, table, bounds={"z": BOUNDS}, categories=categories),
+    "by": by_column(statistics.count, epsilon=1.0),
+    "groups to compare": by_column(statistics.difference, epsilon=9.0),
     "two columns of keys": lambda x, held: (
         statistics.count(
             PLAIN > 0.0, epsilon=1.0, by=[x, LABELS], keys=[VALUES[held], [0, 1]], **SEEDED
         ).value
     ),
-    "keys of a table": lambda x, held: (
-        statistics.quantile(
-            table(x), epsilon=1.0, q=0.5, bounds=BOUNDS, by="x", keys=VALUES[held], **SEEDED
-        ).value
+    "keys of a table": statistic(
+        statistics.quantile, table, q=0.5, bounds=BOUNDS, by="x", keys=VALUES.get
     ),
     "categorical naive Bayes": lambda x, held: fitted(
         DPCategoricalNB(categories={"x": VALUES[held], "z": [0.5]}), table(x), LABELS
     ),
-    "mixed naive Bayes": lambda x, held: fitted(DPMixedNB(**told(held)), table(x), LABELS),
-    "additive model": lambda x, held: fitted(DPAdditiveClassifier(**told(held)), table(x), LABELS),
-    "tabular model": lambda x, held: fitted(DPTabularClassifier(**told(held)), table(x), LABELS),
-    "forest": lambda x, held: fitted(
-        DPRandomForestClassifier(n_trees=4, **told(held)), table(x), LABELS
-    ),
-    "additive features": lambda x, held: transformed(AdditiveFeatures(**told(held)), x),
-    "Fourier features": lambda x, held: transformed(
-        RandomFourierFeatures(n_components=8, **told(held)), x
-    ),
-    "tree features": lambda x, held: transformed(RandomTreeFeatures(n_trees=4, **told(held)), x),
+    "mixed naive Bayes": model_of(DPMixedNB),
+    "additive model": model_of(DPAdditiveClassifier),
+    "tabular model": model_of(DPTabularClassifier),
+    "forest": model_of(DPRandomForestClassifier, n_trees=4),
+    "additive features": features_of(AdditiveFeatures),
+    "Fourier features": features_of(RandomFourierFeatures, n_components=8),
+    "tree features": features_of(RandomTreeFeatures, n_trees=4),
 }
 OF_NUMBERS = {
-    "mean": lambda x: statistics.mean(x, epsilon=1.0, bounds=BOUNDS, **SEEDED).value,
-    "sum": lambda x: statistics.sum(x, epsilon=1.0, bounds=BOUNDS, **SEEDED).value,
-    "variance": lambda x: statistics.variance(x, epsilon=1.0, bounds=BOUNDS, **SEEDED).value,
-    "covariance": lambda x: (
-        statistics.covariance(table(x), epsilon=1.0, bounds=BOUNDS, **SEEDED).value
+    "mean": statistic(statistics.mean, bounds=BOUNDS),
+    "sum": statistic(statistics.sum, bounds=BOUNDS),
+    "variance": statistic(statistics.variance, bounds=BOUNDS),
+    "covariance": statistic(statistics.covariance, table, bounds=BOUNDS),
+    "histogram": statistic(statistics.histogram, edges=[-1, 0, 0.3, 1]),
+    "survival_curve": statistic(
+        statistics.survival_curve, event=LABELS, epsilon=9.0, edges=[-1, 0, 0.3]
     ),
-    "histogram": lambda x: (
-        statistics.histogram(x, epsilon=1.0, edges=[-1, 0, 0.3, 1], **SEEDED).value
-    ),
-    "survival_curve": lambda x: (
-        statistics.survival_curve(x, LABELS, epsilon=9.0, edges=[-1, 0, 0.3], **SEEDED).value
-    ),
-    "quantile": lambda x: statistics.quantile(x, epsilon=1.0, q=0.5, bounds=BOUNDS, **SEEDED).value,
+    "quantile": statistic(statistics.quantile, q=0.5, bounds=BOUNDS),
     "additive model": lambda x: fitted(DPAdditiveClassifier(bounds=BOUNDS), table(x), LABELS),
     "mixed naive Bayes": lambda x: fitted(DPMixedNB(bounds=BOUNDS), table(x), LABELS),
     "tree naive Bayes": lambda x: (
@@ -165,6 +175,23 @@ OF_NUMBERS = {
 }
 ANY_LABEL = ("string", "integer", "boolean")
 ANY_NUMBER = ("float", "integer", "boolean")
+
+
+def as_y(Model, **more):
+    """Return a function that fits a classifier to plain rows and these labels."""
+    return lambda x, known, terms: fitted(Model(classes=known, **more, **terms), PLAIN[:, None], x)
+
+
+def beside_y(*places, **more):
+    """Return a function that fits a model with a column in the places after y."""
+
+    def read(x, known, terms):
+        data = (PLAIN[:, None], LABELS, *places, x)
+        return fitted(DPLogisticRegression(**more, **terms), *data)
+
+    return read
+
+
 PRESENT = {  # readers that raise an error for missing values, each with the kinds of its values
     "X of a linear model": (
         ANY_NUMBER,
@@ -176,36 +203,11 @@ PRESENT = {  # readers that raise an error for missing values, each with the kin
             DPLinearRegression(target_bounds=BOUNDS, **terms), PLAIN[:, None], x
         ),
     ),
-    "y of a classifier": (
-        ANY_LABEL,
-        lambda x, known, terms: fitted(
-            DPLogisticRegression(classes=known, **terms), PLAIN[:, None], x
-        ),
-    ),
-    "y of naive Bayes": (
-        ANY_LABEL,
-        lambda x, known, terms: fitted(
-            DPMixedNB(bounds=BOUNDS, classes=known, **terms), PLAIN[:, None], x
-        ),
-    ),
-    "y of an additive model": (
-        ANY_LABEL,
-        lambda x, known, terms: fitted(
-            DPAdditiveClassifier(bounds=BOUNDS, classes=known, **terms), PLAIN[:, None], x
-        ),
-    ),
-    "sample_weight": (
-        ANY_NUMBER,
-        lambda x, known, terms: fitted(
-            DPLogisticRegression(max_weight=1.0, **terms), PLAIN[:, None], LABELS, x
-        ),
-    ),
-    "groups": (
-        ANY_LABEL,
-        lambda x, known, terms: fitted(
-            DPLogisticRegression(**terms), PLAIN[:, None], LABELS, None, x
-        ),
-    ),
+    "y of a classifier": (ANY_LABEL, as_y(DPLogisticRegression)),
+    "y of naive Bayes": (ANY_LABEL, as_y(DPMixedNB, bounds=BOUNDS)),
+    "y of an additive model": (ANY_LABEL, as_y(DPAdditiveClassifier, bounds=BOUNDS)),
+    "sample_weight": (ANY_NUMBER, beside_y(max_weight=1.0)),
+    "groups": (ANY_LABEL, beside_y(None)),
     "groups of a statistic": (
         ANY_LABEL,
         lambda x, known, terms: (
@@ -303,10 +305,9 @@ def test_readers_of_numbers(reader, kinds):
 
 @pytest.mark.parametrize("kinds", [SOME, EVERY])
 @pytest.mark.parametrize("reader", PRESENT)
-def test_readers_that_take_no_nulls(reader, kinds):
+def test_readers_that_take_no_nulls(reader, kinds, unspent):
     held, read = PRESENT[reader]
     rng, seed = np.random.default_rng(), {"random_state": 0}
-    budget = PrivacyBudget(epsilon=1e4, delta=1e-3)
     for name in (one for one in kinds if KINDS[one].holds in held):
         kind = KINDS[name]
         known = sorted(VALUES[kind.holds])[:2]
@@ -316,19 +317,12 @@ def test_readers_that_take_no_nulls(reader, kinds):
         if kind.nullable:
             values[int(rng.integers(N))] = None
             with pytest.raises(ValueError, match="missing"):
-                read(kind.make(values), known, {"budget": budget})
-    assert budget.history() == []
+                read(kind.make(values), known, {"budget": unspent})
 
 
 OF_BLOCKS = {
-    "marginals": lambda table, held: statistics.marginals(
-        table, epsilon=1.0, categories=categories(held), **SEEDED
-    ).value["x",],
-    "keys": lambda table, held: (
-        statistics.mean(
-            table, epsilon=1.0, bounds=BOUNDS, by="x", keys=VALUES[held], **SEEDED
-        ).value
-    ),
+    "marginals": statistic(statistics.marginals, categories=categories),
+    "keys": statistic(statistics.mean, bounds=BOUNDS, by="x", keys=VALUES.get),
     "mixed naive Bayes": lambda table, held: fitted(DPMixedNB(**told(held)), table, labels(table)),
     "additive model": lambda table, held: fitted(
         DPAdditiveClassifier(solver="noisy_gd", **told(held)), table, labels(table)
@@ -417,15 +411,13 @@ OF_X = {
 
 @pytest.mark.parametrize("times", ["M8[D]", "m8[D]"])
 @pytest.mark.parametrize("reader", OF_X)
-def test_times_are_no_numbers(reader, times):
+def test_times_are_no_numbers(reader, times, unspent):
     """NumPy's integer for NaT is the least one: a null would become a number."""
     X = np.arange(2 * N).astype(times).reshape(N, 2)
     X[3] = "NaT"
-    budget = PrivacyBudget(epsilon=100.0, delta=1e-4)
     for array in (X, as_objects(list(X.ravel())).reshape(X.shape)):
         with pytest.raises(TypeError, match="is not numeric"):
-            OF_X[reader](array, budget)
-    assert budget.history() == []
+            OF_X[reader](array, unspent)
 
 
 @pytest.mark.skipif(np.dtype("g").itemsize == 8, reason="no floats of more than 64 bits")
@@ -476,13 +468,11 @@ def test_rows_of_a_list_may_have_nulls():
     assert Column.of(found[:, 1]).missing().all()
 
 
-def test_labels_that_cannot_be_compared_raise_before_the_spend():
-    budget = PrivacyBudget(epsilon=10.0, delta=1e-4)
+def test_labels_that_cannot_be_compared_raise_before_the_spend(unspent):
     with pytest.raises(ValueError, match="labels that can be compared"):
         metrics.dp_accuracy_score(
-            np.ones(N, "m8[D]"), np.ones(N, "m8[Y]"), epsilon=1.0, budget=budget
+            np.ones(N, "m8[D]"), np.ones(N, "m8[Y]"), epsilon=1.0, budget=unspent
         )
-    assert budget.history() == []
 
 
 CONVERSIONS = {"asarray", "array", "asanyarray", "ascontiguousarray", "check_array", "column_or_1d"}

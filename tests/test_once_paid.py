@@ -227,7 +227,6 @@ def test_few_rows(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("neighboring", RELATIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_few_rows_with_any_arguments(name, neighboring):
     optional = sorted(optional_of(name))
@@ -281,7 +280,6 @@ def test_public_steps_need_no_row_to_learn_from(step, method):
 
 
 @pytest.mark.parametrize("row", range(4))
-@pytest.mark.parametrize("neighboring", RELATIONS)
 def test_a_missing_value_in_any_row_is_found_before_the_spend_of_a_search(row, neighboring):
     X = pd.DataFrame(PRIVATE["X"], columns=["a", "b"])
     X.loc[row, "b"] = np.nan
@@ -293,7 +291,6 @@ def test_a_missing_value_in_any_row_is_found_before_the_spend_of_a_search(row, n
     assert paid_or_refused(lambda: search.fit(X, PRIVATE["y"]), budget) is None
 
 
-@pytest.mark.parametrize("neighboring", RELATIONS)
 def test_labels_of_a_list_have_one_type_in_all_fits_of_a_search(neighboring):
     budget = budget_of(neighboring, "record")
     model = skdp.DPLogisticRegression(classes=["0", "1", "a"])
@@ -307,7 +304,6 @@ def test_labels_of_a_list_have_one_type_in_all_fits_of_a_search(neighboring):
 SAMPLED = [name for name, kind in SOLVERS.items() if kind.is_pure or kind().is_gaussian]
 
 
-@pytest.mark.parametrize("neighboring", RELATIONS)
 @pytest.mark.parametrize("name", SAMPLED)
 def test_a_sample_that_is_most_likely_without_rows(name, neighboring):
     squares = name == "adassp"
@@ -462,7 +458,6 @@ def test_a_scorer_of_few_rows(metric):
             assert (found is None) == (n == 0 and neighboring == "replace_one")
 
 
-@pytest.mark.parametrize("neighboring", RELATIONS)
 def test_a_pipeline_of_few_rows(neighboring):
     scaler, model = DPStandardScaler(bounds=(-3.0, 3.0)), skdp.DPLogisticRegression(classes=[0, 1])
     for n in range(3):

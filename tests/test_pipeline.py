@@ -261,8 +261,7 @@ def test_a_step_with_a_budget_of_its_own_is_refused():
     assert make_private_pipeline(*steps, epsilon=0.5, budget=budget)[-1].budget is budget
 
 
-def test_steps_on_the_same_rows_have_one_partition():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_steps_on_the_same_rows_have_one_partition(budget):
     scaler = DPStandardScaler(bounds=(0, 1), budget=budget.at(partition="a"))
     X, y = np.eye(20), np.arange(20) % 2
     for partition, said in (("b", "different partitions"), ("a", None), (None, None)):

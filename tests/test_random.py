@@ -32,12 +32,10 @@ class TestSources:
 
 class TestSeeds:
     @every_seed
-    def test_with_a_budget_a_seed_is_refused(self, seed):
-        budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
+    def test_with_a_budget_a_seed_is_refused(self, seed, unspent):
         for Model in (DPLogisticRegression, DPGaussianNB):
             with pytest.raises(ValueError, match=r"random_state must be None.*Nothing was spent"):
-                Model(budget=budget, random_state=seed).fit(X, y)
-        assert budget.history() == []
+                Model(budget=unspent, random_state=seed).fit(X, y)
 
     @every_seed
     def test_without_one_the_guarantee_says_that_it_is_void(self, seed):

@@ -27,7 +27,6 @@ MODELS = {
                  np.c_[CODES[:, 0], X[:, 1]]),
 }  # fmt: skip
 every_model = pytest.mark.parametrize("name", MODELS)
-every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 NAIVE = [name for name in MODELS if name.endswith("nb")]
 
 
@@ -43,7 +42,6 @@ def chunks(n_chunks, n=4000):
 
 
 @every_model
-@every_relation
 def test_one_pass_over_disjoint_chunks_costs_one_call(name, neighboring):
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5, neighboring=neighboring)
     asked = {"epsilon": 0.5, "neighboring": neighboring, "budget": budget}
@@ -60,8 +58,7 @@ def test_one_pass_over_disjoint_chunks_costs_one_call(name, neighboring):
 
 
 @every_model
-def test_a_part_twice_costs_twice_and_no_part_counts_for_all(name):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_a_part_twice_costs_twice_and_no_part_counts_for_all(name, budget):
     model, x = fresh(name, epsilon=0.3, budget=budget)
     model.set_params(budget=budget.at(partition="a")).partial_fit(x[:1000], Y[:1000])
     model.set_params(budget=budget.at(partition="b")).partial_fit(x[1000:2000], Y[1000:2000])
@@ -142,8 +139,7 @@ def test_the_noise_of_chunks_adds_up_in_squares():
 
 
 @pytest.mark.parametrize("name", NAIVE)
-def test_what_may_not_change_between_calls_is_refused(name):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_what_may_not_change_between_calls_is_refused(name, budget):
     model, x = fresh(name, epsilon=0.1, budget=budget)
     model.partial_fit(x[:2000], Y[:2000])
     with pytest.raises(ValueError, match=r"features"):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from problems import problem_with
 
 from skdp.additive.stages import _choice, score_of
 from skdp.calibration._conformal import _N, _Search, counts_of_scores
@@ -24,7 +25,6 @@ from skdp.losses import SquaredLoss
 from skdp.losses.weighted import SharedLoss, weighted_targets
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
-from skdp.solvers import Problem
 from skdp.workloads.plan import GaussianPlan
 
 TIGHT = 0.98
@@ -192,14 +192,7 @@ def contributions(plan, records):
 
 
 def plan_of_moments(relation, loss):
-    problem = Problem(
-        loss=loss,
-        data_norm=1.0,
-        intercept_scaling=1.0,
-        n_samples=500,
-        neighboring=relation,
-        n_features=2,
-    )
+    problem = problem_with(loss, 500, relation, intercept=1.0, n_features=2)
     return MomentInference().plan(problem, 1.0, 1e-5)
 
 

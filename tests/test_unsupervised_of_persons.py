@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skdp import DPPCA, DPKMeans, PrivacyBudget
+from skdp import DPPCA, DPKMeans
 from skdp.privacy import Neighboring
 
 RNG = np.random.default_rng(0)
@@ -32,20 +32,6 @@ def test_groups_of_single_rows_release_what_no_groups_release(neighboring):
     alone, grouped = clone(model).fit(rows), clone(model).fit(rows, groups=np.arange(500))
     np.testing.assert_array_equal(grouped.cluster_centers_, alone.cluster_centers_)
     assert (alone.privacy_.unit, grouped.privacy_.unit) == ("record", "person")
-
-
-@every_model
-def test_the_ledger_says_that_persons_were_protected(model):
-    budget = PrivacyBudget(epsilon=30.0, delta=1e-5, unit="person")
-    fitted = clone(model).set_params(budget=budget).fit(X, groups=WHOSE)
-    assert fitted.privacy_.unit == "person"
-    assert budget.spent.epsilon == pytest.approx(model.epsilon, rel=0.03)
-    with pytest.raises(ValueError, match=r"unit='person'.*Nothing was spent"):
-        fitted.fit(X)
-    of_records = clone(model).set_params(budget=PrivacyBudget(epsilon=30.0, delta=1e-5))
-    with pytest.raises(ValueError, match=r"unit='record'.*Nothing was spent"):
-        of_records.fit(X, groups=WHOSE)
-    assert len(budget.history()) == 1
 
 
 @pytest.mark.parametrize("epsilon", [5000.0, np.inf])

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from problems import problem_with
 
 from skdp.losses import HuberLoss, QuantileLoss, SmoothedHingeLoss
 from skdp.privacy import Neighboring
 from skdp.research.samplers.langevin import LangevinSampler
 from skdp.research.solvers.coordinate_descent import CoordinateDescent
 from skdp.samplers.ball import Ball
-from skdp.solvers import Problem
 
 
 @pytest.mark.parametrize(
@@ -21,18 +21,7 @@ from skdp.solvers import Problem
         (QuantileLoss((np.float16(0.25), 0.5)), "levels", (0.25, 0.5)),
         (LangevinSampler(max_curvature=np.float16(2.0)), "max_curvature", 2.0),
         (CoordinateDescent(l1_ratio=np.float32(0.5)), "l1_ratio", 0.5),
-        (
-            Problem(
-                loss=HuberLoss(),
-                data_norm=1.0,
-                intercept_scaling=0.0,
-                n_samples=9,
-                neighboring=Neighboring.REPLACE_ONE,
-                C=np.float16(300.0),
-            ),
-            "C",
-            300.0,
-        ),
+        (problem_with(HuberLoss(), 9, Neighboring.REPLACE_ONE, C=np.float16(300.0)), "C", 300.0),
     ],
     ids=repr,
 )

@@ -64,8 +64,7 @@ def test_a_line_alone_is_the_linear_model_by_bounds(model, linear):
 
 
 @pytest.mark.parametrize("kind", ["log", "sqrt", 30.0])
-def test_targets_on_another_scale_come_back(kind):
-    rng = np.random.default_rng(0)
+def test_targets_on_another_scale_come_back(kind, rng):
     X = rng.random((5000, 1))
     y = np.exp(4.0 * X[:, 0])
     model = DPAdditiveRegressor(

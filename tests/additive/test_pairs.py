@@ -17,7 +17,6 @@ from skdp.features.additive import AdditiveMap
 from skdp.features.base import TableFacts
 from skdp.solvers import NoisyGD
 
-every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 LETTERS = list("abcd")
 N_FEATURES = 26  # of `mixed` without pairs, with the intercept
 MIXED = {"bounds": {"x": (-1.0, 1.0)}, "categories": dict.fromkeys("uvw", LETTERS)}
@@ -69,7 +68,6 @@ def test_scores_of_many_neighbors():
                 assert np.sqrt(0.75) - 2.0 - 1e-12 <= after - before + 0.01 <= 1.0 + 1e-12
 
 
-@every_relation
 def test_the_pair_that_matters_is_found(neighboring):
     """The five others lie 22 times the scale of a choice, 13 records, below the end: 5·e^−22."""
     X, y = mixed(32_000)
@@ -125,7 +123,6 @@ def test_few_records_and_noise_have_no_pairs():
     assert additive(bounds=(-1, 1), categories=None).fit(X, product > 0).interactions_ == []
 
 
-@every_relation
 def test_all_pairs_of_few_numbers_need_no_search(neighboring):
     """A count with a standard deviation of 14 records decides; the limit is 900 rows or more."""
     X, product = numbers()
@@ -176,12 +173,10 @@ def test_bounds_may_be_unknown_as_well():
 
 
 @pytest.mark.parametrize("solver", ["dp_sgd", "objective_perturbation"])
-def test_solvers_that_are_not_gaussian_are_rejected(solver):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_solvers_that_are_not_gaussian_are_rejected(solver, unspent):
     X, y = mixed()
     with pytest.raises(IncompatibleSolverError, match=r"interactions='auto'.*Nothing was spent"):
-        additive(solver=solver, budget=budget).fit(X, y)
-    assert budget.spent.epsilon == 0.0
+        additive(solver=solver, budget=unspent).fit(X, y)
 
 
 class Narrow(NoisyGD):
@@ -203,16 +198,14 @@ def test_a_solver_that_rejects_the_pairs_does_so_before_the_spend():
     assert plain.fit(X, y).coef_.size + 1 == N_FEATURES
 
 
-def test_too_many_pairs_are_rejected_before_the_spend():
+def test_too_many_pairs_are_rejected_before_the_spend(unspent):
     X, product = numbers(200, d=30)
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
-    model = DPAdditiveClassifier(bounds=(-1, 1), interactions="pairs", budget=budget)
+    model = DPAdditiveClassifier(bounds=(-1, 1), interactions="pairs", budget=unspent)
     with pytest.raises(ValueError, match=r"4215 features.*'auto'.*Nothing was spent"):
         model.fit(X, product > 0)
     many = AdditiveFeatures(categories=[*range(200)], interactions="pairs")
     with pytest.raises(ValueError, match="features, of which 10 in a row"):
-        DPLogisticRegression(features=many, budget=budget).fit(X[:, :4].round(), product > 0)
-    assert budget.spent.epsilon == 0.0
+        DPLogisticRegression(features=many, budget=unspent).fit(X[:, :4].round(), product > 0)
 
 
 def test_missing_values_and_unknown_categories_have_cells():

@@ -361,7 +361,6 @@ def test_sums_of_scores_without_information_or_noise_have_bounds():
     assert OneRunAudit(1.0 * members, members).gaussian_mu() == pytest.approx(30.0, abs=1e-2)
 
 
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize(
     ("call", "more"),
     [

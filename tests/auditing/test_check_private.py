@@ -195,7 +195,6 @@ def test_a_plain_object_is_audited():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("neighboring", RELATIONS)
 @pytest.mark.parametrize(
     "model",
     [
@@ -632,7 +631,6 @@ def test_ids_are_readable():
     assert len(set(names)) == len(names) == 8
 
 
-@pytest.mark.parametrize("neighboring", RELATIONS)
 def test_a_density_with_less_noise_than_claimed_is_caught(neighboring):
     model = clone(ESTIMATORS["tree density"][0]).set_params(neighboring=neighboring)
     audited = {"epsilon": 0.5, "delta": 1e-5, "n_runs": 80}

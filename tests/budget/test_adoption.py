@@ -73,20 +73,6 @@ def test_a_copy_whose_original_is_gone_says_so(budget, tmp_path):
     assert again.head == new.head
 
 
-def test_an_older_copy_does_not_contain_a_head(budget, tmp_path):
-    old = tmp_path / "old.db"
-    copied(budget, old)
-    spend(budget, "b")
-    head = budget.head
-    budget._ledger.close()
-    shutil.copyfile(old, tmp_path / "study.db")  # the same file, with an older content
-    with pytest.raises(BudgetClosedError, match="does not contain everything that the head"):
-        PrivacyBudget(**TERMS, path=tmp_path / "study.db", at_least=head)
-    with pytest.raises(BudgetClosedError, match="does not contain everything that the head"):
-        PrivacyBudget.open(tmp_path / "study.db", at_least="nonsense")
-    assert len(PrivacyBudget.open(tmp_path / "study.db").history()) == 1
-
-
 def test_a_restored_dump_is_refused_until_it_is_adopted(server):
     import subprocess
 

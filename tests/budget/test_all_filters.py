@@ -1,6 +1,5 @@
 """All filters of the registry: what each promises, whatever the next release depends on."""
 
-import itertools
 import math
 from dataclasses import replace
 from decimal import Decimal
@@ -103,44 +102,6 @@ def test_one_release_may_not_cost_more_than_the_budget(kind, epsilon):
     assert not kind(epsilon, DELTA).admits([release(epsilon * 1.000001, DELTA)])
 
 
-@exact_filter
-@settings(max_examples=40, deadline=None)
-@given(percents=shares)
-def test_what_is_admitted_stays_below_the_ceiling(kind, percents):
-    rule, ledger = admitted(kind, percents)
-    assert spent(rule, ledger).epsilon <= rule.epsilon
-    assert spent(rule, ledger).delta <= rule.delta
-
-
-@exact_filter
-@settings(max_examples=40, deadline=None)
-@given(percents=shares)
-def test_what_is_remaining_can_be_spent_and_no_more(kind, percents):
-    rule, ledger = admitted(kind, percents)
-    left = remaining(rule, ledger)
-    if min(left) > 0.0:
-        assert rule.admits([*ledger, release(left.epsilon, left.delta)])
-        assert not rule.admits([*ledger, release(1.001 * left.epsilon, left.delta)])
-
-
-@exact_filter
-@settings(max_examples=20, deadline=None)
-@given(percents=shares)
-def test_the_order_of_releases_does_not_matter(kind, percents):
-    rule, ledger = admitted(kind, percents)
-    for other in itertools.islice(itertools.permutations(ledger), 10):
-        assert rule.admits(other)
-        assert spent(rule, other) == pytest.approx(spent(rule, ledger), rel=1e-9)
-
-
-@exact_filter
-def test_an_empty_ledger_has_everything_left(kind):
-    rule = kind(1.0, DELTA)
-    assert rule.admits([])
-    assert spent(rule, []).epsilon == 0.0
-    assert remaining(rule, []) == pytest.approx((1.0, DELTA), rel=1e-9)
-
-
 @every_rule
 def test_a_release_without_privacy_is_never_admitted(rule):
     guarantee = PrivacyGuarantee(NonPrivateEvent(), "replace_one", "none")
@@ -157,7 +118,7 @@ def test_every_rule_keeps_below_its_ceiling_and_minds_no_order(rule, percents):
         wanted = some_release(rule, percent / 100)
         if rule.admits([*ledger, wanted]):
             ledger.append(wanted)
-    assert spent(rule, ledger) <= (rule.epsilon, rule.delta)
+    assert all(a <= b for a, b in zip(spent(rule, ledger), (rule.epsilon, rule.delta), strict=True))
     assert rule.curve_at(totals(rule, ledger)).delta(rule.epsilon) <= rule.delta * (1 + 1e-9)
     assert rule.admits(ledger[::-1])
     assert totals(rule, ledger[::-1]) == totals(rule, ledger)
@@ -171,7 +132,8 @@ def test_what_every_rule_says_is_left_can_be_spent(rule, first):
     left = remaining(rule, ledger)
     if left.epsilon > 1e-6:
         assert rule.admits([*ledger, some_release(rule, left.epsilon * (1 - 1e-12), left.delta)])
-        assert not rule.admits([*ledger, some_release(rule, left.epsilon * 1.6, left.delta)])
+        more = 1.001 if type(rule) in EXACT.values() else 1.6
+        assert not rule.admits([*ledger, some_release(rule, left.epsilon * more, left.delta)])
 
 
 @every_rule
@@ -203,12 +165,6 @@ def test_gaussian_spending_is_never_understated(percents):
             assert exact <= DELTA * (1 + 1e-11)  # the curve has eleven digits
 
 
-def test_a_gaussian_budget_lets_more_fits_through_than_a_basic_one():
-    fits = [release(0.1, 1e-7)] * 20
-    assert FILTERS["gdp"](1.0, DELTA).admits(fits)
-    assert not FILTERS["basic"](1.0, DELTA).admits(fits)
-
-
 def test_equal_gaussian_parts_fill_the_budget_exactly():
     rule = FILTERS["gdp"](1.0, DELTA)
     for k in range(1, 200):
@@ -216,11 +172,6 @@ def test_equal_gaussian_parts_fill_the_budget_exactly():
         part = priced_release(guarantee, DELTA, "a fit")
         assert rule.admits([part] * k)
         assert not rule.admits([part] * (k + 1))
-
-
-def test_a_gaussian_budget_needs_delta():
-    with pytest.raises(ValueError, match=r"composition='gdp' needs delta > 0.*'basic'"):
-        FILTERS["gdp"](1.0, 0.0)
 
 
 def test_three_times_a_tenth_is_three_tenths():

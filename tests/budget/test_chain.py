@@ -67,6 +67,7 @@ def test_a_ledger_goes_on_from_each_of_its_heads_and_from_no_other(place):
         ("UPDATE entries SET time = '' WHERE id = 1", 1),
         ("UPDATE entries SET content = replace(content, '\"b\"', '\"x\"') WHERE id = 2", 2),
         ("UPDATE entries SET hash = 'x' WHERE id = 2", 2),
+        ("UPDATE entries SET seal = '{}x' WHERE id = 2", 2),
         ("DELETE FROM entries WHERE id = 1", 1),
         ("DELETE FROM entries WHERE id = 2", 2),
         (

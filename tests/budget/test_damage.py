@@ -75,14 +75,6 @@ def test_a_database_that_may_not_grow_refuses_a_spend_whole(budget, path):
     assert len(labels(PrivacyBudget(**TERMS, path=path))) == n_admitted + 1
 
 
-def test_a_deleted_ledger_is_noticed_by_an_open_connection(budget, path):
-    path.unlink()
-    for _ in range(2):
-        with pytest.raises(BudgetClosedError, match=r"does not exist"):
-            spend(budget)
-    assert not path.exists()
-
-
 @pytest.mark.parametrize("how", ["new", "copy"])
 def test_a_replaced_ledger_is_noticed_by_an_open_connection(budget, path, tmp_path, how):
     other = tmp_path / "other.db"

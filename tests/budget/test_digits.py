@@ -77,8 +77,7 @@ def test_views_of_a_budget_mislead_nobody(composition):
     assert len(repr(budget.spent)) < 45
 
 
-def test_what_is_printed_as_left_can_be_spent():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_what_is_printed_as_left_can_be_spent(budget):
     X, y = make_classification(300, random_state=0)
     DPLogisticRegression(epsilon=1.7123456789, budget=budget).fit(X, y)
     with pytest.raises(BudgetExceededError) as refused:
@@ -87,8 +86,7 @@ def test_what_is_printed_as_left_can_be_spent():
     DPLogisticRegression(epsilon=float(left), budget=budget).fit(X, y)
 
 
-def test_the_meter_in_a_report_is_no_less_than_what_is_spent():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_the_meter_in_a_report_is_no_less_than_what_is_spent(budget):
     X, y = make_classification(300, random_state=0)
     DPLogisticRegression(epsilon=1.7123456789, budget=budget).fit(X, y)
     (meter,) = re.findall(r"in advance would be \\?\(ε = (\S+),", budget.report())

@@ -32,8 +32,7 @@ def test_a_first_release_may_cost_the_whole_ceiling_and_nothing_follows(composit
 @pytest.mark.parametrize(
     "event", [PureDPEvent(1.0), ApproxDPEvent(1.0, 1e-6), ApproximatedEvent(GDPEvent(0.1), 1e-7)]
 )
-def test_a_first_release_that_no_gaussian_covers_leaves_the_rest_to_basic_composition(event):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_a_first_release_that_no_gaussian_covers_leaves_basic_composition(event, budget):
     spend(budget, event)
     first = budget.history()[0]["epsilon"]
     assert budget.spent == pytest.approx((first, 1e-6))
@@ -48,9 +47,8 @@ def test_a_first_release_that_no_gaussian_covers_leaves_the_rest_to_basic_compos
     assert again.spent == budget.spent
 
 
-def test_a_release_that_is_not_the_first_is_never_counted_by_basic_composition():
+def test_a_release_that_is_not_the_first_is_never_counted_by_basic_composition(budget):
     """Else the rule could be chosen by what was seen: a moving frontier."""
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     spend(budget, GDPEvent(1e-6))
     with pytest.raises(BudgetExceededError, match="squared gdp_mu"):
         spend(budget, PureDPEvent(1.0))
@@ -62,8 +60,7 @@ def test_a_first_release_above_the_ceiling_is_refused():
             spend(PrivacyBudget(epsilon=3.0, delta=1e-5), event, delta)
 
 
-def test_parts_may_add_up_in_different_ways_and_then_none_takes_a_release_on_all():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_parts_may_add_up_in_different_ways_and_then_none_takes_a_release_on_all(budget):
     spend(budget, PureDPEvent(1.0), partition="north")
     spend(budget, GDPEvent(0.1), partition="south")
     spend(budget, PureDPEvent(1.0), partition="north")
@@ -94,8 +91,7 @@ def test_what_is_left_is_not_more_than_what_is_admitted_after_releases_on_parts(
     spend(handle, GDPEvent(0.1), partition="south")
 
 
-def test_releases_on_all_that_came_first_decide_for_every_part():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_releases_on_all_that_came_first_decide_for_every_part(budget):
     spend(budget, PureDPEvent(1.0))
     spend(budget, PureDPEvent(0.5), partition="north")
     spend(budget, PureDPEvent(0.7), partition="south")

@@ -164,13 +164,6 @@ def test_an_export_keeps_the_promise_and_who_edits_it_is_found_out():
         PrivacyBudget.from_json(json.dumps(data))
 
 
-def test_a_ledger_from_before_there_were_promises_is_not_strict():
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-    data = json.loads(budget.to_json())
-    del data["terms"]["strict"]
-    assert PrivacyBudget.from_json(json.dumps(data)).head == budget.head
-
-
 @pytest.mark.parametrize(
     ("terms", "message"),
     [

@@ -8,10 +8,8 @@ import pickle
 import subprocess
 import sys
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from threading import Barrier
 
 import pytest
 from joblib import Parallel, delayed
@@ -84,25 +82,6 @@ def test_a_process_of_its_own_spends_from_the_same_ledger(budget):
     assert child["process"] == process.pid != parent["process"]
 
 
-def test_threads_that_race_for_a_budget_get_exactly_what_it_admits(place):
-    budget = PrivacyBudget(epsilon=0.5, delta=1e-4, composition="basic", path=place)
-    start = Barrier(8)
-
-    def fit(_):
-        model = DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget)
-        start.wait()
-        try:
-            model.fit(X, Y)
-        except BudgetExceededError:
-            return not hasattr(model, "coef_") and "refused"
-        return "fitted"
-
-    with ThreadPoolExecutor(8) as pool:
-        outcomes = sorted(pool.map(fit, range(8)))
-    assert outcomes == ["fitted"] * 5 + ["refused"] * 3
-    assert len(budget.history()) == 5
-
-
 def test_a_temporary_ledger_goes_with_its_creator():
     budget = PrivacyBudget(epsilon=1.0, delta=1e-4)
     folder = Path(budget._ledger.path).parent
@@ -146,14 +125,6 @@ def test_a_model_predicts_when_its_ledger_is_gone():
     assert model.predict(X).shape == Y.shape
     with pytest.raises(BudgetClosedError):
         model.fit(X, Y)
-
-
-def test_a_ledger_with_a_path_outlives_its_handles(place):
-    spend(PrivacyBudget(epsilon=1.0, delta=1e-4, path=place))
-    gc.collect()
-    again = PrivacyBudget(epsilon=1.0, delta=1e-4, path=place)
-    spend(again)
-    assert len(again.history()) == 2
 
 
 def test_a_relative_path_is_settled_when_the_budget_is_made(tmp_path, monkeypatch):

@@ -20,8 +20,7 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(2000, 2)), RNG.integers(2, size=2000)
 
 
-def test_twenty_disjoint_chunks_cost_one():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_twenty_disjoint_chunks_cost_one(budget):
     for k, rows in enumerate(np.array_split(np.arange(2000), 20)):
         DPLogisticRegression(epsilon=0.5, budget=budget.at(partition=k), classes=[0, 1]).fit(
             X[rows], Y[rows]
@@ -65,19 +64,16 @@ def test_two_ways_to_write_a_letter_are_one_name(place):
 
 
 @pytest.mark.parametrize("part", [1.5, True, b"north", ["north"]])
-def test_a_part_is_a_text_or_a_whole_number(part):
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+def test_a_part_is_a_text_or_a_whole_number(part, unspent):
     for spend in (
-        lambda: DPLogisticRegression(budget=budget.at(partition=part)).fit(X, Y),
+        lambda: DPLogisticRegression(budget=unspent.at(partition=part)).fit(X, Y),
         lambda: PlannedRelease(GDPEvent(0.1), partition=part),
     ):
         with pytest.raises(ValueError, match="partition must be a string, an integer or None"):
             spend()
-    assert budget.history() == []
 
 
-def test_parts_without_a_gaussian_take_slack_each_for_itself():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_parts_without_a_gaussian_take_slack_each_for_itself(budget):
     for k in range(5):
         DPHingeClassifier(solver=DPSGD(n_steps=10), epsilon=0.5, budget=budget.at(partition=k)).fit(
             X, Y

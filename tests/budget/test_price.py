@@ -100,24 +100,21 @@ def test_a_private_pipeline_costs_what_it_was_made_for():
     assert budget.history() == []
 
 
-def test_a_winner_of_unequal_candidates_is_the_one_that_costs_most():
-    budget = PrivacyBudget(epsilon=30.0, delta=1e-5)
-    scaler = DPStandardScaler(epsilon=0.05, bounds=(0, 1), budget=budget)
-    model = DPLogisticRegression(epsilon=0.5, budget=budget)
+def test_a_winner_of_unequal_candidates_is_the_one_that_costs_most(unspent):
+    scaler = DPStandardScaler(epsilon=0.05, bounds=(0, 1), budget=unspent)
+    model = DPLogisticRegression(epsilon=0.5, budget=unspent)
     steps = Pipeline([("scaler", "passthrough"), ("model", model)])
     search = GridSearchCV(steps, {"scaler": ["passthrough", scaler]}, cv=KFold(3))
-    assert budget.price(search, (100, 3)).n_releases == 3 + 6 + 2
+    assert unspent.price(search, (100, 3)).n_releases == 3 + 6 + 2
     grid = {"model": [LogisticRegression(), model]}
     search = GridSearchCV(steps, grid, cv=KFold(3))
-    assert budget.price(search, (100, 3)).n_releases == 3 + 1
+    assert unspent.price(search, (100, 3)).n_releases == 3 + 1
     search = GridSearchCV(steps, {"scaler": ["passthrough", scaler]}, cv=GroupKFold(3))
-    price = budget.price(search, (100, 3), groups=np.arange(100) % 7)
+    price = unspent.price(search, (100, 3), groups=np.arange(100) % 7)
     assert price.n_releases == 3 + 6 + 2
-    assert not budget.history()
 
 
-def test_a_grid_over_epsilon_is_priced_with_the_dearest_as_its_winner():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_a_grid_over_epsilon_is_priced_with_the_dearest_as_its_winner(budget):
     grid = {"epsilon": [0.1, 0.5, 0.2]}
     search = GridSearchCV(DPLogisticRegression(), grid, cv=KFold(3))
     mus = [budget.price(DPLogisticRegression(epsilon=e), SHAPE) for e in (0.1, 0.5, 0.2)]
@@ -147,8 +144,7 @@ def test_rows_that_are_nobodys_stand_for_columns_with_names_and_types():
     assert price.epsilon == pytest.approx(0.7)
 
 
-def test_a_share_prices_by_its_own_ceiling_and_by_that_of_the_budget():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_a_share_prices_by_its_own_ceiling_and_by_that_of_the_budget(budget):
     share = budget.share(epsilon=1.0)
     model = DPLogisticRegression(epsilon=2.0)
     assert budget.price(model, SHAPE).admitted
@@ -170,8 +166,7 @@ class _Sharing(ClassifierMixin, BaseEstimator):
         return self
 
 
-def test_what_makes_shares_is_priced_and_what_leaves_the_process_is_not():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_what_makes_shares_is_priced_and_what_leaves_the_process_is_not(budget):
     price = budget.price(_Sharing(), SHAPE)
     assert price.n_releases == 1
     assert price.epsilon < 0.3
@@ -191,11 +186,9 @@ def test_what_makes_shares_is_priced_and_what_leaves_the_process_is_not():
         (GridSearchCV(DPLogisticRegression(), {"epsilon": [-1.0]}), "epsilon"),
     ],
 )
-def test_what_would_be_refused_for_another_reason_has_no_price(estimator, message):
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+def test_what_would_be_refused_for_another_reason_has_no_price(estimator, message, unspent):
     with pytest.raises(ValueError, match=message):
-        budget.price(estimator, SHAPE)
-    assert budget.history() == []
+        unspent.price(estimator, SHAPE)
 
 
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp", "basic"])
@@ -215,15 +208,13 @@ def test_so_many_fits_at_what_is_left_for_each_are_admitted_and_one_more_is_not(
         DPLogisticRegression(epsilon=0.1 * epsilon, delta=delta, budget=budget).fit(*rows)
 
 
-def test_after_a_first_release_that_was_not_gaussian_epsilon_and_delta_are_shared_out():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_after_a_first_release_that_was_not_gaussian_epsilon_and_delta_are_shared_out(budget):
     guarantee = PrivacyGuarantee(PureDPEvent(2.0), "replace_one", "test")
     budget.spend(guarantee, delta=0.0, name="first")
     assert budget.epsilon_each(4) == pytest.approx((0.25, 2.5e-6))
 
 
-def test_each_of_several_for_a_given_total():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_each_of_several_for_a_given_total(budget):
     epsilon, delta = budget.epsilon_each(11, epsilon=1.0)
     search = GridSearchCV(
         DPLogisticRegression(epsilon=epsilon, delta=delta), {"C": [1, 2]}, cv=KFold(5)
@@ -283,14 +274,12 @@ def test_what_spends_by_any_other_way_is_priced_too_and_spends_nothing():
     ).admitted
 
 
-def test_what_spends_in_other_threads_is_priced_and_in_other_processes_is_not():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_what_spends_in_other_threads_is_priced_and_in_other_processes_is_not(unspent):
     for where, n in {"thread": 1, "threading": 2, "preferred": 2}.items():
-        price = budget.price(_Elsewhere(budget, where), SHAPE)
+        price = unspent.price(_Elsewhere(unspent, where), SHAPE)
         assert (price.n_releases, price.admitted) == (n, True)
     with pytest.raises(ValueError, match="A price is found in one process"):
-        budget.price(_Elsewhere(budget, "multiprocessing"), SHAPE)
-    assert budget.history() == []
+        unspent.price(_Elsewhere(unspent, "multiprocessing"), SHAPE)
 
 
 @pytest.mark.parametrize(
@@ -338,8 +327,7 @@ def _waiting(X):
     return X
 
 
-def test_other_threads_spend_while_a_price_is_found():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_other_threads_spend_while_a_price_is_found(budget):
 
     def spend():
         BEGUN.wait(60)
@@ -354,9 +342,8 @@ def test_other_threads_spend_while_a_price_is_found():
     assert price.n_releases == len(budget.history()) == 1
 
 
-def test_what_outlives_its_price_releases_nothing(monkeypatch):
+def test_what_outlives_its_price_releases_nothing(monkeypatch, budget):
     monkeypatch.setitem(globals(), "KEPT", [])
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     hidden = FunctionTransformer(_keeping, kw_args={"ledger": budget.share(epsilon=2.0, name="a")})
     budget.price(make_pipeline(hidden, DPLogisticRegression(epsilon=0.5)), SHAPE)
     with pytest.raises(ValueError, match="The dry run is over"):
@@ -382,24 +369,22 @@ class HasBudget(TransformerMixin, BaseEstimator):
         return X
 
 
-def test_what_refers_to_a_budget_by_no_parameter_has_no_price(monkeypatch):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
-    monkeypatch.setitem(globals(), "GLOBAL", budget)
-    scorer = make_private_scorer(dp_accuracy_score, epsilon=0.2, delta=1e-6, budget=budget)
+def test_what_refers_to_a_budget_by_no_parameter_has_no_price(monkeypatch, unspent):
+    monkeypatch.setitem(globals(), "GLOBAL", unspent)
+    scorer = make_private_scorer(dp_accuracy_score, epsilon=0.2, delta=1e-6, budget=unspent)
     functions = (
-        lambda X: _centered(X, budget),
+        lambda X: _centered(X, unspent),
         lambda X: _centered(X, GLOBAL),
         lambda X: scorer(DummyClassifier().fit(X, Y_OF), X, Y_OF),
-        lambda X, ledger=budget: _centered(X, ledger),
-        lambda X, *, ledger=budget: _centered(X, ledger),
-        partial(lambda X: _centered(X, budget)),
+        lambda X, ledger=unspent: _centered(X, ledger),
+        lambda X, *, ledger=unspent: _centered(X, ledger),
+        partial(lambda X: _centered(X, unspent)),
     )
     steps = [FunctionTransformer(function) for function in functions]
     for step in [*steps, HasBudget(), HasBudget({"fit": functions[0]})]:
         hidden = make_pipeline(step, DPLogisticRegression(epsilon=0.5))
         with pytest.raises(ValueError, match="refers to the budget outside"):
-            budget.price(hidden, SHAPE)
-    assert budget.history() == []
+            unspent.price(hidden, SHAPE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -467,9 +452,8 @@ def test_a_new_model_family_gets_dry_runs_without_a_line():
     assert len(pipeline[0].budget.history()) == 2
 
 
-def test_targets_are_made_up_beside_made_up_rows():
+def test_targets_are_made_up_beside_made_up_rows(budget):
     pandas = pytest.importorskip("pandas")
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     rows = pandas.DataFrame({"a": [0.1] * 50})
     model = make_pipeline(
         BoundsScaler(bounds={"a": (0, 1)}), DPLogisticRegression(epsilon=0.3, classes=("no", "yes"))

@@ -371,7 +371,6 @@ def fields_of(record):
     return {name: value for own in record["deployment"].values() for name, value in own.items()}
 
 
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("composition", [*COMPOSITIONS, "pure"])
 def test_a_record_has_the_fields_of_the_register(composition, neighboring):
     pure = composition == "pure"

@@ -512,11 +512,6 @@ def test_who_may_audit_can_read_and_no_more(as_role):
     assert len(as_role.owner.history()) == 1
 
 
-def test_who_has_no_rights_can_not_even_read(as_role):
-    with pytest.raises(BudgetClosedError, match="permission denied"):
-        as_role("nobody")
-
-
 @pytest.mark.parametrize("how", ["CREATE ON SCHEMA {0} TO PUBLIC", "ALL ON SCHEMA {0} TO {1}"])
 def test_a_schema_in_which_others_may_make_things_takes_no_ledger(server, roles, how):
     name = f"of_{uuid4().hex}"

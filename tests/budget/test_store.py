@@ -1,6 +1,5 @@
 """The ledger where it is kept: all or nothing, and never a silent loss."""
 
-import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -59,17 +58,6 @@ def accept(request):
     assert request.release
 
 
-def execute(ledger, statement):
-    connection = sqlite3.connect(ledger.path)
-    with connection:
-        connection.execute(statement)
-    connection.close()
-
-
-def test_what_is_read_is_what_was_written(ledger):
-    assert untimed(ledger.releases()) == untimed([ENTRY])
-
-
 def test_releases_are_kept_in_order(ledger):
     second = row("another", epsilon=0.2)
     ledger.append(second, accept)
@@ -85,13 +73,15 @@ def test_the_check_sees_the_new_release_and_how_many_were_before(ledger):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, MemoryError])
-def test_a_check_that_raises_leaves_no_row(ledger, error):
+def test_a_check_that_raises_leaves_no_row_and_the_ledger_open(ledger, error):
     def refuse(releases):
         raise error
 
     with pytest.raises(error):
         ledger.append(ENTRY, refuse)
     assert untimed(ledger.releases()) == untimed([ENTRY])
+    ledger.append(ENTRY, accept)
+    assert len(ledger.releases()) == 2
 
 
 def test_an_error_after_the_check_leaves_no_row(ledger):
@@ -99,13 +89,6 @@ def test_an_error_after_the_check_leaves_no_row(ledger):
     with pytest.raises(TypeError):
         ledger.append(unwritable, accept)
     assert untimed(ledger.releases()) == untimed([ENTRY])
-
-
-def test_a_failed_append_leaves_the_ledger_open_for_the_next(ledger):
-    with pytest.raises(ZeroDivisionError):
-        ledger.append(ENTRY, lambda releases: 1 / 0)
-    ledger.append(ENTRY, accept)
-    assert len(ledger.releases()) == 2
 
 
 def test_a_process_that_dies_in_the_middle_leaves_no_row_and_no_lock(ledger):
@@ -119,34 +102,12 @@ def test_a_process_that_dies_in_the_middle_leaves_no_row_and_no_lock(ledger):
     ledger.append(ENTRY, accept)
 
 
-def test_the_same_terms_open_the_same_ledger(ledger):
-    ledger_at(ledger.path).create()
-    assert untimed(ledger.releases()) == untimed([ENTRY])
-
-
 def test_a_ledger_whose_making_failed_can_be_made_again(place):
     ledger = ledger_at(place)
     with pytest.raises(BudgetClosedError, match="cannot be used"):
         ledger_at(ledger.path, epsilon=object()).create()
     ledger.create()
     assert untimed(ledger.releases()) == untimed([])
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"epsilon": 2.0}, {"delta": 1e-6}, {"composition": "basic"}, {"neighboring": "other"}],
-)
-def test_other_terms_are_refused(ledger, change):
-    with pytest.raises(ValueError, match=r"The ledger .* was made for .*, not for"):
-        ledger_at(ledger.path, **change).create()
-    assert untimed(ledger.releases()) == untimed([ENTRY])
-
-
-def test_a_ledger_of_a_future_format_is_refused(in_file):
-    execute(in_file, "PRAGMA user_version = 99")
-    in_file.close()
-    with pytest.raises(BudgetClosedError, match="has format 99"):
-        in_file.create()
 
 
 def test_a_deleted_ledger_is_closed(in_file, tmp_path):
@@ -156,21 +117,6 @@ def test_a_deleted_ledger_is_closed(in_file, tmp_path):
     with pytest.raises(BudgetClosedError, match="does not exist"):
         in_file.releases()
     assert not (tmp_path / "study.db").exists()
-
-
-def test_a_read_only_ledger_can_be_read_and_not_written(in_file, tmp_path):
-    (tmp_path / "study.db").chmod(0o444)
-    with pytest.raises(BudgetClosedError, match=r"read-only"):
-        in_file.append(ENTRY, accept)
-    assert untimed(in_file.releases()) == untimed([ENTRY])
-
-
-def test_garbage_is_refused_at_open_and_left_as_it_is(tmp_path):
-    path = tmp_path / "garbage.db"
-    path.write_bytes(bytes(range(256)) * 64)
-    with pytest.raises(BudgetClosedError, match=r"garbage\.db cannot be used"):
-        ledger_at(path).create()
-    assert path.read_bytes() == bytes(range(256)) * 64
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a database at all"])

@@ -23,8 +23,6 @@ from skdp.metrics import score_report
 from skdp.pipeline import check_pipeline
 from skdp.workloads import QueryPlan
 
-RELATIONS = ("replace_one", "add_remove_one")
-every_relation = pytest.mark.parametrize("neighboring", RELATIONS)
 every_method = pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
 
 
@@ -83,7 +81,6 @@ BEFORE = log_loss(FRESH[1], TooSure().predict_proba(FRESH[0]))
 BEST = log_loss(FRESH[1], expit(FRESH[0][:, 0]))
 
 
-@every_relation
 @pytest.mark.parametrize(("n", "epsilon"), [(1000, 1.0), (10_000, 0.1)])
 @pytest.mark.parametrize(("method", "farther"), [("isotonic", 0.08), ("sigmoid", 0.10)])
 def test_log_loss_comes_near_to_the_best(neighboring, n, epsilon, method, farther):
@@ -154,7 +151,6 @@ def test_bins_without_rows_and_counts_below_zero_are_no_obstacle():
             assert np.all((shares > 0.0) & (shares < 1.0))
 
 
-@every_relation
 @every_method
 def test_a_calibration_is_paid_for_or_not_made(neighboring, method):
     X, y = draw(1000, np.random.default_rng())
@@ -204,7 +200,6 @@ def test_what_a_classifier_says_of_private_rows_is_not_passed_on():
     assert refused.value.__context__ is None
 
 
-@every_relation
 @pytest.mark.parametrize("model", [MODEL, SEVERAL])
 @pytest.mark.parametrize("n", [50, 100])
 def test_few_rows_are_warned_of(model, n, neighboring):
@@ -224,9 +219,8 @@ def test_few_rows_are_warned_of(model, n, neighboring):
 
 
 @pytest.mark.parametrize(("share", "is_warned"), [(0.002, True), (0.1, False)])
-def test_few_rows_of_a_rare_class_are_warned_of_by_the_released_counts(share, is_warned):
+def test_few_rows_of_a_rare_class_are_warned_of_by_the_released_counts(share, is_warned, rng):
     """40 and 2000 of them, where 150 are needed; noise changes it with a chance below 1e-9."""
-    rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(20_000, 1)), (np.arange(20_000) < share * 20_000).astype(int)
     for neighboring in ("replace_one", "add_remove_one"):
         with warnings.catch_warnings(record=True) as seen:
@@ -235,7 +229,6 @@ def test_few_rows_of_a_rare_class_are_warned_of_by_the_released_counts(share, is
         assert [one.category for one in seen] == [FewRowsWarning] * is_warned
 
 
-@every_relation
 def test_nothing_but_the_counts_depends_on_the_rows(neighboring, monkeypatch):
     shown = []
     cells = np.arange(400.0)
@@ -264,7 +257,6 @@ def draw_several(n, rng):
     return z, (rng.uniform(size=(n, 1)) > below).sum(axis=1).clip(0, 4)
 
 
-@every_relation
 @every_method
 def test_log_loss_of_several_classes_comes_near_to_the_best(neighboring, method):
     """By experiment .08 above it, ± .005, where it was .57; a quarter of that is never reached."""

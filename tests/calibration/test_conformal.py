@@ -25,9 +25,6 @@ from skdp.pipeline import check_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
 from skdp.solvers import DPSGD
 
-RELATIONS = ("replace_one", "add_remove_one")
-every_relation = pytest.mark.parametrize("neighboring", RELATIONS)
-
 
 class Known(RegressorMixin, BaseEstimator):
     """A regressor that predicts its only column."""
@@ -79,7 +76,6 @@ def check_mean(values, least):
     return values.mean()
 
 
-@every_relation
 @pytest.mark.parametrize(("m", "epsilon"), [(250, 0.5), (250, 1.0), (2500, 1.0)])
 def test_coverage_of_a_known_distribution(neighboring, m, epsilon):
     rng = np.random.default_rng()
@@ -88,7 +84,6 @@ def test_coverage_of_a_known_distribution(neighboring, m, epsilon):
     check_mean(2.0 * norm.cdf(found) - 1.0, 0.9)
 
 
-@every_relation
 def test_coverage_in_a_budget_that_counts_gaussian_noise(neighboring):
     rng = np.random.default_rng()
     found, plain = [], []
@@ -103,7 +98,6 @@ def test_coverage_in_a_budget_that_counts_gaussian_noise(neighboring):
     assert np.mean(found) < 1.05 * np.mean(plain)  # by experiment 1.030 +- .002
 
 
-@every_relation
 def test_coverage_in_the_worst_case_of_the_theorem(neighboring):
     """All grid points but few are just below the rank: a choice among equals would be too low."""
     rng, m, alpha = np.random.default_rng(), 400, 0.2
@@ -154,8 +148,7 @@ def test_sets_contain_the_labels(score, by_class):
         check_mean(of_group, 0.9)
 
 
-def test_sets_of_higher_levels_are_larger_and_aps_takes_the_most_probable():
-    rng = np.random.default_rng(0)
+def test_sets_of_higher_levels_are_larger_and_aps_takes_the_most_probable(rng):
     X = rng.dirichlet([1.0, 1.0, 1.0], size=500)
     y = labels(X, rng)
     for score in ("lac", "aps"):
@@ -214,7 +207,6 @@ def draw(n, rng):
     return X, X @ [1.0, -1.0, 0.5] + 0.2 * rng.normal(size=n)
 
 
-@every_relation
 def test_a_fit_learns_and_conformalizes_for_the_cost_of_one_fit(neighboring):
     rng = np.random.default_rng()
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring=neighboring)

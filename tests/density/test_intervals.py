@@ -42,7 +42,6 @@ def density():
 # --- Single columns ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_counts_are_within_their_intervals(neighboring):
     """400 intervals of independent noise: a false alarm has a probability of 1e-6."""
     values = np.random.default_rng(0).integers(400, size=(40_000, 1))

@@ -178,9 +178,8 @@ def test_no_gap_is_made_up_where_the_schema_allows_none(target):
     assert np.isfinite(density.score_samples(real(50))).all()
 
 
-def test_parts_of_a_date_follow_the_date_and_keep_what_depends_on_them():
+def test_parts_of_a_date_follow_the_date_and_keep_what_depends_on_them(rng):
     """Bins of dates are wider than a week. A sample may not lose the weekday."""
-    rng = np.random.default_rng(0)
     day = pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 731, N), "D")
     frame = pd.DataFrame({"day": day, "open": day.day_of_week < 5})
     schema = TableSchema({"day": KINDS["day"], "open": "boolean"}, source="made up")
@@ -190,9 +189,8 @@ def test_parts_of_a_date_follow_the_date_and_keep_what_depends_on_them():
     assert ((rows["day"].dt.day_of_week < 5) == rows["open"].astype(bool)).mean() > 0.9
 
 
-def test_counts_are_learned_from_a_sample_of_a_table_of_counts():
+def test_counts_are_learned_from_a_sample_of_a_table_of_counts(rng):
     """Bins of counts would spread each count over wrong numbers."""
-    rng = np.random.default_rng(0)
     n = 6000
     visits = np.minimum(rng.poisson(1.0, n), 30)
     claims = np.minimum(rng.poisson(np.exp(0.8 * np.minimum(visits, 3) - 2.0)), 20)
@@ -224,9 +222,8 @@ def test_labels_are_beside_rows_of_the_schema():
 
 @pytest.mark.parametrize("as_library", [lambda frame: frame, pl.from_pandas])
 @pytest.mark.parametrize("gaps", [False, True])
-def test_codes_that_are_numbers_in_the_table_are_numbers_in_the_sample(as_library, gaps):
+def test_codes_that_are_numbers_in_the_table_are_numbers_in_the_sample(as_library, gaps, rng):
     """So the sample has the types of `fit`, which later calls compare."""
-    rng = np.random.default_rng(0)
     frame = pd.DataFrame({"code": rng.integers(1000, 2000, N), "level": rng.integers(1, 3, N)})
     if gaps:
         frame = frame.mask(rng.random(frame.shape) < 0.1)

@@ -54,8 +54,7 @@ def test_no_score_is_beyond_the_reach_and_some_row_attains_it(form, b0, k):
 
 @pytest.mark.parametrize("b0", [0.0, 0.3])
 @pytest.mark.parametrize("k", [(), (3,)])
-def test_sparse_rows_reach_no_further_than_their_entries(b0, k):
-    rng = np.random.default_rng(0)
+def test_sparse_rows_reach_no_further_than_their_entries(b0, k, rng):
     X = sparse.random(200, 40, density=0.08, format="csr", rng=rng)
     design, delta = ClippedDesign.clip(X, 1.0, b0), rng.normal(size=(40 + bool(b0), *k))
     images = np.linalg.norm(design.scores(delta).reshape(200, -1), axis=1)

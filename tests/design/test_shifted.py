@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from problems import problem_with
 
 from skdp.design import (
     Center,
@@ -18,7 +19,6 @@ from skdp.design.transformed import CenteredMap
 from skdp.features import AdditiveFeatures
 from skdp.losses import LogisticLoss
 from skdp.privacy import Neighboring
-from skdp.solvers import Problem
 from skdp.solvers._releases import gradient_sum, gram_sum, record_error, shifted
 
 R, B0, STRETCH = 0.8, 0.3, math.sqrt(20.0)
@@ -97,14 +97,8 @@ def test_no_row_is_longer_than_the_norm(near, radius):
 
 
 def problem(loss, n, d, neighboring="replace_one"):
-    plain = Problem(
-        loss=loss,
-        data_norm=R,
-        intercept_scaling=B0,
-        n_samples=n,
-        neighboring=Neighboring(neighboring),
-        n_features=d,
-        clips=2.0,
+    plain = problem_with(
+        loss, n, Neighboring(neighboring), norm=R, intercept=B0, n_features=d, clips=2.0
     )
     return shifted(plain, STRETCH, None), shifted(plain, STRETCH, COLUMNS.for_fits().n_entries)
 

@@ -46,7 +46,6 @@ ADDITIVE = [DPAdditiveClassifier(**FACTS), DPAdditiveRegressor(**FACTS, **TARGET
 TABLE_MODELS = [*ADDITIVE, *MODELS]
 TABLE_NAMES = ["additive of classes", "additive of a number", *NAMES]
 every_table_model = pytest.mark.parametrize("model", TABLE_MODELS, ids=TABLE_NAMES)
-every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
 SIDES = TableFacts.of(3, (), bounds=(-1.0, 1.0), categories={2: [0.0, 1.0, 2.0]})
 ALONE = AdditiveMap.of(SIDES, AdditiveFeatures())
@@ -87,8 +86,7 @@ def test_no_row_of_a_mixture_is_longer_than_one(mixture, row, category):
 
 
 @every_mixture
-def test_blocks_of_a_mixture_are_those_of_the_whole(mixture, monkeypatch):
-    rng = np.random.default_rng(0)
+def test_blocks_of_a_mixture_are_those_of_the_whole(mixture, monkeypatch, rng):
     X = np.column_stack([rng.uniform(-2, 2, size=(700, 2)), rng.integers(-1, 3, size=700)])
     X[rng.random(X.shape) < 0.1] = np.nan
     whole = ClippedDesign.clip(mixture.whole(mixture.prepare(X)), 0.8, 0.3)
@@ -115,9 +113,8 @@ def test_private_fits_tend_to_the_fit_without_privacy(model):
 
 
 @every_model
-def test_noise_with_more_columns_than_rows_does_not_make_it_overfit(model):
+def test_noise_with_more_columns_than_rows_does_not_make_it_overfit(model, rng):
     """Without a ridge the scores of rows with few neighbors would follow their own labels."""
-    rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, size=(600, 2)), rng.random(600)
     signal = X[:, 0] > 0
     y = np.where(y < 0.8, signal, ~signal).astype(int)
@@ -191,7 +188,6 @@ def mistakes_of(model):
 
 
 @every_table_model
-@every_relation
 def test_budgets_pay_once_and_refusals_cost_nothing(model, neighboring):
     X, y = people(), labels(people())
     budget = PrivacyBudget(epsilon=1.3, delta=1e-5, neighboring=neighboring)
@@ -236,7 +232,6 @@ SHOWN = dict(zip(TABLE_NAMES, TABLE_MODELS, strict=True)) | {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-@every_relation
 def test_two_tables_show_the_same_but_for_the_release(name, neighboring, capsys):
     """Two tables as different as they can be, with the same public facts."""
     tame, wild = people(40), people(40 if neighboring == "replace_one" else 90, seed=1)

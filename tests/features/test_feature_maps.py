@@ -177,7 +177,7 @@ def test_a_row_becomes_the_same_alone_and_names_fit(Map):
 
 
 @pytest.mark.parametrize("kind", ["additive", "fourier", "trees", "with fourier", "with trees"])
-def test_a_row_has_the_same_bits_wherever_it_stands(kind):
+def test_a_row_has_the_same_bits_wherever_it_stands(kind, rng):
     """Beside any rows, in designs of fits too: proofs for rounded sums need it."""
     parts = {"bounds": (-1, 1), "categories": {40: [0.0, 1.0, 2.0]}, "transformation": "log"}
     own = {
@@ -187,7 +187,6 @@ def test_a_row_has_the_same_bits_wherever_it_stands(kind):
     }
     if kind not in own:
         own[kind] = FeatureMixture(additive=own["additive"], random=own[kind.split()[1]])
-    rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(3000, 40)), rng.integers(3, size=3000)])
     X[rng.random(X.shape) < 0.1] = np.nan
     given = own[kind].feature_map(41)

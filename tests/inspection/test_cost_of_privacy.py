@@ -48,9 +48,8 @@ def test_its_first_model_is_scikit_learns():
     np.testing.assert_array_equal(scores[0], expected)
 
 
-def test_clipping_costs_where_lengths_say_the_class():
+def test_clipping_costs_where_lengths_say_the_class(rng):
     """Two classes on one ray: after clipping to norm 1 they are one point."""
-    rng = np.random.default_rng(0)
     lengths = np.r_[rng.uniform(1, 2, 100), rng.uniform(5, 6, 100)]
     rays = np.c_[lengths, lengths], np.arange(200) // 100
     costs = {k: v.mean() for k, v in display(DPLogisticRegression(epsilon=3.0), rays).costs.items()}

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from linear_models import CLASSIFIERS, REGRESSORS
+from problems import problem_with
 from scipy import sparse, stats
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import roc_auc_score
@@ -27,10 +28,9 @@ from skdp.linear_model._first_releases import CenterRelease
 from skdp.linear_model._records import LinearFacts, row_sums
 from skdp.losses import LogisticLoss
 from skdp.privacy import Neighboring
-from skdp.solvers import SOLVERS, Problem
+from skdp.solvers import SOLVERS
 
 RELATIONS = ("replace_one", "add_remove_one")
-every_relation = pytest.mark.parametrize("neighboring", RELATIONS)
 every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 NORM = 2.0
 CERTAIN = 1e-6  # false-alarm rate of each statistical test
@@ -51,12 +51,8 @@ def targets(Model, y):
 
 
 def release(neighboring, mu=0.5, n_records=None, n_columns=3):
-    problem = Problem(
-        loss=LogisticLoss(),
-        data_norm=NORM,
-        intercept_scaling=0.3,
-        n_samples=n_records,
-        neighboring=Neighboring(neighboring),
+    problem = problem_with(
+        LogisticLoss(), n_records, Neighboring(neighboring), norm=NORM, intercept=0.3
     )
     return CenterRelease.plan(mu, problem, n_columns, n_records)
 
@@ -106,7 +102,6 @@ def test_sums_are_sums_over_records():
     assert total[-1] == pytest.approx(15.0)
 
 
-@every_relation
 def test_noise_of_the_sums_is_normal_with_the_planned_deviation(neighboring, monkeypatch):
     """Kolmogorov–Smirnov over 4000 entries, with a false-alarm rate of 1e-6."""
     monkeypatch.setattr(CenterRelease, "center", lambda first, noisy: noisy)
@@ -117,7 +112,6 @@ def test_noise_of_the_sums_is_normal_with_the_planned_deviation(neighboring, mon
     assert stats.kstest(np.ravel(noise) / first.scale, "norm").pvalue > CERTAIN
 
 
-@every_relation
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("delta", [1e-5, 1e-9])
 @pytest.mark.parametrize("subsample", [None, 0.5])
@@ -133,7 +127,6 @@ def test_center_and_fit_cost_what_was_asked_for(neighboring, epsilon, delta, sub
         assert claimed * (1.0 - 1e-6) <= model.privacy_.gdp_mu <= claimed * (1.0 + 1e-12)
 
 
-@every_relation
 def test_a_price_is_public_and_is_spent(neighboring):
     (X, y), others = flags(300), np.ones((300, 20))
     settings = {"neighboring": neighboring, "epsilon": 0.7, "classes": (0, 1)}
@@ -154,7 +147,6 @@ def both_clips(model, rows):
     return model.center_ + clipped(around, model.center_radius_)
 
 
-@every_relation
 @every_model
 def test_scores_are_affine_in_rows_after_both_clips(Model, neighboring):
     X, y = flags()
@@ -166,7 +158,6 @@ def test_scores_are_affine_in_rows_after_both_clips(Model, neighboring):
     np.testing.assert_allclose(model._scores(X.astype(np.int8)), scores, rtol=1e-9, atol=1e-9)
 
 
-@every_relation
 def test_parts_of_additive_models_add_up_to_scores_after_both_clips(neighboring):
     X, y = flags(d=4)
     model = DPAdditiveClassifier(bounds=(-1, 1), neighboring=neighboring).fit(X, y)
@@ -188,7 +179,6 @@ def test_without_noise_the_center_is_the_mean_and_the_radius_that_of_the_rest():
 
 
 @pytest.mark.parametrize("size", [0.0, 1.0, 1e3, 1e9])
-@every_relation
 def test_every_release_gives_a_center_within_the_norm(neighboring, size):
     """Whatever the noise is: nothing may fail after the spend."""
     for noisy in size * np.random.default_rng(0).normal(size=(200, 4)):
@@ -209,7 +199,6 @@ def test_larger_units_change_nothing():
     assert 4.0 * one.center_radius_ == other.center_radius_
 
 
-@every_relation
 def test_blocks_persons_and_weights_of_one_have_the_same_center(neighboring):
     da = pytest.importorskip("dask.array")
     X, y = flags()
@@ -247,7 +236,6 @@ def test_rows_of_weight_zero_do_not_count():
     np.testing.assert_allclose(other.center_, one.center_, rtol=1e-9, atol=1e-12)
 
 
-@every_relation
 @pytest.mark.parametrize(
     "settings",
     [
@@ -266,7 +254,6 @@ def test_rows_stay_as_they_are(neighboring, settings):
     assert "mean of the rows" not in model.privacy_.theorem
 
 
-@every_relation
 def test_random_features_sparse_rows_and_partial_fits_stay_as_they_are(neighboring):
     X, y = flags(d=4)
     forest = DPRandomForestClassifier(bounds=(-1, 1), neighboring=neighboring)
@@ -321,13 +308,11 @@ def test_a_released_count_decides_where_the_number_is_private():
     ],
     ids=str,
 )
-def test_a_center_that_cannot_be_learned_is_refused_before_the_spend(settings, why):
+def test_a_center_that_cannot_be_learned_is_refused_before_the_spend(settings, why, unspent):
     X, y = flags(d=2)
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-4)
-    model = DPLogisticRegression(center=True, budget=budget, **settings)
+    model = DPLogisticRegression(center=True, budget=unspent, **settings)
     with pytest.raises(IncompatibleSolverError, match=f"center=True needs .*{why}"):
         model.fit(X, y)
-    assert budget.spent.epsilon == 0.0
 
 
 def test_sparse_rows_and_wrong_values_are_refused():
@@ -349,7 +334,6 @@ def test_a_copy_predicts_alike():
     np.testing.assert_allclose(model.sparsify().decision_function(X), before)
 
 
-@every_relation
 def test_it_helps_where_rows_have_most_of_their_length_in_common(neighboring):
     """By about 0.14 in the mean of 32 pairs of fits, with a standard error of about 0.027.
 

@@ -45,8 +45,6 @@ MAPPED = [
     DPRandomForestRegressor(bounds=(-1.0, 1.0), target_bounds=(0.0, 1.0)),
     DPTabularClassifier(bounds=(-1.0, 1.0)),
 ]
-RELATIONS = ["replace_one", "add_remove_one"]
-every_relation = pytest.mark.parametrize("neighboring", RELATIONS)
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,6 @@ SAME = [name for name in ON_TWO if name not in CLIPPING]
 SAME += [NoisyGD(clip_share=1.0)]
 
 
-@pytest.mark.parametrize("neighboring", RELATIONS)
 @pytest.mark.parametrize("solver", SAME, ids=repr)
 def test_persons_of_one_row_are_records(solver, neighboring):
     """The same noise on the same sums; what is released is rounded to a public grid."""
@@ -290,7 +287,6 @@ def pulls(model, neighboring, fits, *, protected=True):
     ],
     ids=repr,
 )
-@every_relation
 def test_the_claim_survives_an_attack_on_a_person_of_many_rows(model, neighboring):
     """False alarms: 1e-6, as in the audits of records."""
     assert lower_bound(*pulls(model, neighboring, 100)) <= claimed_mu(model)
@@ -308,7 +304,6 @@ ATTACKED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ATTACKED, ids=repr)
-@every_relation
 def test_the_claim_survives_a_long_attack_on_a_person_of_many_rows(solver, neighboring):
     model = DPLogisticRegression(classes=(0, 1), solver=solver)
     proved = lower_bound(*pulls(model, neighboring, 1000))

@@ -208,9 +208,8 @@ def logistic():
 
 
 @pytest.mark.parametrize("way", ["rows", "persons", "weights", "classes"])
-def test_a_ridge_that_outweighs_a_rare_class_leaves_no_intervals(way):
+def test_a_ridge_that_outweighs_a_rare_class_leaves_no_intervals(way, rng):
     """The step of the correction is 2.8 in log-odds on average, and 1.2 is the most."""
-    rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 2))
     y = (rng.random(4000) < 1.0 / (1.0 + np.exp(5.0 - X @ [1.5, -1.0]))).astype(int)
     asked = {"weights": {"max_weight": 1.0}, "classes": {"class_weight": {0: 0.9, 1: 1.0}}}

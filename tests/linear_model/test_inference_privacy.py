@@ -30,7 +30,6 @@ from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss, we
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
 
-RELATIONS = ["replace_one", "add_remove_one"]
 ANGLES = np.linspace(0.0, 2.0 * np.pi, 9)[:-1]
 ROWS = [r * np.array([math.cos(a), math.sin(a)]) for a in ANGLES for r in (0.5, 1.0)]
 THETAS = [np.zeros(3), np.array([0.8, -0.6, 0.3]), np.array([0.0, 3.0, -1.0])]
@@ -103,11 +102,10 @@ TILTED = [
 ]
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("loss", "labels"), TILTED, ids=lambda x: type(x).__name__)
-def test_noise_covers_the_matrices_of_objective_perturbation(loss, labels, relation):
+def test_noise_covers_the_matrices_of_objective_perturbation(loss, labels, neighboring):
     rows_each = 2 if isinstance(loss, SharedLoss) else 1
-    problem = problem_of(loss, relation, rows_each=rows_each)
+    problem = problem_of(loss, neighboring, rows_each=rows_each)
     plan = TiltedInference(is_robust=True).plan(problem, 1.0, 1e-5)
 
     def sums(design, theta):
@@ -119,14 +117,13 @@ def test_noise_covers_the_matrices_of_objective_perturbation(loss, labels, relat
         curvature = row_products(design, loss.hessian, theta)
         return curvature, spread, slope_products(design, loss.gradient, theta)
 
-    largest = largest_changes(loss, labels, relation, sums)
+    largest = largest_changes(loss, labels, neighboring, sums)
     check(largest, (plan.curvature, plan.spread, plan.middle))
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("loss", [SquaredLoss(), SharedLoss(SquaredLoss(), LARGEST)])
-def test_noise_covers_the_residuals_of_least_squares(loss, relation):
-    plan = MomentInference(is_robust=True).plan(problem_of(loss, relation), 1.0, 1e-5)
+def test_noise_covers_the_residuals_of_least_squares(loss, neighboring):
+    plan = MomentInference(is_robust=True).plan(problem_of(loss, neighboring), 1.0, 1e-5)
     longest = 0.7
 
     def sums(design, theta):
@@ -135,8 +132,8 @@ def test_noise_covers_the_residuals_of_least_squares(loss, relation):
         middle = slope_products(design, partial(_residual, loss, longest), theta)
         return np.zeros(1), spread, middle
 
-    _, spread, middle = largest_changes(loss, (-1, 0, 1), relation, sums)
-    changed = Neighboring(relation).n_changed
+    _, spread, middle = largest_changes(loss, (-1, 0, 1), neighboring, sums)
+    changed = Neighboring(neighboring).n_changed
     square = (longest * math.hypot(NORM, SCALING)) ** 2
     assert spread <= plan.spread.scale * plan.spread.mu
     assert 0.5 * math.sqrt(changed) * square < middle <= math.sqrt(changed) * square * (1 + 1e-12)
@@ -207,12 +204,10 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("wrong", "message"), REFUSED, ids=lambda x: str(x)[:20])
-def test_what_has_no_standard_errors_is_refused_before_the_spend(wrong, message):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
-    model = DPLogisticRegression(budget=budget, standard_errors=True).set_params(**wrong)
+def test_what_has_no_standard_errors_is_refused_before_the_spend(wrong, message, unspent):
+    model = DPLogisticRegression(budget=unspent, standard_errors=True).set_params(**wrong)
     with pytest.raises(ValueError, match=message):
         model.fit(X, LABELS)
-    assert not budget.history()
 
 
 def test_too_many_columns_are_refused():
@@ -246,12 +241,11 @@ RELEASED |= {"_inference_", "_probabilities_"}
 
 
 @every_model
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_all_but_what_is_released_is_the_same_for_two_data_sets(model, y, relation):
-    model.set_params(epsilon=1.0, neighboring=relation, standard_errors=True)
+def test_all_but_what_is_released_is_the_same_for_two_data_sets(model, y, neighboring):
+    model.set_params(epsilon=1.0, neighboring=neighboring, standard_errors=True)
     if isinstance(model, DPLogisticRegression):
         model.set_params(classes=[0, 1])
-    n = 400 if relation == "replace_one" else 300
+    n = 400 if neighboring == "replace_one" else 300
     shown = []
     for rows, targets in ((X, y), (1e6 * np.ones((n, 2)), np.full(n, 1))):
         public = vars(model.fit(rows, targets)).copy()

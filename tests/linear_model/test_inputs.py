@@ -23,7 +23,6 @@ def data(n_classes=2, n=300):
 
 @every_classifier
 @both_sizes
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_easy_data_are_learned(Model, n_classes, neighboring):
     X, y = data(n_classes)
     model = Model(epsilon=10.0, neighboring=neighboring, random_state=0).fit(X, y)

@@ -42,7 +42,6 @@ FITS += [(Model, name) for Model in REGRESSORS for name in ("regularized_exponen
 FITS += [(LEAST_SQUARES, "adassp"), (HUBER, "objective_perturbation")]
 every_fit = pytest.mark.parametrize(("Model", "solver"), FITS)
 every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
-every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +122,6 @@ def assert_same(one, other):
 
 
 @every_task
-@every_relation
 def test_two_data_sets_show_the_same(Model, neighboring, n_classes, capsys):
     shown = []
     for X, y in two_worlds(n_classes, neighboring):
@@ -154,7 +152,6 @@ def test_two_data_sets_show_the_same(Model, neighboring, n_classes, capsys):
         for fit, convert in zip(FITS, cycle([np.asarray, pd.DataFrame, sparse.csr_matrix]))
     ],
 )
-@every_relation
 def test_a_fitted_model_has_the_declared_attributes_only(Model, solver, neighboring, convert):
     (X, y), _ = two_worlds(2, neighboring)
     model = Model(solver=solver, neighboring=neighboring).fit(convert(X), y)
@@ -163,7 +160,6 @@ def test_a_fitted_model_has_the_declared_attributes_only(Model, solver, neighbor
 
 @pytest.mark.slow
 @every_fit
-@every_relation
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_all_but_the_coefficients_is_the_same_for_two_data_sets(
     Model, solver, neighboring, n_classes, capsys
@@ -191,7 +187,6 @@ def test_all_but_the_coefficients_is_the_same_for_two_data_sets(
 
 
 @every_model
-@every_relation
 @pytest.mark.parametrize("what", ["weights", "rows of a person"])
 def test_nothing_but_the_release_depends_on(what, Model, neighboring, capsys):
     """Weights of any size and sign, even 0 alone; a person of 2 rows or of 500, at the bound."""

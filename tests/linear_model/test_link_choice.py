@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import problem_with
 from scipy.special import expit
 from sklearn.metrics import log_loss
 
@@ -17,7 +18,6 @@ from skdp.linear_model._last_releases import LinkChoice, gains_of
 from skdp.linear_model._probabilities import _MOST_NEARER, Probabilities
 from skdp.losses.classification import AdaptiveLogisticLoss
 from skdp.privacy import Neighboring
-from skdp.solvers import Problem
 
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 
@@ -40,14 +40,7 @@ def made(seed, neighboring):
     rng = np.random.default_rng(seed)
     theta = rng.normal(size=4) * 10.0 ** rng.uniform(-3, 1.5)
     loss = AdaptiveLogisticLoss().adapted(float(rng.uniform(100, 9000)))
-    problem = Problem(
-        loss=loss,
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=5000,
-        neighboring=neighboring,
-        n_features=4,
-    )
+    problem = problem_with(loss, 5000, neighboring, intercept=0.3, n_features=4)
     link = Probabilities(loss)
     vars(link)["evidence"] = _Evidence(rng)
     return link, problem, theta, rng

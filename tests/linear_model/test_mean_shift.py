@@ -26,7 +26,6 @@ from skdp.losses.weighted import SharedLoss
 from skdp.privacy import Neighboring
 
 N = 20_000
-every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
 
 def data(kind):
@@ -54,7 +53,6 @@ MODELS = {
 }
 
 
-@every_relation
 @pytest.mark.parametrize("kind", ["counts", "zeros", "amounts", "far"])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_mean_of_predictions_is_that_of_the_targets(name, kind, neighboring):
@@ -108,7 +106,6 @@ def test_records_of_any_kind_are_shifted(Model, unit):
     assert model.predict(rows).mean() == pytest.approx(wanted, rel=0.5)
 
 
-@every_relation
 @pytest.mark.parametrize("Model", [DPLinearRegression, DPPoissonRegressor])
 def test_the_fit_and_the_mean_cost_what_was_asked_for(Model, neighboring):
     X, y, bounds = data("counts")

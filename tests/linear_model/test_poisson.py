@@ -10,14 +10,10 @@ from sklearn.base import clone
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import d2_tweedie_score
 
-from skdp import DPLinearRegression, DPPoissonRegressor, PrivacyBudget
-from skdp.auditing import check_private
-from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
+from skdp import DPLinearRegression, DPPoissonRegressor
+from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures
 from skdp.losses import PoissonLoss
-from skdp.model_selection import DPGridSearchCV
-from skdp.pipeline import make_private_pipeline
-from skdp.preprocessing import DPStandardScaler
 from skdp.privacy import Unit
 
 RNG = np.random.default_rng(0)
@@ -29,7 +25,6 @@ WEIGHTS = RNG.uniform(0.0, 3.0, N)
 GROUPS = RNG.integers(0, 1000, N)
 MODEL = DPPoissonRegressor(target_bounds=(0, 20), random_state=0)
 UNSEEDED = clone(MODEL).set_params(random_state=None)
-every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
 
 def same(one, other):
@@ -102,11 +97,9 @@ def test_predictions_and_targets_are_clipped_to_the_largest_count():
 
 
 @pytest.mark.parametrize("bounds", [(-1, 20), (1, 20), None, (0, 0)])
-def test_other_bounds_are_refused_before_anything_is_spent(bounds):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_other_bounds_are_refused_before_anything_is_spent(bounds, unspent):
     with pytest.raises(ValueError, match=r"target_bounds.*Nothing was spent"):
-        clone(UNSEEDED).set_params(target_bounds=bounds, budget=budget).fit(X, Y)
-    assert budget.history() == []
+        clone(UNSEEDED).set_params(target_bounds=bounds, budget=unspent).fit(X, Y)
 
 
 def test_noisy_moments_are_of_squares_only():
@@ -118,7 +111,6 @@ def test_noisy_moments_are_of_squares_only():
 # on worst-case neighbors is in test_audit.py.
 
 
-@every_relation
 @pytest.mark.parametrize("more", [{}, {"subsample": 0.5}], ids=["all", "sample"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 def test_blocks_of_dask_give_the_same_bits_as_memory(neighboring, more, weights):
@@ -142,19 +134,6 @@ def test_the_rows_of_a_person_count_as_one_record():
     np.testing.assert_allclose(again.coef_, fitted.coef_, atol=1e-6)
 
 
-def test_weights_are_clipped_to_their_public_bound():
-    model = clone(MODEL).set_params(max_weight=1.0)
-    assert same(clone(model).fit(X, Y, WEIGHTS), clone(model).fit(X, Y, np.minimum(WEIGHTS, 1.0)))
-    with pytest.raises(ValueError, match="sample_weight needs max_weight"):
-        clone(MODEL).fit(X, Y, WEIGHTS)
-
-
-def test_a_sample_costs_what_was_asked():
-    model = clone(MODEL).set_params(subsample=0.25).fit(X, Y)
-    assert model.privacy_.epsilon(1e-5) <= 1.0
-    assert not same(model, clone(MODEL).fit(X, Y))
-
-
 def test_curves_of_tables_with_missing_values():
     table = pd.DataFrame(X, columns=["a", "b"]).assign(job=np.where(Y > 3.0, "cook", "clerk"))
     table.loc[::5, "a"] = np.nan
@@ -162,34 +141,3 @@ def test_curves_of_tables_with_missing_values():
     curves = AdditiveFeatures(bounds=(-0.5, 0.5), categories={"job": ["cook", "clerk"]})
     model = clone(MODEL).set_params(features=curves, epsilon=3.0).fit(table, Y)
     assert model.score(table, Y) > 0.6 > clone(MODEL).fit(X, Y).score(X, Y)
-
-
-def test_a_price_spends_nothing_and_is_what_a_fit_costs():
-    budget = PrivacyBudget(epsilon=1.1, delta=1e-5)
-    model = clone(UNSEEDED)
-    cost = budget.price(model, (N, 2))
-    assert budget.history() == []
-    model.set_params(budget=budget).fit(X, Y)
-    assert budget.spent.epsilon == pytest.approx(cost.epsilon)
-    with pytest.raises(BudgetExceededError):
-        model.fit(X, Y)
-
-
-def test_a_private_search_finds_the_scale_of_the_rows():
-    grid = {"data_norm": [1e-3, 1.0]}
-    search = DPGridSearchCV(UNSEEDED, grid, epsilon=5.0, scoring="neg_mean_squared_error")
-    assert search.fit(X, Y).best_params_ == {"data_norm": 1.0}
-    assert search.privacy_.epsilon(1e-5) <= 5.0
-
-
-def test_a_private_pipeline_counts_it_once():
-    scaler = DPStandardScaler(bounds=(-0.5, 0.5))
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
-    pipeline = make_private_pipeline(scaler, clone(UNSEEDED), epsilon=2.0, budget=budget).fit(X, Y)
-    assert 1.9 < budget.spent.epsilon <= 2.0
-    assert (pipeline.predict(X) > 0.0).all()
-
-
-def test_the_audit_finds_no_leak():
-    results = check_private(UNSEEDED, n_runs=50, confidence=1 - 1e-6)
-    assert {result.status for result in results} <= {"passed", "skipped"}

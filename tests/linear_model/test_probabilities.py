@@ -105,7 +105,6 @@ def test_row_counts_are_public_or_released(solver):
     assert max(abs(count - 3000) for count in counts) < 300
 
 
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_guesses_of_row_counts_are_used_as_they_are(neighboring):
     hinted, *_ = fitted(neighboring="add_remove_one", n_samples_hint=2000)
     assert hinted._probabilities_.facts.flow.n_samples == 2000
@@ -176,8 +175,7 @@ def test_the_weight_of_the_link_grows_with_rows_where_there_are_no_means(n, low,
     assert low <= noise_with_kernels(n, solver="noisy_gd")[0]._probabilities_.evidence.trust <= high
 
 
-def test_a_ridge_is_part_of_the_model_of_a_run():
-    rng = np.random.default_rng(0)
+def test_a_ridge_is_part_of_the_model_of_a_run(rng):
     X, y = rng.uniform(size=(600, 8)), np.arange(600) % 2
     model = DPAdditiveClassifier(bounds=(0, 1), epsilon=10.0, solver="noisy_gd", random_state=0)
     model.fit(X, y)
@@ -252,8 +250,7 @@ def test_the_forward_model_says_where_runs_end(tau):
 
 
 @pytest.mark.parametrize("max_rows", [None, 2])
-def test_persons_have_the_evidence_of_persons(max_rows):
-    rng = np.random.default_rng(0)
+def test_persons_have_the_evidence_of_persons(max_rows, rng):
     X, y = weak(6000, rng)
     groups = np.repeat(np.arange(1500), 4)
     model = DPLogisticRegression(max_rows=max_rows, random_state=0).fit(X, y, groups=groups)
@@ -278,8 +275,7 @@ def test_means_tell_noise_from_a_signal(seed):
     assert log_loss(y, model.predict_proba(X)) < np.log(2.0) + 0.02
 
 
-def test_the_link_of_the_loss_stays_for_separable_tables():
-    rng = np.random.default_rng(0)
+def test_the_link_of_the_loss_stays_for_separable_tables(rng):
     X = rng.choice([-0.7, 0.7], size=(1000, 1)) + rng.normal(scale=0.05, size=(1000, 1))
     model = DPLogisticRegression(epsilon=3.0, center=False, random_state=0)
     model.fit(X, (X[:, 0] > 0.0).astype(int))

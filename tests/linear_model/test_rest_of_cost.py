@@ -10,7 +10,6 @@ from skdp import DPAdditiveClassifier, DPLinearRegression, DPLogisticRegression
 SMALL = {"epsilon": 1e-7, "delta": 5e-4, "random_state": 0}
 
 
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize(
     "model",
     [

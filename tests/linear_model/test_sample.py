@@ -31,8 +31,6 @@ X = RNG.normal(size=(4000, 3))
 Y = (X[:, 0] + RNG.normal(size=4000) > 0).astype(int)
 NOT_ON_SAMPLES = ("dp_sgd", "objective_perturbation")
 GAUSSIAN = [n for n in SOLVERS if n not in (*NOT_ON_SAMPLES, "exponential_mechanism")]
-RELATIONS = ["replace_one", "add_remove_one"]
-every_relation = pytest.mark.parametrize("neighboring", RELATIONS)
 every_solver = pytest.mark.parametrize("solver", GAUSSIAN)
 TARGET = {"target_bounds": (0.0, 1.0)}
 BOX = {"bounds": (-3.0, 3.0)}
@@ -141,7 +139,6 @@ def test_the_last_iterate_has_no_bound_of_its_own_on_a_sample():
 
 
 @pytest.mark.slow
-@every_relation
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_a_model_costs_just_what_is_asked(model, neighboring):
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring=neighboring)
@@ -160,7 +157,6 @@ def test_a_model_costs_just_what_is_asked(model, neighboring):
     assert model.score(X, Y) > -1.0
 
 
-@every_relation
 def test_a_pure_fit_to_a_sample_is_pure(neighboring):
     model = model_of("exponential_mechanism", subsample=0.2, neighboring=neighboring, delta=0.0)
     model.set_params(n_samples_hint=60, epsilon=0.5).fit(X[:60, :1], Y[:60])
@@ -200,7 +196,6 @@ def test_without_privacy_all_rows_are_read():
 
 
 @every_solver
-@every_relation
 @pytest.mark.parametrize("hint", [None, 4000])
 def test_an_empty_sample_is_fitted_as_any_other(solver, neighboring, hint):
     """At a rate of 0.0001 a sample of 30 rows is empty but for three times in a thousand."""
@@ -236,7 +231,6 @@ def everything_shown(model, x, y):
 
 @pytest.mark.slow
 @every_solver
-@every_relation
 def test_no_size_of_a_sample_shows(solver, neighboring):
     """Two data sets with the same public facts, many samples: all but the coefficients is equal."""
     shown = set()
@@ -380,7 +374,6 @@ def test_no_more_than_the_sample_is_copied(kind):
 
 
 @pytest.mark.slow
-@every_relation
 def test_an_attack_on_samples_stays_below_the_claim(neighboring):
     """One record pulls; tests by thresholds, Clopper and Pearson: false alarms with 1e-6.
 

@@ -75,9 +75,8 @@ def test_rows_at_the_edge_are_no_longer_than_the_bound(dtype):
 
 @pytest.mark.parametrize("solver", ["auto", "noisy_gd", "dp_sgd"])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_float32_is_not_copied(solver, order):
+def test_float32_is_not_copied(solver, order, rng):
     """A fit adds a few numbers per row, and one block of a fixed size at a time."""
-    rng = np.random.default_rng(0)
     X = np.asarray(rng.normal(size=(200_000, 40)), dtype=np.float32, order=order)
     y = rng.integers(0, 2, 200_000)
     model = DPLogisticRegression(epsilon=1.0, delta=1e-6, solver=solver, random_state=0)

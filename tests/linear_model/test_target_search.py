@@ -23,7 +23,6 @@ from skdp.privacy import Neighboring
 
 RIGHT = (-1.0, 1.0)
 WIDE = (-200.0, 200.0)
-every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 every_regressor = pytest.mark.parametrize("Model", [HUBER, QUANTILE, LEAST_SQUARES])
 
 
@@ -38,7 +37,6 @@ def found(model):
 
 
 @every_regressor
-@every_relation
 def test_wide_bounds_are_narrowed_and_the_fit_is_accurate(Model, neighboring):
     """Of five halvings, two must err by 2.5 standard deviations of the noise: 4e-5 per fit.
 
@@ -53,7 +51,6 @@ def test_wide_bounds_are_narrowed_and_the_fit_is_accurate(Model, neighboring):
     assert model.score(X, y) > 0.2
 
 
-@every_relation
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 30.0])
 @pytest.mark.parametrize("delta", [1e-5, 1e-9])
 def test_search_and_fit_cost_what_was_asked_for(neighboring, epsilon, delta):
@@ -133,14 +130,12 @@ OTHERS = {
 }
 
 
-@every_relation
 @pytest.mark.parametrize("too_wide", [1.0, 30.0, 1000.0])
 @pytest.mark.parametrize("share", [0.05, 0.3])
 @pytest.mark.parametrize("kind", OTHERS)
-def test_a_point_mass_does_not_hide_the_others(kind, share, too_wide, neighboring):
+def test_a_point_mass_does_not_hide_the_others(kind, share, too_wide, neighboring, rng):
     """A count has a standard deviation of 83 rows at most (under replacement), so that a tenth of
     1000 others must be missed by six of them: 1e-8."""
-    rng = np.random.default_rng(0)
     y, X = np.zeros(20_000), np.zeros((20_000, 1))
     few = round(share * len(y))
     y[:few] = OTHERS[kind](rng, few)
@@ -193,8 +188,7 @@ def test_counts_of_targets_are_found_around_zero():
     assert model.score(X, y) > 0.1
 
 
-def test_the_range_is_on_the_scale_of_the_transform_and_predictions_stay_within():
-    rng = np.random.default_rng(0)
+def test_the_range_is_on_the_scale_of_the_transform_and_predictions_stay_within(rng):
     X = rng.uniform(-1, 1, size=(4000, 1))
     y = np.exp(5.0 + X[:, 0])
     model = DPAdditiveRegressor(
@@ -269,7 +263,6 @@ def test_a_person_with_many_rows_counts_as_one_record():
     assert model.privacy_.epsilon(1e-5) <= 3.0 * (1.0 + 1e-9)
 
 
-@every_relation
 @pytest.mark.parametrize(("n", "share"), [(None, 0.02), (1000, 0.02), (250, 8.4 / 250), (20, 0.0)])
 def test_a_search_has_a_small_share_of_the_cost(neighboring, n, share):
     """What its counts cost is compared with this share in tests/test_tight_noise.py."""
@@ -277,7 +270,6 @@ def test_a_search_has_a_small_share_of_the_cost(neighboring, n, share):
     assert (0.0 if search is None else search.mu**2) == pytest.approx(share)
 
 
-@every_relation
 def test_features_that_a_count_chooses_are_fitted_after_one_search(neighboring):
     """DPTabularRegressor counts first if n is private; the search follows, and is paid once."""
     X, y = data(8000)

@@ -12,7 +12,6 @@ from skdp import (
     DPLinearRegression,
     DPLogisticRegression,
     DPQuantileRegressor,
-    PrivacyBudget,
 )
 from skdp.exceptions import IncompatibleSolverError
 from skdp.solvers import DPSGD, SOLVERS
@@ -43,8 +42,7 @@ def test_without_privacy_weights_are_taken_as_they_are(model, reference):
 
 
 @every_model
-def test_privately_they_need_a_public_bound(Model):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_privately_they_need_a_public_bound(Model, budget):
     with pytest.raises(ValueError, match=r"sample_weight needs max_weight.*Nothing was spent\."):
         Model(budget=budget).fit(X, y, sample_weight=WEIGHTS)
     assert budget.history() == []
@@ -65,11 +63,9 @@ def test_every_solver_that_reads_through_the_loss_takes_them(solver):
     np.testing.assert_allclose(model.fit(X, y, sample_weight=np.ones(300)).coef_, one, atol=1e-9)
 
 
-def test_a_solver_that_reads_the_targets_themselves_refuses():
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_a_solver_that_reads_the_targets_themselves_refuses(unspent):
     with pytest.raises(IncompatibleSolverError, match="takes no sample_weight"):
-        LEAST_SQUARES(solver="adassp", max_weight=1.0, budget=budget).fit(X, y, WEIGHTS)
-    assert budget.history() == []
+        LEAST_SQUARES(solver="adassp", max_weight=1.0, budget=unspent).fit(X, y, WEIGHTS)
 
 
 @every_model
@@ -111,12 +107,10 @@ def test_a_bound_that_is_none_is_refused(bound):
         (["heavy"] * 300, "numbers"),
     ],
 )
-def test_weights_that_are_none_are_refused_before_the_spend(weights, said):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+def test_weights_that_are_none_are_refused_before_the_spend(weights, said, unspent):
     with pytest.raises(ValueError, match=said) as refusal:
-        DPLogisticRegression(max_weight=1.0, budget=budget).fit(X, y, sample_weight=weights)
+        DPLogisticRegression(max_weight=1.0, budget=unspent).fit(X, y, sample_weight=weights)
     assert "heavy" not in str(refusal.value)
-    assert budget.history() == []
 
 
 def test_class_weights_and_weights_multiply():

@@ -188,8 +188,7 @@ def test_the_trace_of_the_hessian_is_bounded(loss, seed):
 
 
 @every_loss
-def test_the_lipschitz_constant_is_attained(loss):
-    rng = np.random.default_rng(0)
+def test_the_lipschitz_constant_is_attained(loss, rng):
     y = np.array([1.0]) if loss.n_scores == 1 else np.array([1])
     if isinstance(loss, WeightedLoss):
         y = weighted_targets(y, np.array([loss.max_weight]))

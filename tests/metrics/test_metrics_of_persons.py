@@ -69,7 +69,6 @@ SCORES = {
     ),
 }
 every_score = pytest.mark.parametrize("name", SCORES)
-every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
 
 def test_no_score_is_missing():
@@ -78,27 +77,10 @@ def test_no_score_is_missing():
 
 
 @every_score
-@every_relation
 def test_persons_count_alike(name, neighboring):
     score, expected = SCORES[name]
     terms = {"epsilon": 500.0, "neighboring": neighboring, "random_state": 0}
     assert float(score(Y, S, groups=WHOSE, **terms)) == pytest.approx(expected, abs=0.01)
-
-
-@every_score
-def test_a_budget_of_persons_pays_for_one(name):
-    score, _ = SCORES[name]
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5, unit="person")
-    score(Y, S, epsilon=1.0, groups=WHOSE, budget=budget)
-    assert budget.spent.epsilon == pytest.approx(1.0, rel=0.03)
-    for given, message in (
-        ({}, "unit='person'"),
-        ({"groups": WHOSE[1:]}, "one value for each row"),
-        ({"groups": np.where(WHOSE == 0, np.nan, WHOSE)}, "missing values"),
-    ):
-        with pytest.raises(ValueError, match=rf"{message}.*Nothing was spent"):
-            score(Y, S, epsilon=0.1, budget=budget, **given)
-    assert len(budget.history()) == 1
 
 
 def person(rng):
@@ -109,7 +91,6 @@ def person(rng):
 
 @pytest.mark.slow
 @every_score
-@every_relation
 def test_some_persons_are_nearly_as_far_apart_as_declared(name, neighboring, monkeypatch):
     """Else the noise could be less. The suite of neighbors only asks that none are farther."""
     rng, asked, release = np.random.default_rng(3), [], QueryPlan.release

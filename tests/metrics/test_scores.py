@@ -15,6 +15,7 @@ from skdp import PrivacyBudget
 from skdp.data.dask import DaskBlocks
 from skdp.exceptions import BudgetExceededError
 from skdp.metrics import (
+    confusion_report,
     dp_accuracy_score,
     dp_average_precision_score,
     dp_brier_score_loss,
@@ -25,11 +26,11 @@ from skdp.metrics import (
     dp_roc_auc_score,
     make_private_scorer,
     one_vs_rest_report,
+    regression_report,
     score_report,
 )
 from skdp.workloads import QueryPlan
 
-RELATIONS = ("replace_one", "add_remove_one")
 FALSE_ALARM = 1e-6
 NUMBERS = {"target_bounds": (0.0, 10.0)}
 SCORES = {
@@ -44,7 +45,6 @@ SCORES = {
 }
 MEANS = [m for m in SCORES if m not in (dp_roc_auc_score, dp_average_precision_score)]
 every_score = pytest.mark.parametrize("metric", SCORES)
-every_relation = pytest.mark.parametrize("neighboring", RELATIONS)
 
 
 def rows_for(metric, n, rng):
@@ -58,7 +58,6 @@ def rows_for(metric, n, rng):
 
 
 @every_score
-@every_relation
 def test_without_noise_to_speak_of_a_score_is_that_of_scikit_learn(metric, neighboring):
     y, guess = rows_for(metric, 20_000, np.random.default_rng(0))
     truth, terms = SCORES[metric]
@@ -73,7 +72,6 @@ def test_without_noise_to_speak_of_a_score_is_that_of_scikit_learn(metric, neigh
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", MEANS)
-@every_relation
 def test_intervals_hold_the_number_of_these_rows_as_often_as_they_say(metric, neighboring):
     """At 90 %, of 60; the limit is passed less than once in a million runs if 87 % is true."""
     rng, held = np.random.default_rng(), 0
@@ -111,12 +109,11 @@ def test_one_number_has_less_noise_than_a_report():
 
 
 @pytest.mark.parametrize("metric", [dp_roc_auc_score, dp_average_precision_score])
-def test_scores_of_a_report_cost_nothing_and_a_second_call_costs_as_much_again(metric):
+def test_scores_of_a_report_cost_nothing_and_a_second_call_costs_as_much_again(metric, budget):
     name = metric.__name__.removeprefix("dp_").removesuffix("_score")
     y, score = np.arange(400) % 2, np.linspace(0.0, 1.0, 400)
     same = {"epsilon": 1.0, "random_state": 0}
     assert getattr(score_report(y, score, **same), name) == metric(y, score, **same).value
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     report = score_report(y, score, epsilon=1.0, delta=1e-6, budget=budget)
     assert np.isfinite([report.roc_auc, report.average_precision, report.accuracy()]).all()
     assert len(budget.history()) == 1
@@ -172,16 +169,31 @@ BAD = [
     (one_vs_rest_report, [0, 2], np.full((2, 2), 0.3), {"classes": (0, 1)}, "classes"),
     (one_vs_rest_report, [0, 1], np.full((2, 2), 1.3), {"classes": (0, 1)}, "outside"),
     (one_vs_rest_report, [0, 1], np.full((2, 2), 0.3), {"classes": None}, "classes"),
+    (one_vs_rest_report, [0, 1], [0.2, 0.8], {"classes": ()}, "two labels or more"),
+    (dp_log_loss, [0, 1], [0.2, 0.8], {"classes": ()}, "two labels or more"),
+    (score_report, [0, 1], [0.2, 0.8], {"classes": ()}, "two labels or more"),
+    (score_report, [0, 1], [0.5, 1.5], {}, "outside of"),
+    (score_report, [0, 1], [0.5, np.nan], {}, "missing"),
+    (score_report, [0, 0], [0.5, 0.6], {}, "two classes"),
+    (score_report, [0, 1, 2], [0.5] * 3, {}, "two classes"),
+    (score_report, [0, 1], [0.5], {}, "as many"),
+    (score_report, [], [], {}, "at least"),
+    (score_report, [0, 1], [0.5, 0.6], {"edges": [1, 0]}, "edges"),
+    (score_report, [0, 1], [0.5, 0.6], {"edges": "all"}, "edges"),
+    (confusion_report, [0, 1], [0, 2], {"classes": (0, 1)}, "y_pred"),
+    (confusion_report, [0, 2], [0, 1], {"classes": (0, 1)}, "outside"),
+    (confusion_report, [0, 1], [0, 1], {"classes": None}, "classes"),
+    (regression_report, [1.0], [2.0], {"target_bounds": (1, 0)}, "low"),
+    (regression_report, [1.0], [2.0], NUMBERS | {"error_bound": 0}, "error_bound"),
+    (regression_report, [1.0], ["a"], NUMBERS, "numbers"),
 ]
 
 
 @pytest.mark.parametrize(("metric", "y", "guess", "terms", "message"), BAD)
-def test_what_is_wrong_is_refused_and_nothing_is_spent(metric, y, guess, terms, message):
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+def test_what_is_wrong_is_refused_and_nothing_is_spent(metric, y, guess, terms, message, unspent):
     with pytest.raises(ValueError, match=message) as refused:
-        metric(y, guess, **{"epsilon": 1.0, "budget": budget} | terms)
+        metric(y, guess, **{"epsilon": 1.0, "budget": unspent} | terms)
     assert "Nothing was spent" in str(refused.value)
-    assert budget.history() == []
 
 
 def test_a_class_without_rows_has_no_area():
@@ -190,17 +202,14 @@ def test_a_class_without_rows_has_no_area():
     assert found.interval() == (0.0, 1.0)
 
 
-def test_labels_of_several_classes_have_a_log_loss():
-    rng = np.random.default_rng(0)
+def test_labels_of_several_classes_have_a_log_loss(rng):
     shares = rng.dirichlet(np.ones(3), size=3000)
     y = np.array(["a", "b", "c"])[[rng.choice(3, p=row) for row in shares]]
     found = dp_log_loss(y, shares, epsilon=1000.0, error_bound=20.0)
     assert found.value == pytest.approx(exact.log_loss(y, shares), rel=1e-2)
 
 
-@every_relation
-def test_labels_of_several_classes_have_a_brier_score(neighboring):
-    rng = np.random.default_rng(0)
+def test_labels_of_several_classes_have_a_brier_score(neighboring, rng):
     shares = rng.dirichlet(np.full(3, 0.5), size=3000)
     codes = (rng.uniform(size=(3000, 1)) > shares.cumsum(axis=1)).sum(axis=1).clip(0, 2)
     y = np.array(["a", "b", "c"])[codes]
@@ -230,9 +239,7 @@ def test_squares_that_do_not_belong_to_shares_are_cut(monkeypatch):
 
 
 @pytest.mark.slow
-@every_relation
-def test_each_of_several_classes_is_judged_against_the_others(neighboring):
-    rng = np.random.default_rng(0)
+def test_each_of_several_classes_is_judged_against_the_others(neighboring, rng):
     shares = rng.dirichlet(np.full(4, 0.5), size=20_000)
     y = (rng.uniform(size=(20_000, 1)) > shares.cumsum(axis=1)).sum(axis=1).clip(0, 3)
     terms = {"classes": range(4), "neighboring": neighboring}
@@ -321,7 +328,6 @@ def test_workers_are_told_neither_the_budget_nor_a_seed(monkeypatch):
 
 
 @pytest.mark.parametrize("metric", [dp_mean_absolute_error, dp_mean_squared_error])
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_an_error_that_the_noise_outweighs_is_nan(metric, neighboring):
     """Under bounds that are far too wide, an error of 0 would look like that of a perfect model."""
     y = np.random.default_rng(0).normal(5.0, 1.0, 300)

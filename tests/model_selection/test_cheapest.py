@@ -82,7 +82,6 @@ def test_the_reversed_order_breaks_the_theorem():
     assert max(broken) > 0.01
 
 
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize(("distribution", "factor"), [("geometric", 3.0), ("logarithmic", 2.0)])
 def test_what_is_spent_is_that_of_the_winner_and_what_is_charged_the_most(
     neighboring, distribution, factor

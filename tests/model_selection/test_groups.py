@@ -15,14 +15,12 @@ GROUPS = rng.permutation(np.repeat(np.arange(80), rng.integers(1, 6, 80)))
 X = 0.5 * rng.normal(size=(len(GROUPS), 2))
 y = (X[:, 0] + 0.2 * rng.normal(size=len(X)) > 0).astype(int)
 GRID = {"data_norm": [0.5, 1.0]}
-every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
 
 def search(model=None, **more):
     return DPGridSearchCV(model or DPLogisticRegression(), GRID, **more)
 
 
-@every_relation
 @pytest.mark.parametrize("method", ["all", "repeat"])
 def test_whole_persons_judge_or_are_learned_from(monkeypatch, method, neighboring):
     seen, take = [], Records.chosen

@@ -135,7 +135,6 @@ class Named:
     "odd",
     [frozenset({"a", "b"}), (1, frozenset({"a"})), Named(), (Named(),), range(3), NOON.time()],
 )
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_an_id_whose_text_may_change_is_refused_before_a_set_is_returned(odd, neighboring):
     """Sets print in the order of a random hash, other objects by their address."""
     ids = objects([*range(300), odd])

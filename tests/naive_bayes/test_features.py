@@ -76,8 +76,7 @@ def test_no_less_would_do(neighboring):
     )
 
 
-def test_sums_are_exact_whatever_the_order_of_the_rows():
-    rng = np.random.default_rng(0)
+def test_sums_are_exact_whatever_the_order_of_the_rows(rng):
     x, classes = rng.uniform(-4.0, 6.0, 100_000), rng.integers(N_CLASSES, size=100_000)
     order = rng.permutation(x.size)
     np.testing.assert_array_equal(

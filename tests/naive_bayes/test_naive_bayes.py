@@ -54,7 +54,6 @@ def test_mixed_columns_are_the_two_kinds_side_by_side():
     np.testing.assert_allclose(mixed.predict_joint_log_proba(FRAME), parts, rtol=1e-9)
 
 
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_a_variance_is_never_less_than_its_noise(neighboring):
     rows, labels = np.full((2000, 12), 0.2), np.arange(2000) % 2
     model = DPGaussianNB(epsilon=0.3, bounds=(-1, 1), neighboring=neighboring)
@@ -66,7 +65,6 @@ def test_a_variance_is_never_less_than_its_noise(neighboring):
 
 
 @every_kind
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_a_fit_costs_what_is_asked_and_is_spent_once(model, X, neighboring, delta):
     composition = "gdp" if delta else "pure"
@@ -205,7 +203,6 @@ def test_weights_need_a_public_largest_one(model, X):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_a_record_of_the_largest_weight_is_told_apart_no_better_than_is_claimed(neighboring):
     """By noisy counts, of which what the record moves is Gaussian with a distance of at most μ.
 

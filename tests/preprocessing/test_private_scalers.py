@@ -24,7 +24,6 @@ RELEASED = {"mean_", "var_", "scale_", "data_min_", "data_max_", "low_", "high_"
 
 
 @every_scaler
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_a_fit_costs_what_is_asked_and_shows_nothing_else(scaler, neighboring, delta):
     composition = "gdp" if delta else "pure"
@@ -53,9 +52,8 @@ def test_a_missing_number_is_the_middle_of_its_bounds_in_every_type(scaler, dtyp
 
 
 @every_scaler
-def test_what_is_refused_costs_nothing_and_quotes_nothing(scaler):
-    budget = PrivacyBudget(epsilon=9.0, delta=1e-5)
-    scaler = clone(scaler).set_params(budget=budget)
+def test_what_is_refused_costs_nothing_and_quotes_nothing(scaler, unspent):
+    scaler = clone(scaler).set_params(budget=unspent)
     weights, text = np.ones(len(X)), pd.DataFrame({"a": ["a secret"]})
     for fit, message in (
         (lambda: scaler.fit(X, sample_weight=weights), "does not take sample_weight"),
@@ -66,7 +64,6 @@ def test_what_is_refused_costs_nothing_and_quotes_nothing(scaler):
         with pytest.raises(ValueError, match=f"{message}.*Nothing was spent") as error:
             fit()
         assert "secret" not in str(error.value)
-    assert not budget.history()
 
 
 def test_without_much_noise_they_scale_as_they_should():
@@ -81,7 +78,6 @@ def test_without_much_noise_they_scale_as_they_should():
     np.testing.assert_allclose(clipped.min(axis=0), np.quantile(X, 0.2, axis=0), atol=0.02)
 
 
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_a_variance_below_its_noise_makes_no_column_large(neighboring, delta):
     narrow = np.full((3000, 8), 30.0)
@@ -93,17 +89,6 @@ def test_a_small_deviation_that_is_well_measured_is_kept():
     narrow = np.random.default_rng(0).normal(30.0, 1.0, size=(300_000, 2))
     scaler = DPStandardScaler(epsilon=1.0, delta=1e-7, bounds=(0, 100)).fit(narrow)
     assert scaler.scale_ == pytest.approx(1.0, rel=0.5)  # a false alarm in 1e5 runs
-
-
-@pytest.mark.parametrize("composition", ["gdp", "basic"])
-@every_scaler
-def test_a_pipeline_spends_its_whole_budget_and_no_more(scaler, composition):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition=composition)
-    make_private_pipeline(
-        scaler, DPLogisticRegression(data_norm=3.0), epsilon=3.0, budget=budget
-    ).fit(X, Y)
-    assert 2.9 < budget.spent.epsilon <= 3.0
-    assert len(budget.history()) == 2
 
 
 def test_three_private_steps_and_pure_privacy():

@@ -1,7 +1,6 @@
 """What every event of the registry promises. A new event needs an example here."""
 
 import itertools
-import json
 import math
 import pickle
 from functools import cache
@@ -251,13 +250,6 @@ def test_an_impossible_order_is_refused(event, order):
 
 
 @events
-def test_an_event_survives_json(event):
-    rebuilt = event_from_dict(json.loads(json.dumps(event.to_dict())))
-    assert rebuilt == event
-    assert rebuilt.gdp_mu(RELATION) == event.gdp_mu(RELATION)
-
-
-@events
 def test_an_event_is_a_value(event):
     twin = pickle.loads(pickle.dumps(event))
     assert twin == event
@@ -286,12 +278,6 @@ def test_an_unknown_part_is_refused():
         event_from_dict({"kind": "ComposedEvent", "events": [{"kind": "Wish"}]})
 
 
-@pytest.mark.parametrize("mu", [-1e-9, math.inf, math.nan])
-def test_an_impossible_mu_is_refused(mu):
-    with pytest.raises(ValueError, match=r"mu must be a number in \[0, inf\)"):
-        GDPEvent(mu)
-
-
 @given(mus=st.lists(st.floats(0.0, 100.0), max_size=6))
 def test_gaussian_events_compose_in_squares(mus):
     composed = ComposedEvent(tuple(map(GDPEvent, mus)))
@@ -307,21 +293,15 @@ def test_nothing_private_is_left_beside_a_non_private_event():
 
 
 IMPOSSIBLE = [
-    (PureDPEvent, (-1e-9,), "epsilon must be a number in [0, inf)"),
-    (PureDPEvent, (math.inf,), "epsilon must be a number in [0, inf)"),
-    (ApproxDPEvent, (math.nan, 0.1), "epsilon must be a number in [0, inf)"),
     (ApproxDPEvent, (1.0, 1.0), "delta must lie in"),
-    (ZCDPEvent, (-1.0,), "rho must be a number in [0, 1e+30]"),
     (ZCDPEvent, (1e-31,), "rho must be 0 or at least 1e-30"),
     (LaplaceEvent, (0.0,), "noise_multiplier must be a number"),
     (DiscreteLaplaceEvent, (1.0, 0), "sensitivity must be a positive integer"),
-    (DiscreteLaplaceEvent, (-1.0,), "scale must be a number"),
     (DiscreteGaussianEvent, (1.0, 1.5), "sensitivity must be a positive integer"),
     (DiscreteGaussianEvent, (1e9,), "scale must be a number"),
     (TruncatedLaplaceEvent, (1.0, 0.0), "cut must be a number"),
     (TruncatedLaplaceEvent, (1.0, 501.0), "cut must lie between"),
     (ObjectivePerturbationEvent, (0.0, 0.1, 1), "noise_multiplier must be a number"),
-    (ObjectivePerturbationEvent, (1.0, -0.1, 1), "log_determinant must be a number"),
     (ObjectivePerturbationEvent, (1.0, 0.1, 1.5), "dimension must be a positive integer"),
     (ObjectivePerturbationEvent, (1.0, 0.1, 1, -1), "pulls must be an integer of at least 0"),
     (ObjectivePerturbationEvent, (1.0, 0.1, 1, 1, 1.5), "cosine must be a number"),
@@ -345,7 +325,6 @@ IMPOSSIBLE = [
     ),
     (PoissonSampledEvent, (0.0, GDPEvent(1.0)), "sampling_rate must be a number"),
     (PoissonSampledEvent, (1.1, GDPEvent(1.0)), "sampling_rate must be a number"),
-    (FixedSizeSampledEvent, (math.nan, GDPEvent(1.0)), "sampling_rate must be a number"),
     (ApproximatedEvent, (GDPEvent(1.0), 1.5), "tv must be a number in [0, 1]"),
     (RepeatAndSelectEvent, (GDPEvent(1.0), "always_3", 0.1), "distribution must be one of"),
     (RepeatAndSelectEvent, (GDPEvent(1.0), "geometric", 1.0), "parameter must be a number"),

@@ -63,20 +63,6 @@ def test_beta_is_convex_decreasing_and_no_better_than_guessing(kind, mu, one, ot
     assert at_middle <= 0.5 * (at_low + at_high) + 1e-8
 
 
-@given(mu=mus, alpha=st.floats(1e-6, 1.0))
-def test_the_gaussian_trade_off_is_symmetric(mu, alpha):
-    tradeoff = closed_form(mu)
-    beta = tradeoff(alpha)
-    if beta > 1e-12:
-        assert tradeoff(beta) == pytest.approx(alpha, rel=1e-6, abs=1e-9)
-
-
-@given(alpha=alphas, low=mus, high=mus)
-def test_more_mu_is_less_private(alpha, low, high):
-    low, high = sorted([low, high])
-    assert closed_form(high)(alpha) <= closed_form(low)(alpha)
-
-
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
 @pytest.mark.parametrize("tradeoff", [closed_form(1.0), by_lines(1.0)])
 def test_beta_keeps_the_shape(tradeoff, shape):

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import one_dimension
 import pytest
+from problems import target_with
 from scipy import sparse, stats
 
 from skdp.design import ClippedDesign
 from skdp.losses import CompetitorLoss, LogisticLoss
 from skdp.research import draw_samples
-from skdp.samplers import Target
 from skdp.samplers.proximal import ExactSampler
 
 FALSE_ALARM = 1e-6
@@ -70,13 +70,7 @@ def test_one_generator_goes_on():
 
 def test_rows_are_taken_as_they_are():
     X, y = 6.0 * one_dimension.RECORDS[:, None], np.ones(5)
-    target = Target(
-        design=ClippedDesign(X, np.ones(5), targets=y),
-        loss=LogisticLoss(),
-        row_norm=6.0,
-        temperature=0.8,
-        prior_precision=0.5,
-    )
+    target = target_with(ClippedDesign(X, np.ones(5), targets=y), LogisticLoss(), 6.0, 0.8, 0.5)
     sample = draw_samples(X, y, temperature=0.8, prior_precision=0.5, n_draws=200, random_state=0)
     masses = one_dimension.normalized(-one_dimension.potential(target))
     assert stats.kstest(sample[:, 0], one_dimension.distribution(masses)).pvalue > FALSE_ALARM

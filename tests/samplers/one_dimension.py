@@ -5,10 +5,11 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from problems import target_with
 
 from skdp.design import ClippedDesign
 from skdp.losses import Minorant, ResidualLoss
-from skdp.samplers import Setting, Target
+from skdp.samplers import Setting
 
 RECORDS = np.array([1.0, -0.5, 0.75, 0.25, -1.0])
 OFFSETS = np.array([0.3, -0.2, 0.5, -1.0, 0.1])
@@ -71,13 +72,7 @@ def target(loss, copies=1, temperature=0.8, prior_precision=0.5):
     """Five records z with label +1: U(θ) = c·Σ ℓ(z_i·θ) + α·θ²/2."""
     X = np.tile(RECORDS, copies)[:, None]
     design = ClippedDesign.clip(X, 2.0, targets=np.ones(len(X)))
-    return Target(
-        design=design,
-        loss=loss,
-        row_norm=2.0,
-        temperature=temperature / copies,
-        prior_precision=prior_precision,
-    )
+    return target_with(design, loss, 2.0, temperature / copies, prior_precision)
 
 
 def relabeled(target, y):

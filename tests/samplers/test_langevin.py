@@ -7,7 +7,7 @@ import one_dimension
 import pytest
 from scipy import stats
 
-from skdp import DPLogisticRegression, PrivacyBudget
+from skdp import DPLogisticRegression
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import CompetitorLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
 from skdp.research.samplers.langevin import LangevinSampler
@@ -105,11 +105,9 @@ def test_steps_longer_than_the_theorem_allows_are_refused():
         LangevinSampler(2.1)
 
 
-def test_too_many_steps_are_refused_before_anything_is_spent(monkeypatch):
+def test_too_many_steps_are_refused_before_anything_is_spent(monkeypatch, budget, rng):
     """A strong ridge asks for short steps; how many is public, so none spends and then runs on."""
-    rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 2)), np.arange(50) % 2
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model = DPLogisticRegression(sampler="langevin", C=1e-9, budget=budget)
     monkeypatch.setattr(LangevinSampler, "sample", lambda *args: pytest.fail("it ran"))
     with pytest.raises(IncompatibleSolverError, match=r"max_steps=200000"):

@@ -238,9 +238,8 @@ def test_several_scores_a_record_stay_in_the_ball(kind):
     assert np.linalg.norm(sample, axis=(1, 2)).max() <= 0.2 * (1.0 + 1e-12)
 
 
-def test_the_point_of_tangency_is_found_on_a_far_surface():
+def test_the_point_of_tangency_is_found_on_a_far_surface(rng):
     """A mode a thousand balls away costs no more than a few tries a sample."""
-    rng = np.random.default_rng(0)
     X = np.abs(rng.standard_normal((3000, 12)))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     base = one_dimension.target(LogisticLoss())

@@ -67,8 +67,7 @@ def test_the_chain_has_its_exact_distribution(target, n):
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
-def test_mixtures_of_cutting_planes_stay_below_also_when_old_ones_went(loss):
-    rng = np.random.default_rng(0)
+def test_mixtures_of_cutting_planes_stay_below_also_when_old_ones_went(loss, rng):
     target = one_dimension.target(loss)
     bundle = Bundle(target, 0.5)
     for center in rng.normal(scale=3.0, size=(200, 1)):

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from problems import problem_with
 from scipy import stats
 
 from skdp.design import ClippedDesign, Design
 from skdp.losses.classification import AdaptiveLogisticLoss
 from skdp.privacy import Neighboring
 from skdp.samplers.kernels import RowStream
-from skdp.solvers import AutoSolver, Problem, RegularizedExponential
+from skdp.solvers import AutoSolver, RegularizedExponential
 
 FALSE_ALARM = 1e-6
 
@@ -77,18 +78,12 @@ class Elsewhere(Design):
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
 @pytest.mark.parametrize("solver", [AutoSolver(), RegularizedExponential()])
-def test_rows_travel_with_gradients_and_change_nothing(solver, epsilon):
+def test_rows_travel_with_gradients_and_change_nothing(solver, epsilon, rng):
     """At most 250 trips, and the coefficients of rows in memory; prototypes made 931."""
-    rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 20)) / np.sqrt(20)
     y = np.where(2.0 * X.sum(axis=1) + rng.logistic(size=20_000) > 0.0, 1.0, -1.0)
-    problem = Problem(
-        loss=AdaptiveLogisticLoss(),
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=20_000,
-        neighboring=Neighboring.REPLACE_ONE,
-        n_features=21,
+    problem = problem_with(
+        AdaptiveLogisticLoss(), 20_000, Neighboring.REPLACE_ONE, intercept=0.3, n_features=21
     )
     plan = solver.plan(problem, epsilon, 1e-5)
     near = ClippedDesign.clip(X, 1.0, 0.3, targets=y)

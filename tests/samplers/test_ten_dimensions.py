@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from problems import target_with
 from scipy import stats
 
 from skdp.design import ClippedDesign
@@ -12,7 +13,6 @@ from skdp.losses import LogisticLoss, SmoothedHingeLoss
 from skdp.research import draw_samples
 from skdp.research.samplers.diagnostics import effective_sample_size, split_rhat
 from skdp.research.samplers.reference import Density, _Chain
-from skdp.samplers import Target
 
 N, D = 300, 10
 
@@ -30,15 +30,7 @@ def reference(loss, n_steps):
     """Four chains of MALA after a tenth of burn-in, of shape (4, n_steps, D)."""
     X, y = data()
     design = ClippedDesign(X, np.ones(N), targets=y)
-    density = Density(
-        Target(
-            design=design,
-            loss=loss,
-            row_norm=float(design.row_norms().max()),
-            temperature=1.0,
-            prior_precision=2.0,
-        )
-    )
+    density = Density(target_with(design, loss, float(design.row_norms().max()), 1.0, 2.0))
     chains, rng = [], np.random.default_rng(5)
     for _ in range(4):
         chain, states = _Chain(density, np.zeros(D), 1.0, rng), []

@@ -1,22 +1,16 @@
 """Exact distributions of two coefficients, by quadrature on a grid."""
 
 import numpy as np
+from problems import target_with
 
 from skdp.design import ClippedDesign
-from skdp.samplers import Target
 
 RECORDS = np.array([(1, 0.2), (-0.5, 0.6), (0.3, -0.9), (0.1, 0.7), (-0.8, -0.3), (0.4, 0.4)])
 AXIS = np.linspace(-9.0, 9.0, 361)
 
 
 def target(loss):
-    return Target(
-        design=ClippedDesign.clip(RECORDS, 2.0, targets=np.ones(6)),
-        loss=loss,
-        row_norm=2.0,
-        temperature=0.8,
-        prior_precision=0.5,
-    )
+    return target_with(ClippedDesign.clip(RECORDS, 2.0, targets=np.ones(6)), loss, 2.0, 0.8, 0.5)
 
 
 def masses(target):

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import problem_with
 from scipy import sparse, stats
 
 from skdp.accounting import gdp_mu
-from skdp.budget import PrivacyBudget
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.linear_model import DPLinearRegression
 from skdp.losses import SquaredLoss
 from skdp.privacy import Neighboring
-from skdp.solvers import AdaSSP, Problem
+from skdp.solvers import AdaSSP
 from skdp.solvers._releases import as_vector
 from skdp.solvers.adassp import AdaSSPPlan
 
@@ -26,14 +26,7 @@ every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=s
 
 
 def plan(neighboring, epsilon=1.0, n=40, norm=2.0, C="auto", intercept=0.5):
-    problem = Problem(
-        loss=SquaredLoss(),
-        data_norm=norm,
-        intercept_scaling=intercept,
-        n_samples=n,
-        neighboring=neighboring,
-        C=C,
-    )
+    problem = problem_with(SquaredLoss(), n, neighboring, norm=norm, intercept=intercept, C=C)
     return SOLVER.plan(problem, epsilon, 1e-5)
 
 
@@ -146,8 +139,7 @@ def test_the_solution_reads_nothing_but_the_release(monkeypatch):
 
 @every_relation
 @pytest.mark.parametrize("C", ["auto", 0.01])
-def test_without_noise_worth_mentioning_it_is_ridge_regression(neighboring, C):
-    rng = np.random.default_rng(0)
+def test_without_noise_worth_mentioning_it_is_ridge_regression(neighboring, C, rng):
     X, y = rng.uniform(-1, 1, size=(500, 3)), rng.uniform(-1, 1, 500)
     A = np.hstack([X, np.full((500, 1), 0.5)])
     p = plan(neighboring, epsilon=1e8, n=500, C=C)
@@ -168,22 +160,15 @@ def test_no_coefficient_is_blown_up_by_noise_alone():
     assert np.linalg.norm(theta) <= np.linalg.norm(moments.moment) / floor * (1.0 + 1e-12)
 
 
-def test_columns_whose_matrix_would_not_fit_into_memory_are_refused_by_their_number():
+def test_columns_whose_matrix_would_not_fit_into_memory_are_refused_by_their_number(unspent):
     """65 536 columns, and an intercept, want 34 GB for AᵀA alone; nothing is read or spent."""
-    facts = Problem(
-        loss=SquaredLoss(),
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=100,
-        neighboring=Neighboring.REPLACE_ONE,
-        n_features=65_537,
+    facts = problem_with(
+        SquaredLoss(), 100, Neighboring.REPLACE_ONE, intercept=0.3, n_features=65_537
     )
     with pytest.raises(IncompatibleSolverError, match=r"adassp.*16384 columns.*got 65537"):
         AdaSSP().plan(facts, 1.0, 1e-5)
     AdaSSP().plan(replace(facts, n_features=16_384), 1.0, 1e-5)
     X = sparse.csr_matrix((10, 65_536))
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
-    model = DPLinearRegression(solver="adassp", target_bounds=(0.0, 1.0), budget=budget)
+    model = DPLinearRegression(solver="adassp", target_bounds=(0.0, 1.0), budget=unspent)
     with pytest.raises(IncompatibleSolverError, match="16384 columns"):
         model.fit(X, np.zeros(10))
-    assert not budget.history()

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems import problem_with
 
 from skdp.accounting import PLDAccountant
 from skdp.design import ClippedDesign
@@ -19,7 +20,7 @@ from skdp.losses import (
 from skdp.privacy import Neighboring
 from skdp.privacy.events import NoClosedCurveError
 from skdp.research.solvers.exponential_mechanism import ExponentialMechanismSolver
-from skdp.solvers import SOLVERS, Problem
+from skdp.solvers import SOLVERS
 
 every_solver = pytest.mark.parametrize("solver", [kind() for kind in SOLVERS.values()], ids=repr)
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
@@ -34,14 +35,7 @@ LOSSES = [
 
 
 def problem(loss, neighboring, n_samples=40):
-    return Problem(
-        loss=loss,
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=n_samples,
-        neighboring=neighboring,
-        n_features=3,
-    )
+    return problem_with(loss, n_samples, neighboring, intercept=0.3, n_features=3)
 
 
 def takes(solver, loss):

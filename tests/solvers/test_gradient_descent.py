@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from problems import problem_with
 from scipy import stats
 
 from skdp import DPLogisticRegression
@@ -17,7 +18,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
-from skdp.solvers import DPSGD, NoisyGD, Problem
+from skdp.solvers import DPSGD, NoisyGD
 from skdp.solvers._descent import Descent
 from skdp.solvers.base import rounded
 from skdp.solvers.dp_sgd import noise_multiplier, sampled_steps
@@ -25,20 +26,8 @@ from skdp.solvers.noisy_gd import _last_iterate
 from skdp.support.random import poisson_sample
 
 LOSS = ClippedLogisticLoss()
-PUBLIC = Problem(
-    loss=LOSS,
-    data_norm=1.0,
-    intercept_scaling=0.3,
-    n_samples=200,
-    neighboring=Neighboring.REPLACE_ONE,
-)
-PRIVATE = Problem(
-    loss=LOSS,
-    data_norm=1.0,
-    intercept_scaling=0.3,
-    n_samples=None,
-    neighboring=Neighboring.ADD_REMOVE_ONE,
-)
+PUBLIC = problem_with(LOSS, 200, Neighboring.REPLACE_ONE, intercept=0.3)
+PRIVATE = problem_with(LOSS, None, Neighboring.ADD_REMOVE_ONE, intercept=0.3)
 
 MARGIN = 1e-3  # relative: noise for rounding errors
 
@@ -116,14 +105,7 @@ def test_coefficients_lie_on_the_public_grid():
 def test_with_plenty_of_budget_it_finds_the_minimum():
     """At ε = 10⁸ both solvers come near the minimizer that Newton's method finds."""
     design, y = data()
-    problem = Problem(
-        loss=LogisticLoss(),
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=200,
-        neighboring=Neighboring.REPLACE_ONE,
-        C=1.0,
-    )
+    problem = problem_with(LogisticLoss(), 200, Neighboring.REPLACE_ONE, intercept=0.3, C=1.0)
     A = design.scores(np.eye(4))
     theta = np.zeros(4)
     for _ in range(30):
@@ -164,14 +146,7 @@ def test_the_last_iterate_of_a_quadratic_costs_what_its_distribution_says():
 
 def test_a_run_without_momentum_needs_less_noise_where_that_is_proved():
     solver, C = NoisyGD(1000, momentum=0.0), 0.05
-    contractive = Problem(
-        loss=LOSS,
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=200,
-        neighboring=Neighboring.REPLACE_ONE,
-        C=C,
-    )
+    contractive = problem_with(LOSS, 200, Neighboring.REPLACE_ONE, intercept=0.3, C=C)
     plan = solver.plan(contractive, 1.0, 1e-5)
     G, mu = contractive.lipschitz_difference, gdp_mu(1.0, 1e-5)
     assert plan.descent(200).noise < 0.9 * G * math.sqrt(1000) / mu
@@ -179,14 +154,7 @@ def test_a_run_without_momentum_needs_less_noise_where_that_is_proved():
     for other in (NoisyGD(1000), NoisyGD(1000, momentum=0.0, average=0.5)):
         noise = other.plan(contractive, 1.0, 1e-5).descent(200).noise
         assert noise == pytest.approx(G * math.sqrt(1000) / mu, rel=MARGIN)
-    hinted = Problem(
-        loss=LOSS,
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=200,
-        neighboring=Neighboring.ADD_REMOVE_ONE,
-        C=C,
-    )
+    hinted = problem_with(LOSS, 200, Neighboring.ADD_REMOVE_ONE, intercept=0.3, C=C)
     plan = solver.plan(hinted, 1.0, 1e-5)  # the hint is no bound on the curvature
     noise = plan.descent(200).noise
     assert noise == pytest.approx(hinted.lipschitz_difference * math.sqrt(1000) / mu, rel=MARGIN)
@@ -205,14 +173,7 @@ def test_theorem_2_has_its_printed_constants_and_holds():
     assert solver.n_steps == T
     step = R / L * (2 * T + 32 * d * T**2 * log / (epsilon * n) ** 2) ** -0.5
     assert solver.step_size == pytest.approx(step / n)
-    problem = Problem(
-        loss=LOSS,
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=n,
-        neighboring=Neighboring.REPLACE_ONE,
-        C=1e12,
-    )
+    problem = problem_with(LOSS, n, Neighboring.REPLACE_ONE, intercept=0.3, C=1e12)
     plan = solver.plan(problem, epsilon, delta)
     assert plan.descent(n).noise / n < 4 * L * math.sqrt(T * log) / (epsilon * n)
     design, y = data(n)
@@ -273,17 +234,7 @@ def test_the_relation_decides_the_noise():
 def test_a_bought_count_leaves_less_for_the_steps():
     estimated, public = (
         DPSGD(sampling_rate=0.1).plan(PRIVATE, 1.0, 1e-5),
-        DPSGD().plan(
-            Problem(
-                loss=LOSS,
-                data_norm=1.0,
-                intercept_scaling=0.3,
-                n_samples=200,
-                neighboring=Neighboring.ADD_REMOVE_ONE,
-            ),
-            1.0,
-            1e-5,
-        ),
+        DPSGD().plan(problem_with(LOSS, 200, Neighboring.ADD_REMOVE_ONE, intercept=0.3), 1.0, 1e-5),
     )
     assert estimated.noise_multiplier > public.noise_multiplier
     assert PLDAccountant("add_remove_one").delta(estimated.event, 1.0) <= 1e-5
@@ -321,13 +272,7 @@ def test_gradients_are_clipped_one_by_one(loss, monkeypatch):
     design, y = data(50)
     codes = y if loss.n_scores == 1 else np.arange(50) % 3
     design = replace(design, targets=codes)
-    problem = Problem(
-        loss=loss,
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=50,
-        neighboring=Neighboring.REPLACE_ONE,
-    )
+    problem = problem_with(loss, 50, Neighboring.REPLACE_ONE, intercept=0.3)
     solver = DPSGD(1, sampling_rate=1.0, clip_norm=0.07, step_size=1.0)
     seen = []
     monkeypatch.setattr(Descent, "run", lambda self, start, gradient, *_: gradient(start))

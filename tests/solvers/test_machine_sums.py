@@ -9,6 +9,7 @@ from operator import add
 
 import numpy as np
 import pytest
+from problems import problem_with
 from scipy import sparse
 
 from skdp.data.persons import Persons
@@ -25,7 +26,6 @@ from skdp.losses import (
 from skdp.losses.weighted import SharedLoss, weighted_targets
 from skdp.mechanisms.grid_gaussian import GridGaussian, to_steps
 from skdp.privacy import Neighboring
-from skdp.solvers import Problem
 from skdp.solvers._descent import Descent
 from skdp.solvers._releases import (
     as_matrix,
@@ -41,14 +41,7 @@ STEEP = ClippedLogisticLoss(0.35)  # its derivative is largest at 0
 
 def problem_of(loss, n, d, neighboring="add_remove_one", norm=1.0):
     relation = Neighboring(neighboring)
-    facts = Problem(
-        loss=loss,
-        data_norm=norm,
-        intercept_scaling=0.0,
-        n_samples=n,
-        neighboring=relation,
-        n_features=d,
-    )
+    facts = problem_with(loss, n, relation, norm=norm, n_features=d)
     if not relation.count_is_public:  # a bound as tight as that of a public number
         facts = replace(facts, neighboring=Neighboring.REPLACE_ONE)
     return facts
@@ -358,8 +351,7 @@ class TestLowOrderBits:
         assert not self.accused(of_one).any()
         assert bool(self.accused(of_zero).mean() > 0.2) is is_old
 
-    def test_floating_point_noise_shows_which_answer_it_hides(self):
-        rng = np.random.default_rng(0)
+    def test_floating_point_noise_shows_which_answer_it_hides(self, rng):
         of_zero, of_one = (value + rng.normal(size=self.N) for value in (0.0, 1.0))
         assert not self.accused(of_one).any()
         assert self.accused(of_zero).mean() > 0.2  # each of them is certain

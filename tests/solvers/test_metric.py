@@ -6,13 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from problems import target_with
 from scipy import sparse, stats
 
 from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.design import ClippedDesign, TransformedDesign
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss, HuberLoss, Minorant
 from skdp.privacy import Neighboring
-from skdp.samplers import SamplerPlan, Target
+from skdp.samplers import SamplerPlan
 from skdp.samplers.proximal import ProximalSampler
 from skdp.solvers import DPSGD, NoisyGD, Problem, RegularizedExponential
 from skdp.solvers._releases import GramRelease, Metric, gradient_sum
@@ -128,9 +129,7 @@ def test_a_sample_in_other_coordinates_is_a_sample_of_those_rows():
     plan = SamplerPlan(n_steps=5, step=0.2, stability=1.0, spread=1.0)
 
     def samples(design):
-        target = Target(
-            design=design, loss=LOSS, row_norm=1.0, temperature=1.0, prior_precision=1.0
-        )
+        target = target_with(design, LOSS, 1.0, 1.0, 1.0)
         run = [ProximalSampler().sample(target, plan, rng, lambda *step: None) for _ in range(300)]
         return np.array([sample.theta for sample in run])
 

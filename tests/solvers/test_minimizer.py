@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems import problem_with
 from scipy import sparse
 
 from skdp.design import ClippedDesign
@@ -19,7 +20,7 @@ from skdp.losses import (
 )
 from skdp.losses.weighted import ClassWeightedLoss
 from skdp.privacy import Neighboring
-from skdp.solvers import ObjectivePerturbation, OutputPerturbation, Problem, _minimizer
+from skdp.solvers import ObjectivePerturbation, OutputPerturbation, _minimizer
 from skdp.solvers._minimizer import Objective, longest, minimize
 
 RNG = np.random.default_rng(0)
@@ -157,8 +158,7 @@ def true_gradient(J, theta):
 
 @pytest.mark.parametrize("size", [0.1, 10.0])
 @pytest.mark.parametrize("shape", EXACT.values(), ids=EXACT)
-def test_a_certified_gradient_is_as_near_the_true_one_as_is_said(shape, size):
-    rng = np.random.default_rng(0)
+def test_a_certified_gradient_is_as_near_the_true_one_as_is_said(shape, size, rng):
     X = rng.normal(size=shape)
     J = replace(objective(LogisticLoss(), X, labels(LogisticLoss(), len(X)), 1.0), certifies=True)
     theta = size * rng.normal(size=J.tilt.shape)
@@ -182,15 +182,7 @@ def test_a_minimum_for_a_thousand_million_rows_meets_its_tolerance(tilt):
 
 
 def facts(n, columns=21, neighboring=Neighboring.REPLACE_ONE, C="auto"):
-    return Problem(
-        loss=LogisticLoss(),
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=n,
-        neighboring=neighboring,
-        C=C,
-        n_features=columns,
-    )
+    return problem_with(LogisticLoss(), n, neighboring, intercept=0.3, C=C, n_features=columns)
 
 
 @pytest.mark.parametrize("kind", [ObjectivePerturbation, OutputPerturbation])

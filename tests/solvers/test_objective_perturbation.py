@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from problems import problem_with
 
 from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.exceptions import IncompatibleSolverError
@@ -24,14 +25,12 @@ from skdp.losses.weighted import ClassWeightedLoss
 from skdp.privacy import Neighboring
 from skdp.privacy.objective_perturbation import ObjectivePerturbationEvent
 from skdp.research.pairwise_loss import PairwiseLoss
-from skdp.solvers import ObjectivePerturbation, Problem
+from skdp.solvers import ObjectivePerturbation
 from skdp.solvers.perturbation import _event, _trace
 
 SOLVER = ObjectivePerturbation()
 ADD, REPLACE = Neighboring.ADD_REMOVE_ONE, Neighboring.REPLACE_ONE
-PROBLEM = Problem(
-    loss=ClippedLogisticLoss(), data_norm=1.0, intercept_scaling=0.3, n_samples=455, neighboring=ADD
-)
+PROBLEM = problem_with(ClippedLogisticLoss(), 455, ADD, intercept=0.3)
 every_relation = pytest.mark.parametrize("relation", list(Neighboring), ids=str)
 EPSILONS = np.linspace(0.0, 6.0, 31)
 
@@ -98,14 +97,7 @@ ON_A_LINE = [  # loss, s, λ, rows and labels of the others, two records that ma
 @pytest.mark.parametrize("case", ON_A_LINE, ids=lambda case: repr(case[0]))
 def test_the_exact_distribution_of_one_coefficient_is_within_the_claim(case):
     loss, s, ridge, rows, y, (a, label), (b, other) = case
-    problem = Problem(
-        loss=loss,
-        data_norm=1.0,
-        intercept_scaling=0.0,
-        n_samples=None,
-        neighboring=ADD,
-        C=1.0 / ridge,
-    )
+    problem = problem_with(loss, None, ADD, C=1.0 / ridge)
     event = _event(problem, s / loss.lipschitz)
     reach = (12.0 * s + 3.0) / ridge
     theta = np.linspace(-reach, reach, 400_001)
@@ -124,17 +116,7 @@ def test_the_exact_distribution_of_one_coefficient_is_within_the_claim(case):
 def test_the_claim_is_nearly_attained():
     """A derivative that changes its sign at θ = 0, a strong ridge: nothing but e^a is lost."""
     loss, s, ridge = Huber(0.05), 3.0, 2000.0
-    event = _event(
-        Problem(
-            loss=loss,
-            data_norm=1.0,
-            intercept_scaling=0.0,
-            n_samples=None,
-            neighboring=ADD,
-            C=1.0 / ridge,
-        ),
-        s,
-    )
+    event = _event(problem_with(loss, None, ADD, C=1.0 / ridge), s)
     theta = np.linspace(-0.02, 0.02, 1_000_001)
     sharp = Huber(1e-9)  # what the derivative would be if it were constant where the mass is
     pair = (density_on_a_line(sharp, r, y, ridge, s, theta) for r, y in (([], []), ([1.0], [0.0])))
@@ -169,14 +151,7 @@ def test_replacing_a_record_by_one_of_another_direction(pair):
         both_masses.append(density_on_a_plane(force.T.reshape(2, axis.size, axis.size), axis))
     weight = (axis[1] - axis[0]) ** 2
     assert both_masses[0].sum() * weight == pytest.approx(1.0, abs=1e-3)
-    problem = Problem(
-        loss=loss,
-        data_norm=1.0,
-        intercept_scaling=0.0,
-        n_samples=None,
-        neighboring=REPLACE,
-        C=1.0 / ridge,
-    )
+    problem = problem_with(loss, None, REPLACE, C=1.0 / ridge)
     claim = _event(problem, s).curve(REPLACE).delta(EPSILONS)
     for delta in hockey_sticks(*both_masses, weight):
         assert np.all(delta <= claim * (1.0 + 1e-3) + 1e-5)
@@ -198,14 +173,7 @@ def test_three_classes_on_the_plane_where_scores_sum_to_zero(loss, label):
         force = gradient(loss, np.reshape(rows, (-1, 1)), y, ridge, theta)[:, 0] / s
         assert np.allclose(force.sum(axis=1), 0.0)
         both_masses.append(density_on_a_plane((force @ basis.T).T.reshape(2, axis.size, -1), axis))
-    problem = Problem(
-        loss=loss,
-        data_norm=1.0,
-        intercept_scaling=0.0,
-        n_samples=None,
-        neighboring=ADD,
-        C=1.0 / ridge,
-    )
+    problem = problem_with(loss, None, ADD, C=1.0 / ridge)
     claim = _event(problem, s / loss.lipschitz).curve(ADD).delta(EPSILONS)
     for delta in hockey_sticks(*both_masses, (axis[1] - axis[0]) ** 2):
         assert np.all(delta <= claim * (1.0 + 1e-3) + 1e-5)

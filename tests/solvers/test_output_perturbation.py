@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems import problem_with
 from scipy import stats
 
 from skdp.accounting import gdp_mu
@@ -11,17 +12,11 @@ from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import ClippedLogisticLoss, HingeLoss, SmoothedHingeLoss
 from skdp.privacy import Neighboring
-from skdp.solvers import OutputPerturbation, Problem
+from skdp.solvers import OutputPerturbation
 from skdp.solvers._minimizer import Objective, minimize
 
 SOLVER = OutputPerturbation()
-PROBLEM = Problem(
-    loss=ClippedLogisticLoss(),
-    data_norm=1.0,
-    intercept_scaling=0.3,
-    n_samples=455,
-    neighboring=Neighboring.ADD_REMOVE_ONE,
-)
+PROBLEM = problem_with(ClippedLogisticLoss(), 455, Neighboring.ADD_REMOVE_ONE, intercept=0.3)
 every_relation = pytest.mark.parametrize("relation", list(Neighboring), ids=str)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems import problem_with
 from scipy import sparse, stats
 
 from skdp.accounting import gdp_mu
@@ -67,9 +68,8 @@ def farthest(added, neighboring):
 @every_relation
 @pytest.mark.parametrize(("loss", "targets"), LOSSES, ids=repr)
 @pytest.mark.parametrize("largest", [1.0, 2.5])
-def test_gradients_move_by_no_more_than_for_one_row(loss, targets, largest, neighboring):
+def test_gradients_move_by_no_more_than_for_one_row(loss, targets, largest, neighboring, rng):
     problem = problem_of(loss, neighboring, largest)
-    rng = np.random.default_rng(0)
     most = 2 if len(targets) > 2 else 3
     designs = [design_of(*own, largest) for own in every_person(targets, most)]
     reached = 0.0
@@ -100,10 +100,9 @@ def test_the_gradients_of_a_person_are_clipped_together(loss, targets):
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
 @pytest.mark.parametrize("n_scores", [1, 3])
 @pytest.mark.parametrize("some", [False, True])
-def test_clipping_in_batches_is_clipping_one_by_one(kind, n_scores, some, monkeypatch):
+def test_clipping_in_batches_is_clipping_one_by_one(kind, n_scores, some, monkeypatch, rng):
     monkeypatch.setattr("skdp.design.base._VALUES_AT_ONCE", 60)
     monkeypatch.setattr("skdp.design.base._FEWEST_COPIED", 5)
-    rng = np.random.default_rng(0)
     codes, rows = rng.permutation(np.arange(90) % 17), rng.normal(size=(90, 4))
     rows = {"dense": rows, "sparse": sparse.csr_matrix(rows), "float32": rows.astype("f4")}[kind]
     persons = Persons.of(codes, 90)
@@ -186,12 +185,11 @@ def test_a_poisson_sample_of_persons_reads_all_rows_of_each_or_none(monkeypatch)
         return np.zeros(7)
 
     monkeypatch.setattr(ClippedDesign, "exact_sum", exact_sum)
-    problem = Problem(
-        loss=SharedLoss(LogisticLoss(), 1.0),
-        data_norm=R,
-        intercept_scaling=0.0,
-        n_samples=4,
-        neighboring=Neighboring.REPLACE_ONE,
+    problem = problem_with(
+        SharedLoss(LogisticLoss(), 1.0),
+        4,
+        Neighboring.REPLACE_ONE,
+        norm=R,
         n_features=7,
         rows_each=None,
     )
@@ -256,12 +254,11 @@ def test_a_perturbed_minimum_costs_no_more_than_claimed(rows_each, neighboring):
     The density of the minimizer at θ is that of the tilt −∇F(θ) there, times the determinant of the
     Hessian: so the privacy loss of each minimum is exact, and δ(ε) a mean, with a Hoeffding bound.
     """
-    problem = Problem(
-        loss=SharedLoss(LogisticLoss(), 1.0),
-        data_norm=R,
-        intercept_scaling=0.0,
-        n_samples=3,
-        neighboring=neighboring,
+    problem = problem_with(
+        SharedLoss(LogisticLoss(), 1.0),
+        3,
+        neighboring,
+        norm=R,
         n_features=2,
         C=4.0,
         rows_each=rows_each,

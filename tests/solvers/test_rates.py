@@ -6,6 +6,7 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
+from problems import problem_with
 from scipy import optimize
 
 from skdp import DPLogisticRegression
@@ -15,16 +16,9 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss, MultinomialLoss
 from skdp.privacy import Neighboring
 from skdp.samplers.ball import Ball
-from skdp.solvers import Problem, RegularizedExponential
+from skdp.solvers import RegularizedExponential
 
-FACTS = Problem(
-    loss=LogisticLoss(),
-    data_norm=1.0,
-    intercept_scaling=0.0,
-    n_samples=10_000,
-    neighboring=Neighboring.REPLACE_ONE,
-    n_features=10,
-)
+FACTS = problem_with(LogisticLoss(), 10_000, Neighboring.REPLACE_ONE, n_features=10)
 EPSILON, DELTA, BALL = 1.0, 1e-5, Ball(5.0)
 
 
@@ -153,9 +147,8 @@ def test_a_run_that_keeps_the_bound_costs_what_its_plan_says(objective, neighbor
 
 
 @pytest.mark.parametrize("sampler", ["proximal", "proximal_tv"])
-def test_the_measured_risk_lies_below_the_bound(sampler):
+def test_the_measured_risk_lies_below_the_bound(sampler, rng):
     """The mean over 60 fits of what is at most 2·L·B = 4; Hoeffding allows .35 more with 1e-6."""
-    rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 3))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     y = np.where(rng.random(500) < 1 / (1 + np.exp(-X @ [3.0, 0.0, -3.0])), 1.0, -1.0)

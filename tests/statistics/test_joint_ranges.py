@@ -12,7 +12,6 @@ from skdp.mechanisms import ExponentialMechanism
 from skdp.preprocessing import DPMinMaxScaler, DPQuantileClipper
 from skdp.statistics._choices import Grid
 
-RELATIONS = ["add_remove_one", "replace_one"]
 TAILS = [0.01, 0.99]
 ROWS = [*product([0.25, 0.5, 0.75], [0, 1]), (0.5, 7)]  # 7 is no key
 MANY = [  # values of a group, and how often; rows move the quantiles most beyond all of these
@@ -74,7 +73,6 @@ def pairs(utilities, neighboring):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("q", [[0.5], [0.9], TAILS])
-@pytest.mark.parametrize("neighboring", RELATIONS)
 def test_no_record_moves_all_choices_farther_than_charged(choices, neighboring, q):
     """More than 25 000 pairs of neighbors in all. Rows and persons attain the bound."""
     for in_persons in (False, True):
@@ -93,7 +91,6 @@ def test_no_record_moves_all_choices_farther_than_charged(choices, neighboring, 
 
 @pytest.mark.filterwarnings("ignore:delta=0.05 is large")
 @pytest.mark.parametrize("in_persons", [False, True])
-@pytest.mark.parametrize("neighboring", RELATIONS)
 def test_joint_distributions_are_as_close_as_charged(choices, neighboring, in_persons):
     """Exactly, over all 625 joint outcomes of two quantiles in two groups."""
     asked = {"delta": 0.05, "q": [0.1, 0.8], "neighboring": neighboring}
@@ -136,7 +133,6 @@ def noise(monkeypatch, fit):
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
-@pytest.mark.parametrize("neighboring", RELATIONS)
 @pytest.mark.parametrize("described", [False, True])
 def test_noise_of_persons_does_not_grow_with_the_number_of_groups(
     monkeypatch, described, neighboring, delta

@@ -24,7 +24,6 @@ COUNTS = {
 }
 
 
-@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_and_the_ends_of_their_intervals_are_possible(name, neighboring):
     most = len(SMALL) if neighboring == "replace_one" else np.inf

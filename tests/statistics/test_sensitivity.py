@@ -39,9 +39,8 @@ def test_margins_that_grow_with_a_private_number_of_rows_are_paid_for(n, q, monk
 
 
 @pytest.mark.parametrize("q", [0.1, 1.0 / 3.0, 0.7])
-def test_ranks_of_very_many_rows_are_rounded_within_the_sensitivity(q):
+def test_ranks_of_very_many_rows_are_rounded_within_the_sensitivity(q, rng):
     """What `_choose` computes for n and for n + 1 rows, up to the most that are allowed."""
-    rng = np.random.default_rng(0)
     n = rng.integers(2**20, 2**31, size=100_000).astype(float)
     below = np.floor(n * rng.random(n.size))
     for added in (0.0, 1.0):

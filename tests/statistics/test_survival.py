@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from skdp import PrivacyBudget, statistics
+from skdp import statistics
 from skdp.exceptions import FewRowsWarning
 
 EDGES = np.linspace(0.0, 1000.0, 9)
@@ -125,9 +125,8 @@ def test_odd_times_and_events_are_left_out_or_clipped():
     assert found.value == pytest.approx([1.0 - 2.0 / 24.0] * 2)
 
 
-def test_types_and_edges_are_refused_before_the_spend():
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-    good = {"time": [1.0, 2.0], "event": [1, 0], "edges": [0, 1], "epsilon": 1.0, "budget": budget}
+def test_types_and_edges_are_refused_before_the_spend(unspent):
+    good = {"time": [1.0, 2.0], "event": [1, 0], "edges": [0, 1], "epsilon": 1.0, "budget": unspent}
     for wrong, words in [
         ({"event": ["yes", "no"]}, "cannot equal"),
         ({"time": ["a", "b"]}, "numbers"),
@@ -138,11 +137,9 @@ def test_types_and_edges_are_refused_before_the_spend():
     ]:
         with pytest.raises((ValueError, TypeError), match=words):
             statistics.survival_curve(**good | wrong)
-    assert budget.history() == []
 
 
-def test_columns_of_a_frame_are_named():
-    rng = np.random.default_rng(0)
+def test_columns_of_a_frame_are_named(rng):
     time, event = patients(2000, 418.0, rng)
     frame = pd.DataFrame({"days": time, "died": event, "arm": rng.integers(0, 2, 2000)})
     seeded = {"random_state": 0, "keys": [0, 1]}

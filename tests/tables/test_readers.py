@@ -245,10 +245,9 @@ def test_a_column_that_is_described_twice_or_without_a_name_is_an_error(reader):
             getattr(TableSchema, reader)(metadata)
 
 
-def test_csvw_eo(tmp_path):
+def test_csvw_eo(tmp_path, rng):
     """Metadata that the generator of CSVW-EO wrote about a table with persons."""
     make = pytest.importorskip("csvw_eo.make_metadata_from_data")
-    rng = np.random.default_rng(0)
     n = 60
     frame = pd.DataFrame({
         "person": np.repeat(np.arange(1, n // 2 + 1), 2),

@@ -425,10 +425,9 @@ SAMPLING = [name for name, kind in suite.releases().items() if hasattr(kind, "sa
 
 
 @pytest.mark.parametrize("name", cells("round trip", [(name,) for name in SAMPLING]))
-def test_samples_have_the_types_of_the_schema(name):
+def test_samples_have_the_types_of_the_schema(name, rng):
     import pandas as pd
 
-    rng = np.random.default_rng(0)
     days = pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 20_000, 2000), unit="D")
     own = {"born": days, "children": rng.integers(0, 10, 2000)}
     rows = pd.DataFrame(own | {"smokes": rng.random(2000) < 0.2})

@@ -3,6 +3,7 @@
 import numpy as np
 import one_dimension
 import pytest
+from problems import target_with
 from scipy import signal
 
 from skdp.design import ClippedDesign
@@ -14,7 +15,6 @@ from skdp.research.samplers.diagnostics import (
     effective_sample_size,
     split_rhat,
 )
-from skdp.samplers import Target
 
 PLANE = [(1, 0.2), (-0.5, 0.6), (0.3, -0.9), (0.1, 0.7), (-0.8, -0.3), (0.4, 0.4)]
 
@@ -64,12 +64,8 @@ def test_refusals(call, chains):
     ids=repr,
 )
 def test_quadrature_has_the_printed_moments_of_two_dimensions(loss, mean, covariance):
-    target = Target(
-        design=ClippedDesign(np.array(PLANE), np.ones(6), targets=np.ones(6)),
-        loss=loss,
-        row_norm=2.0,
-        temperature=0.8,
-        prior_precision=0.5,
+    target = target_with(
+        ClippedDesign(np.array(PLANE), np.ones(6), targets=np.ones(6)), loss, 2.0, 0.8, 0.5
     )
     axes = _axes(target)
     masses = _probabilities(target, axes)
@@ -98,12 +94,6 @@ def test_samples_of_the_distribution_pass_and_shifted_or_stretched_ones_do_not()
 
 def test_quadrature_refuses_three_coefficients():
     design = ClippedDesign(np.ones((1, 3)), np.ones(1), targets=np.ones(1))
-    target = Target(
-        design=design,
-        loss=LogisticLoss(),
-        row_norm=2.0,
-        temperature=1.0,
-        prior_precision=1.0,
-    )
+    target = target_with(design, LogisticLoss(), 2.0, 1.0, 1.0)
     with pytest.raises(ValueError, match="one or two coefficients"):
         compare_with_quadrature(np.zeros((5, 3)), target)

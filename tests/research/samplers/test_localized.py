@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import one_dimension
 import pytest
+from problems import target_with
 from scipy import stats
 
 from skdp.design import ClippedDesign
@@ -23,7 +24,6 @@ from skdp.losses.weighted import ClassWeightedLoss
 from skdp.research.samplers import proximal_chain
 from skdp.research.samplers.localized import LocalizedSampler, find_ball, in_ball, tail_bound
 from skdp.research.samplers.proximal_chain import Length, run_chain, tune_chain
-from skdp.samplers import Target
 from skdp.samplers.ball import Ball
 
 FALSE_ALARM = 1e-6
@@ -146,13 +146,7 @@ def large_target(loss=None, n=2000):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((n, 10)) / 4.0
     y = np.where(rng.random(n) < 1.0 / (1.0 + np.exp(-3.0 * X[:, 0])), 1.0, -1.0)
-    return Target(
-        design=ClippedDesign.clip(X, 1.0, targets=y),
-        loss=loss or LogisticLoss(),
-        row_norm=1.0,
-        temperature=5.0,
-        prior_precision=2.0,
-    )
+    return target_with(ClippedDesign.clip(X, 1.0, targets=y), loss or LogisticLoss(), 1.0, 5.0, 2.0)
 
 
 def test_many_records_and_a_weak_ridge_take_few_steps():

@@ -4,25 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import problem_with
 from scipy import sparse
 
 from skdp.design import ClippedDesign
 from skdp.losses import ClippedLogisticLoss, LogisticLoss, MultinomialLoss
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.research.solvers.coordinate_descent import CoordinateDescent, Cycles
-from skdp.solvers import Problem
 
 LOSS = LogisticLoss()
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 5)) / 3.0
 Y = np.where(X @ [3.0, -2.0, 0.0, 0.0, 0.5] + RNG.normal(size=200) > 0.0, 1.0, -1.0)
-PROBLEM = Problem(
-    loss=LOSS,
-    data_norm=1.0,
-    intercept_scaling=0.5,
-    n_samples=200,
-    neighboring=Neighboring.REPLACE_ONE,
-)
+PROBLEM = problem_with(LOSS, 200, Neighboring.REPLACE_ONE, intercept=0.5)
 
 
 def run(cycles, problem=PROBLEM, X=X, y=Y):
@@ -46,13 +40,7 @@ def test_without_noise_it_ends_at_the_minimum(l1, ridge):
 
 def test_several_classes_end_at_the_minimum():
     loss, y = MultinomialLoss(3), (Y > 0.0).astype(int) + (X[:, 2] > 0.0)
-    problem = Problem(
-        loss=loss,
-        data_norm=1.0,
-        intercept_scaling=0.0,
-        n_samples=200,
-        neighboring=Neighboring.REPLACE_ONE,
-    )
+    problem = problem_with(loss, 200, Neighboring.REPLACE_ONE)
     design, theta = run(
         Cycles(n_cycles=3000, step_size=0.02, noise=1e-9, l1=0.0, ridge=0.5, average=0.0),
         problem,
@@ -76,9 +64,7 @@ def test_a_sparse_matrix_gives_the_same_coefficients():
 def test_the_steps_of_a_cycle_change_no_more_than_one_gradient_may(seed, neighboring):
     """Whatever the scores have become when a column's turn comes."""
     rng, loss = np.random.default_rng(seed), ClippedLogisticLoss(0.35)
-    problem = Problem(
-        loss=loss, data_norm=1.0, intercept_scaling=0.3, n_samples=None, neighboring=neighboring
-    )
+    problem = problem_with(loss, None, neighboring, intercept=0.3)
     rows = ClippedDesign.clip(rng.normal(size=(2, 4)) * rng.choice([0.3, 30.0]), 1.0, 0.3)
     rows = rows.scores(np.eye(5))
     derivatives = loss.gradient(

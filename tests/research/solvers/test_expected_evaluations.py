@@ -3,23 +3,17 @@
 import math
 
 import pytest
+from problems import problem_with
 
 from skdp.losses import LogisticLoss
 from skdp.privacy import Neighboring
 from skdp.research import expected_evaluations
 from skdp.samplers.ball import Ball
-from skdp.solvers import Problem, RegularizedExponential
+from skdp.solvers import RegularizedExponential
 
 
 def schedule(objective, n_samples):
-    problem = Problem(
-        loss=LogisticLoss(),
-        data_norm=1.0,
-        intercept_scaling=0.0,
-        n_samples=n_samples,
-        neighboring=Neighboring.REPLACE_ONE,
-        n_features=10,
-    )
+    problem = problem_with(LogisticLoss(), n_samples, Neighboring.REPLACE_ONE, n_features=10)
     solver = RegularizedExponential(objective=objective, domain=Ball(5.0))
     return solver.with_sampler("proximal_tv").plan(problem, 1.0, 1e-5).schedule
 

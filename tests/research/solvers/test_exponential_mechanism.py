@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems import problem_with
 from scipy import stats
 
 from skdp import DPLogisticRegression, PrivacyBudget
@@ -25,22 +26,14 @@ from skdp.privacy import Neighboring
 from skdp.privacy.noise_events import BoundedRangeEvent
 from skdp.research.solvers.exponential_mechanism import ExponentialMechanismSolver, log_of_tries
 from skdp.samplers.ball import Ball
-from skdp.solvers import SOLVERS, Problem
+from skdp.solvers import SOLVERS
 
 FALSE_ALARM = 1e-6
 MARGIN_LOSSES = [LogisticLoss(), ClippedLogisticLoss(), HingeLoss(), SmoothedHingeLoss()]
 
 
 def planned(loss, n, neighboring=Neighboring.REPLACE_ONE, d=1, epsilon=2.0, radius=3.0, C="auto"):
-    problem = Problem(
-        loss=loss,
-        data_norm=1.0,
-        intercept_scaling=0.0,
-        n_samples=n,
-        neighboring=neighboring,
-        C=C,
-        n_features=d,
-    )
+    problem = problem_with(loss, n, neighboring, C=C, n_features=d)
     return ExponentialMechanismSolver(Ball(radius), max_exponent=60.0).plan(problem, epsilon, 0.0)
 
 
@@ -158,13 +151,8 @@ def test_a_fit_without_delta_is_on_the_ledger_as_what_it_is():
 
 
 def test_hopeless_fits_are_refused_by_public_facts():
-    problem = Problem(
-        loss=ClippedLogisticLoss(),
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=5_000,
-        neighboring=Neighboring.REPLACE_ONE,
-        n_features=30,
+    problem = problem_with(
+        ClippedLogisticLoss(), 5_000, Neighboring.REPLACE_ONE, intercept=0.3, n_features=30
     )
     with pytest.raises(IncompatibleSolverError, match=r"fewer features"):
         ExponentialMechanismSolver().plan(problem, 1.0, 0.0)

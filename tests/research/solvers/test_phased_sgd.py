@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import problem_with
 from scipy import stats
 
 from skdp import DPHingeClassifier, DPLogisticRegression
@@ -17,7 +18,6 @@ from skdp.losses import ClippedLogisticLoss, CompetitorLoss, HingeLoss, Smoothed
 from skdp.losses.weighted import ClassWeightedLoss
 from skdp.privacy import Neighboring
 from skdp.research.solvers.phased_sgd import PhasedSGD, _dealt
-from skdp.solvers import Problem
 
 LOSSES = [
     ClippedLogisticLoss(),
@@ -71,13 +71,8 @@ def labels(loss, rng, n):
 def moved(loss, neighboring, solver, seed, n=12):
     """|θ − θ'| over what is claimed, for two runs without noise that differ in the last row."""
     rng = np.random.default_rng(seed)
-    problem = Problem(
-        loss=loss,
-        data_norm=1.0,
-        intercept_scaling=rng.choice([0.0, 0.3]),
-        n_samples=n,
-        neighboring=neighboring,
-        C=rng.choice([0.1, 1e3]),
+    problem = problem_with(
+        loss, n, neighboring, intercept=rng.choice([0.0, 0.3]), C=rng.choice([0.1, 1e3])
     )
     X, y = rng.normal(size=(n, 2)) * rng.choice([0.1, 10.0]), labels(loss, rng, n)
     if rng.random() < 0.5:  # rows that all pull one way
@@ -114,9 +109,7 @@ def test_a_crowd_in_one_batch_cannot_make_one_record_loud(neighboring):
     """m records pull one way in a batch, one more the other: of every m, the worst is the claim."""
     loss, M = SmoothedHingeLoss(0.5), 5.3
     solver = PhasedSGD(n_phases=1, step_size=2.0 / M / loss.smoothness)
-    problem = Problem(
-        loss=loss, data_norm=1.0, intercept_scaling=0.0, n_samples=10, neighboring=neighboring
-    )
+    problem = problem_with(loss, 10, neighboring)
     ratios = []
     for m in range(1, 60):
         X, y, uniforms = np.ones((m + 1, 1)), np.ones(m + 1), np.linspace(0, 0.12, m + 1)
@@ -135,13 +128,7 @@ def test_a_crowd_in_one_batch_cannot_make_one_record_loud(neighboring):
 )
 @settings(max_examples=300)
 def test_weights_contract_and_hide_a_record(m, M):
-    problem = Problem(
-        loss=SmoothedHingeLoss(1.0),
-        data_norm=1.0,
-        intercept_scaling=0.0,
-        n_samples=100,
-        neighboring=ADD_REMOVE,
-    )
+    problem = problem_with(SmoothedHingeLoss(1.0), 100, ADD_REMOVE)
     phase = PhasedSGD(1, step_size=2.0 / M).phases(problem, 1.0, 100)[0]
     for public in (False, True):
         assert 0.0 < phase.weight(m, public) <= 1.0
@@ -153,13 +140,7 @@ def test_weights_contract_and_hide_a_record(m, M):
 
 @every_relation
 def test_every_row_is_read_once(neighboring):
-    problem = Problem(
-        loss=LOSSES[0],
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=1000,
-        neighboring=neighboring,
-    )
+    problem = problem_with(LOSSES[0], 1000, neighboring, intercept=0.3)
     phases = phases_of(PhasedSGD(), problem, 1000)
     assert len(phases) == 10
     public = neighboring.count_is_public
@@ -173,9 +154,7 @@ def test_every_row_is_read_once(neighboring):
 
 
 def test_a_row_more_leaves_the_others_where_they_were():
-    problem = Problem(
-        loss=LOSSES[0], data_norm=1.0, intercept_scaling=0.3, n_samples=50, neighboring=ADD_REMOVE
-    )
+    problem = problem_with(LOSSES[0], 50, ADD_REMOVE, intercept=0.3)
     phases, uniforms = phases_of(PhasedSGD(), problem, 50), np.random.default_rng(0).random(50)
     with_it = _dealt(phases, 50, False, Silent(uniforms))
     without = _dealt(phases, 49, False, Silent(uniforms))
@@ -187,9 +166,7 @@ def test_a_row_more_leaves_the_others_where_they_were():
 @every_loss
 @pytest.mark.parametrize("n", [1, 2, 455, 10**6])
 def test_noise_covers_what_a_record_moves(neighboring, loss, n):
-    problem = Problem(
-        loss=loss, data_norm=1.0, intercept_scaling=0.3, n_samples=n, neighboring=neighboring
-    )
+    problem = problem_with(loss, n, neighboring, intercept=0.3)
     mu = gdp_mu(EPSILON, 1e-5)
     phases = phases_of(PhasedSGD(), problem, n)
     assert len(phases) == {1: 1, 2: 1, 455: 9, 10**6: 10}[n]
@@ -203,14 +180,7 @@ def test_noise_covers_what_a_record_moves(neighboring, loss, n):
 
 def test_the_released_noise_is_that_of_all_phases():
     """3000 coordinates of a fit to rows of zeros: chi-square; fails one time in 1e6."""
-    problem = Problem(
-        loss=LOSSES[0],
-        data_norm=1.0,
-        intercept_scaling=0.0,
-        n_samples=64,
-        neighboring=REPLACE,
-        C=1e12,
-    )
+    problem = problem_with(LOSSES[0], 64, REPLACE, C=1e12)
     solver = PhasedSGD(n_phases=3)
     theta = run(solver, problem, np.zeros((64, 3000)), np.ones(64), np.random.default_rng())
     variance = sum(phase.noise**2 for phase in phases_of(solver, problem, 64))
@@ -218,50 +188,25 @@ def test_the_released_noise_is_that_of_all_phases():
     assert low < theta @ theta / variance < high
 
 
-def test_without_noise_a_pass_learns():
-    rng = np.random.default_rng(0)
+def test_without_noise_a_pass_learns(rng):
     X = rng.normal(size=(4000, 3))
     y = np.where(X[:, 0] + 0.2 * rng.normal(size=4000) > 0.0, 1.0, -1.0)
     for average in (0.0, 1.0):
-        problem = Problem(
-            loss=SmoothedHingeLoss(),
-            data_norm=3.0,
-            intercept_scaling=0.3,
-            n_samples=4000,
-            neighboring=REPLACE,
-        )
+        problem = problem_with(SmoothedHingeLoss(), 4000, REPLACE, norm=3.0, intercept=0.3)
         solver = PhasedSGD(step_size=0.02, average=average)
         theta = run(solver, problem, X, y, Silent(rng.random(4000)))
         assert theta[0] > 5.0 * np.abs(theta[1:]).max()
 
 
 def test_a_kinked_loss_is_refused_with_the_way_out():
-    problem = Problem(
-        loss=HingeLoss(), data_norm=1.0, intercept_scaling=0.3, n_samples=100, neighboring=REPLACE
-    )
+    problem = problem_with(HingeLoss(), 100, REPLACE, intercept=0.3)
     with pytest.raises(IncompatibleSolverError, match=r"smoothing="):
         PhasedSGD().plan(problem, 1.0, 1e-5)
-    several = Problem(
-        loss=CompetitorLoss(HingeLoss(), 3),
-        data_norm=1.0,
-        intercept_scaling=0.3,
-        n_samples=100,
-        neighboring=REPLACE,
-    )
+    several = problem_with(CompetitorLoss(HingeLoss(), 3), 100, REPLACE, intercept=0.3)
     with pytest.raises(IncompatibleSolverError, match="smooth loss"):
         PhasedSGD().plan(several, 1.0, 1e-5)
     with pytest.raises(IncompatibleSolverError, match="delta > 0"):
-        PhasedSGD().plan(
-            Problem(
-                loss=LOSSES[0],
-                data_norm=1.0,
-                intercept_scaling=0.3,
-                n_samples=100,
-                neighboring=REPLACE,
-            ),
-            1.0,
-            0.0,
-        )
+        PhasedSGD().plan(problem_with(LOSSES[0], 100, REPLACE, intercept=0.3), 1.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -308,13 +253,7 @@ def attack(neighboring, runs, n=6):
     One phase, of which nothing is hidden by others. Under add/remove that is the worst for the
     weights of batches.
     """
-    problem = Problem(
-        loss=SmoothedHingeLoss(0.5),
-        data_norm=1.0,
-        intercept_scaling=0.0,
-        n_samples=n,
-        neighboring=neighboring,
-    )
+    problem = problem_with(SmoothedHingeLoss(0.5), n, neighboring)
     others = np.zeros((n - 1, 1)) if neighboring is REPLACE else -np.ones((n - 1, 1))
     last = -np.ones((1, 1)) if neighboring is REPLACE else np.empty((0, 1))
     solver, y = PhasedSGD(1, step_size=0.1), np.ones(n)
