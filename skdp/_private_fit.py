@@ -7,7 +7,7 @@ import warnings
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from operator import or_
@@ -263,6 +263,16 @@ class ReleaseParameters:
 
 def _warn(message: str, kind: type[Warning] = WeakPrivacyWarning) -> None:
     warnings.warn(message, kind, stacklevel=caller_outside())
+
+
+class PaidWarning(UserWarning):
+    """A warning that follows from what was released. A fit that publishes this one repeats it."""
+
+
+def warn_paid(message: str, kind: type[Warning] = PaidWarning) -> None:
+    """Warn of what was released."""
+    with suppress(Warning):  # once paid, nothing raises
+        _warn(message, kind)
 
 
 @lru_cache(maxsize=64)

@@ -58,12 +58,12 @@ FORMAT = ("--isolated", "--line-length=100", "--target-version=py311", "--config
 MAGIC_COMMAS = "format.skip-magic-trailing-comma=false"
 LINES = {
     "__init__": 121,
-    "_private_fit": 605,
+    "_private_fit": 615,
     "accounting": 2697,
     "additive": 1426,
     "auditing": 1547,
     "budget": 2853,
-    "calibration": 1321,
+    "calibration": 1327,
     "cluster": 467,
     "data": 6069,
     "decomposition": 292,
@@ -74,11 +74,11 @@ LINES = {
     "features": 2711,
     "inspection": 860,
     "ledger": 2796,
-    "linear_model": 6352,
+    "linear_model": 6348,
     "losses": 1492,
     "mechanisms": 2439,
     "metrics": 2752,
-    "model_selection": 1550,
+    "model_selection": 1548,
     "naive_bayes": 984,
     "pipeline": 1426,
     "preprocessing": 964,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 585,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_884  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 395_586
+MOST_LINES = 65_894  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 395_636
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._private_fit import ReleaseParameters
+from skdp._private_fit import PaidWarning, ReleaseParameters, warn_paid
 from skdp.accounting import gdp_mu
 from skdp.data.exact_sums import STEP_BITS, counted
 from skdp.data.records import Records
@@ -349,6 +349,7 @@ class ConformalPlan:
 class _Released(NamedTuple):
     fitted: BaseEstimator
     thresholds: np.ndarray
+    said: Sequence[warnings.WarningMessage]  # by the fit
 
 
 class PrivateConformal(HeldOutFit[Records[ConformalFacts], ConformalPlan, _Released]):
@@ -554,20 +555,22 @@ class PrivateConformal(HeldOutFit[Records[ConformalFacts], ConformalPlan, _Relea
         self, plan: ConformalPlan, records: Records[ConformalFacts], rng: np.random.Generator
     ) -> _Released:
         facts = records.facts
+        said: Sequence[warnings.WarningMessage] = ()
         if plan.run is None:
             fitted, held_out, predicted = self.estimator, records, records.X
         else:
             held_out, rows = assigned(records, self.conformalize_size, rng)
             seed = None if self.random_state is None else child_generator(rng)
             model = priced(clone(facts.model), plan.run, plan.neighboring, seed)
-            fitted = learned(rows, held_out, model)
+            with warnings.catch_warnings(record=True, action="always") as said:
+                fitted = learned(rows, held_out, model)
             some = held_out.n_rows > 0
             predicted = self._predictions(fitted, held_out.X) if some else facts.none
         truth = facts.truth(held_out.y)
         groups = truth if facts.n_groups > 1 else None
         scores = facts.score.of(predicted, truth)
         counts = counts_of_scores(scores, groups, facts.n_groups, held_out)
-        return _Released(fitted, plan.thresholds.choose(counts, rng, held_out.is_weighted))
+        return _Released(fitted, plan.thresholds.choose(counts, rng, held_out.is_weighted), said)
 
     def _publish(
         self,
@@ -576,9 +579,12 @@ class PrivateConformal(HeldOutFit[Records[ConformalFacts], ConformalPlan, _Relea
         released: _Released,
         guarantee: PrivacyGuarantee,
     ) -> Self:
-        fitted, thresholds = released
+        fitted, thresholds, said = released
         if plan.run is not None:
             promise(fitted, guarantee)
+        for one in said:  # others, such as those of a step of a pipeline, may show values
+            if issubclass(one.category, (PaidWarning, FewRowsWarning)):
+                warn_paid(str(one.message), one.category)
         self.estimator_, self.privacy_ = fitted, guarantee
         self._publish_thresholds(thresholds, records.facts)
         take_attributes(self, fitted)

@@ -21,7 +21,13 @@ from threadpoolctl import (
 )
 
 from skdp import solvers
-from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters, together
+from skdp._private_fit import (
+    NonPrivatePlan,
+    PrivateEstimator,
+    ReleaseParameters,
+    together,
+    warn_paid,
+)
 from skdp.accounting import gdp_mu
 from skdp.accounting.calibration import LEAST_SIGNAL
 from skdp.data.persons import check_max_rows
@@ -62,7 +68,6 @@ from skdp.linear_model._plans import (
     plan_auto,
     plan_sampled,
     rest_of,
-    warn_paid,
     with_choice,
 )
 from skdp.linear_model._records import (

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
-from skdp._private_fit import ReleaseParameters
+from skdp._private_fit import ReleaseParameters, warn_paid
 from skdp.accounting import gdp_mu
 from skdp.data.columns import column_name
 from skdp.data.exact_sums import counted
@@ -25,7 +25,7 @@ from skdp.features.additive import AdditiveMap, as_additive
 from skdp.features.base import FeatureMap, TableFacts
 from skdp.features.combined import MixtureMap
 from skdp.features.row_wise import RowWiseMap
-from skdp.linear_model._plans import check_gaussian, is_gaussian, warn_paid
+from skdp.linear_model._plans import check_gaussian, is_gaussian
 from skdp.linear_model._records import LinearFacts, LinearRecords, TargetRange, TaskT, row_sums
 from skdp.losses.regression import PoissonLoss, QuantileLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian

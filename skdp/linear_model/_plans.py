@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -29,7 +27,6 @@ from skdp.privacy import (
 )
 from skdp.solvers import SOLVERS, Problem, Solver
 from skdp.solvers.base import RowCount, composed
-from skdp.support.display import caller_outside
 
 ENOUGH_ROWS = 1_000_000
 """Expected rows of an automatic sample. More barely improve a fit. No guarantee rests on it."""
@@ -76,12 +73,6 @@ def enough_of(n: int) -> float:
 def is_gaussian(parameters: ReleaseParameters, records: LinearRecords[Any]) -> bool:
     """Return whether the costs of Gaussian releases and of a fit add up to what was asked."""
     return records.facts.solver.is_gaussian and parameters.delta > 0.0
-
-
-def warn_paid(text: str, category: type[UserWarning] = UserWarning) -> None:
-    """Warn of what was released."""
-    with suppress(UserWarning):  # once paid, nothing raises
-        warnings.warn(text, category, stacklevel=caller_outside())
 
 
 def check_gaussian(

@@ -17,14 +17,14 @@ from sklearn.metrics import d2_tweedie_score
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
-from skdp._private_fit import ReleaseParameters
+from skdp._private_fit import ReleaseParameters, warn_paid
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records
 from skdp.data.validation import check_no_missing
 from skdp.linear_model._base import PrivateLinearModel, can_resume
 from skdp.linear_model._first_releases import plan_search
 from skdp.linear_model._last_releases import MeanShift, shift_kind
-from skdp.linear_model._plans import is_gaussian, warn_paid
+from skdp.linear_model._plans import is_gaussian
 from skdp.linear_model._records import AnyMap, LinearRecords, TargetRange, TargetScale
 from skdp.losses import Loss, SquaredLoss
 from skdp.losses.regression import PoissonLoss

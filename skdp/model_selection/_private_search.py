@@ -6,7 +6,6 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import NamedTuple, Self
@@ -22,7 +21,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._private_fit import ReleaseParameters
+from skdp._private_fit import ReleaseParameters, warn_paid
 from skdp.accounting import gdp_mu
 from skdp.data.records import Records
 from skdp.data.validation import classes_of
@@ -464,8 +463,7 @@ class PrivateSearch(HeldOutFit[_Records, SearchPlan, _Outcome]):
         if plan.epsilons is not None:
             self.epsilon_spent_ = max(plan.epsilons) if best is None else plan.epsilons[best]
         if best is None:
-            with suppress(UserWarning):  # once paid, nothing raises
-                warnings.warn("No candidate reached the threshold.", stacklevel=4)
+            warn_paid("No candidate reached the threshold.")
             return self
         promise(fitted, guarantee)
         self.best_params_, self.best_estimator_ = clone(self._tried[best], safe=False), fitted

@@ -1,6 +1,7 @@
 """Private conformal prediction: coverage with noise, intervals and sets, one release."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -328,6 +329,7 @@ def test_more_that_is_wrong():
     assert gaussian.history() == []
 
 
+@pytest.mark.filterwarnings("ignore:Predictions fill less")
 def test_a_warning_of_few_rows_depends_on_public_numbers():
     y = np.random.default_rng(0).normal(size=100)
     with pytest.warns(FewRowsWarning, match="About 170 are needed"):
@@ -341,3 +343,28 @@ def test_the_estimator_inside_is_checked():
     assert check_pipeline(DPConformalClassifier(DPLogisticRegression())) == []
     [leak] = check_pipeline(DPConformalClassifier(LogisticRegression()))
     assert leak.path == "estimator"
+
+
+class Shows(DPLinearRegression):
+    """A model that shows a value."""
+
+    def predict(self, X):
+        warnings.warn(f"The largest value is {np.max(X)}", stacklevel=2)
+        return super().predict(X)
+
+    def _publish(self, plan, records, *released):
+        warnings.warn(f"The largest value is {np.max(records.y)}", stacklevel=2)
+        return super()._publish(plan, records, *released)
+
+
+@pytest.mark.parametrize("action", ["always", "error"])
+def test_what_a_paid_fit_says_is_said_once_more_and_raises_nothing(action):
+    X = np.random.default_rng().uniform(-1, 1, (4000, 1))
+    inner = Shows(target_bounds=(-1000, 1000), center=False, solver="objective_perturbation")
+    model = DPConformalRegressor(inner, epsilon=5.0)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter(action)
+        model.fit(X, X[:, 0])
+    texts = [str(one.message) for one in found]
+    assert not any("largest" in text for text in texts)
+    assert action == "error" or any("narrower bounds" in text for text in texts)

@@ -17,7 +17,6 @@ RARE = "many columns of rare rows say too much against each other"
 BELOW = "the model inside has less than n·μ/k = 2000, so that it is not recalibrated"
 SHRUNK = "means of skewed targets are clipped"
 LEVELS = "the noise in counts of 3000 levels is taken for differences between them"
-INNER = "the warnings of a fit inside of another release are dropped"
 FOUND = "slopes are learned from targets clipped to the range that was found"
 LINK = "at finite epsilon the link follows the signal, and without privacy it does not"
 TIES = "the order of scores within a bin is not known, and taken as even"
@@ -45,8 +44,6 @@ SOMETIMES = [
     (RARE, "constant", "0.3% positives", ["density.DPTreeNB"]),
     (LEVELS, "constant", "3000 levels, classes", ["density.DPTreeNB", "naive_bayes.DPMixedNB"]),
     (LEVELS, "constant", "100 levels, classes", ["density.DPTreeNB"]),
-    (INNER, "constant", "bounds 1e+06 times too wide", [CONFORMAL]),
-    (INNER, "wide", "", [CONFORMAL]),
     *((FOUND, "reference", table, [LINEAR]) for table in CLIPPED),
     *(
         (LINK, "reference", table, [f"{one}Classifier" for one in (ADDITIVE, FOREST)])
