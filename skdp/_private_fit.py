@@ -162,14 +162,19 @@ class ReleaseParameters:
         return math.isfinite(self.epsilon)
 
     def plan_queries(
-        self, queries: Sequence[workloads.Query], noise: str, epsilon: float | None = None
+        self,
+        queries: Sequence[workloads.Query],
+        noise: str,
+        epsilon: float | None = None,
+        *,
+        weighted: bool = False,
     ) -> workloads.QueryPlan:
         """Return noise with which all answers together cost `epsilon`, by default that of the fit.
 
         A query bounds the change by one row. If the unit is a person, it is applied to the mean of
-        each person's rows.
+        each person's rows. If rows are `weighted`, it is applied to a row times a share of 1.
         """
-        if self.unit is Unit.PERSON:
+        if weighted or self.unit is Unit.PERSON:
             queries = [query.of_persons() for query in queries]
         epsilon = self.epsilon if epsilon is None else epsilon
         return workloads.plan_queries(
@@ -384,11 +389,13 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         neighboring: str,
         budget: budgets.BudgetHandle | None,
         random_state: RandomState,
+        sample_weight: VectorLike | None = None,
     ) -> Any:
         """Set the public parameters and fit, for objects that are used for one fit only."""
         self.epsilon, self.delta, self.neighboring = epsilon, delta, neighboring
         self.budget, self.random_state = budget, random_state
-        return self._fit_privately(*data, **({} if groups is None else {"groups": groups}))
+        more = {"groups": groups, "sample_weight": sample_weight}
+        return self._fit_privately(*data, **{k: v for k, v in more.items() if v is not None})
 
     def _release_parameters(self, unit: Unit = Unit.RECORD) -> ReleaseParameters:
         name = type(self).__name__ if self.released_as is None else self.released_as

@@ -58,14 +58,14 @@ FORMAT = ("--isolated", "--line-length=100", "--target-version=py311", "--config
 MAGIC_COMMAS = "format.skip-magic-trailing-comma=false"
 LINES = {
     "__init__": 121,
-    "_private_fit": 615,
+    "_private_fit": 622,
     "accounting": 2697,
     "additive": 1426,
     "auditing": 1547,
     "budget": 2853,
     "calibration": 1327,
     "cluster": 467,
-    "data": 6069,
+    "data": 6079,
     "decomposition": 292,
     "density": 2501,
     "design": 1969,
@@ -86,15 +86,15 @@ LINES = {
     "research": 3667,
     "samplers": 1218,
     "solvers": 3698,
-    "statistics": 4732,
+    "statistics": 4969,
     "support": 1358,
     "tables": 6,
     "tabular": 283,
     "workloads": 585,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_894  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 395_636
+MOST_LINES = 66_148  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 397_036
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

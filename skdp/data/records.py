@@ -152,25 +152,33 @@ class Records(Generic[Facts]):
         *,
         by: VectorLike = None,
         several: bool = False,
+        sample_weight: VectorLike = None,
         groups: VectorLike = None,
+        max_weight: float | None = None,
         count_is_public: bool = False,
     ) -> Records[None]:
         """Return the rows of a statistic, with y = `by`, by which rows are grouped.
 
-        `by` and `groups` may be names of columns, which are taken out of `x`. If `several`, `by` is
-        a list of them.
+        `by`, `sample_weight` and `groups` may be names of columns, which are taken out of `x`. If
+        `several`, `by` is a list of them.
         """
+        given: dict[str, Any] = {"max_weight": max_weight, "count_is_public": count_is_public}
         if several:
-            public = {"groups": groups, "count_is_public": count_is_public}
-            return _by_several(cls.of_columns(x, parameter, **public), by)
+            given |= {"sample_weight": sample_weight, "groups": groups}
+            return _by_several(cls.of_columns(x, parameter, **given), by)
+        if sample_weight is not None or max_weight is not None:
+            given["max_weight"] = _checked_max_weight(sample_weight, max_weight, is_private=True)
+        given["names"] = parameter, "by", "sample_weight"
         if is_collection(x):
             refuse_blocks(groups)
-        names = parameter, "by", "sample_weight"
-        records = cls.of_rows(x, by, read=_as_columns, names=names, count_is_public=count_is_public)
-        if groups is not None and is_label(groups, records.columns.names):
-            columns, groups = records.columns.split_off(groups, "groups")
-            records = replace(records, X=columns)
-        return records._with_weights_and_persons(None, groups)
+            return cls.of_rows(x, by, read=_as_columns, sample_weight=sample_weight, **given)
+        records = cls.of_rows(x, by, read=_as_columns, **given)
+        own: dict[str, VectorLike] = {"sample_weight": sample_weight, "groups": groups}
+        for name, one in own.items():
+            if one is not None and is_label(one, records.columns.names):
+                columns, own[name] = records.columns.split_off(one, name)
+                records = replace(records, X=columns)
+        return records._with_weights_and_persons(**own)
 
     @classmethod
     def of_rows(
@@ -181,19 +189,21 @@ class Records(Generic[Facts]):
         *,
         read: Callable[[Records[None]], Records[None]] | None = None,
         names: Sequence[str] = ("X", "y", "sample_weight"),
-        count_is_public: bool = False,
+        sample_weight: VectorLike = None,
+        **public: Any,
     ) -> Records[Any]:
         """Return records without an estimator, such as pairs of targets and predictions.
 
         `read` converts the rows: at once in memory, and each block whenever it is read. Messages
-        call X, y and weights by their `names`.
+        call X, y and weights by their `names`. Only rows in blocks have `sample_weight` here.
         """
-        public: dict[str, Any] = {"parameter": names[0], "count_is_public": count_is_public}
+        public["parameter"] = names[0]
         if is_collection(X) or is_collection(y):
             refuse_blocks(groups)
             X, y = _split_collection(X, y, names[1])
-            blocks = Blocks.of(X, single_column(names[1], y), parameters=names)
-            records = cls._in_blocks(blocks, X, None, **public)
+            X, sample_weight = _split_collection(X, sample_weight, names[2])
+            blocks = Blocks.of(X, single_column(names[1], y), sample_weight, parameters=names)
+            records = cls._in_blocks(blocks, X, sample_weight, **public)
         else:
             records = Records(received(X), None, y, **public)
         records = records if read is None else records.mapped(read)

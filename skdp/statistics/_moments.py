@@ -126,7 +126,7 @@ def count_weight(noise: str, vector: Vector, n_changed: int, n_groups: int | Non
 class Facts:
     """*Public* facts about columns of numbers: `columns` has no rows, only names and types.
 
-    `n_rows` is the number of records, None if it is private, as it is in each group.
+    `n_rows` is the number of records, None if it is private, as it is in groups and with weights.
     """
 
     bounds: ColumnBounds
@@ -165,7 +165,7 @@ def bounded(
     checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
     checked = checked.scaled(scales, columns.names)
     records.check(partial(_check, keys))
-    n_rows = records.n_known if keys is None else None
+    n_rows = records.n_known if keys is None and records.weights is None else None
     return records.with_facts(Facts(checked, keys, n_rows, columns.take(slice(0))))
 
 
@@ -184,17 +184,19 @@ class BoundedStatistic(PrivateFit[Records[Facts], PlanT, ReleasedT]):
     by: VectorLike | None = None
     keys: KeysLike = None
     missing: str = "middle"
+    max_weight: float | None = None
 
     takes_infinite_epsilon = False
 
     _effect_of_noise = effect_of_noise("half the width of the bounds", lambda o: o.n_groups or 1)
 
     def _check_data(
-        self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
+        self, parameters: ReleaseParameters, x: MatrixLike, **more: VectorLike
     ) -> Records[Facts]:
         check_choice("missing", self.missing, ("skip", "middle"))
-        public = parameters.neighboring.count_is_public
-        records, keys = grouped(x, self.by, self.keys, groups=groups, count_is_public=public)
+        public: dict[str, Any] = {"count_is_public": parameters.neighboring.count_is_public}
+        public["max_weight"] = self.max_weight
+        records, keys = grouped(x, self.by, self.keys, **more, **public)
         return bounded(records, self.bounds, keys)
 
 
@@ -229,15 +231,17 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
     def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QueryPlan:
         facts, n_changed = records.facts, parameters.neighboring.n_changed
         if self.missing == "skip":
-            return self._plan_of_present(parameters, facts)
+            return self._plan_of_present(parameters, facts, records.is_weighted)
         parts = self._parts(facts.n_columns)
         queries = [part.query(n_changed, facts.n_groups) for part in parts]
         if facts.n_rows is None:
             n_groups = facts.n_groups
             queries.append(counts_query("count", n_groups or 1, n_changed if n_groups else 1))
-        return parameters.plan_queries(queries, self.noise)
+        return parameters.plan_queries(queries, self.noise, weighted=records.is_weighted)
 
-    def _plan_of_present(self, parameters: ReleaseParameters, facts: Facts) -> QueryPlan:
+    def _plan_of_present(
+        self, parameters: ReleaseParameters, facts: Facts, weighted: bool
+    ) -> QueryPlan:
         """Return the plan with the least noise, for the weight that suits each kind of noise."""
         gaussian = self.noise == "auto" and parameters.delta > 0.0
         names = ("gaussian", "auto") if gaussian else (self.noise,)
@@ -247,7 +251,7 @@ class MomentsStatistic(BoundedStatistic[QueryPlan, Sums]):
             weight = count_weight(noise, vector, n_changed, facts.n_groups)
             n_vectors = self._n_counts(facts)
             query = present_query(vector, n_vectors, weight, n_changed, facts.n_groups)
-            plans.append(parameters.plan_queries([query], noise))
+            plans.append(parameters.plan_queries([query], noise, weighted=weighted))
         return min(plans, key=attrgetter("loss"))
 
     def _read(self, plan: QueryPlan, records: Records[Facts], rng: np.random.Generator) -> Sums:
@@ -337,7 +341,8 @@ class Means:
             return np.asarray(every)
         query, unit = self.units.get("count", ("count", 1.0))
         deviation = unit * self.plan.mechanism(query).expected_loss("l2") ** 0.5
-        return np.asarray(every | (self.sums["count"] < 2.0 * deviation))
+        least = max(2.0 * deviation, 1.0 - 3.0 * deviation)  # weights may add up to less than one
+        return np.asarray(every | (self.sums["count"] < least))
 
     def at_bounds(self, names: Sequence[Label]) -> Iterator[str]:
         """Yield a sentence if means of columns are at an end of their bounds, within the noise."""

@@ -22,6 +22,7 @@ from skdp.data.columns import Columns, frame_names, is_label
 from skdp.data.records import Records
 from skdp.mechanisms import AdditiveMechanism, Gaussian
 from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.statistics.house_rules import rounded_columns
 from skdp.support.display import html_table
 from skdp.support.types import KeysLike, Label, MatrixLike, VectorLike
 from skdp.support.validation import check_real
@@ -257,7 +258,13 @@ class Statistic(ABC):
         low, high = self._ends(risk / (np.size(self.value) if simultaneous else 1))
         return shown(low), shown(high)
 
-    def to_frame(self, level: float | None = None, *, simultaneous: bool = False) -> MatrixLike:
+    def to_frame(
+        self,
+        level: float | None = None,
+        *,
+        simultaneous: bool = False,
+        rounded: str | None = None,
+    ) -> MatrixLike:
         """Return the numbers and their intervals as a data frame.
 
         Parameters
@@ -266,6 +273,10 @@ class Statistic(ABC):
             *Public.* As in `interval`.
         simultaneous : bool, default False
             *Public.* As in `interval`.
+        rounded : {"census", "census_2000", "cms", "ofqual", "uk_llc"} or None, default None
+            *Public.* Rule of an office by which noisy numbers are rounded or masked, at no cost of
+            privacy (*Tables as they are published* in the user guide). It adds the column
+            published, and masked numbers are nan.
 
         Returns
         -------
@@ -274,7 +285,14 @@ class Statistic(ABC):
             frame with columns of labels if the data were polars, else a pandas frame indexed by
             labels. Without intervals lower, upper and level are nan.
         """
-        return framed(self._index(), self._columns(level, simultaneous), self._labels.library)
+        columns: Mapping[str, Any] = self._columns(level, simultaneous)
+        if rounded is not None:
+            columns = rounded_columns(rounded, columns, self._are_counts())
+        return framed(self._index(), columns, self._labels.library)
+
+    def _are_counts(self) -> list[bool]:
+        """Return whether each number is a count."""
+        return [False] * np.size(self.value)
 
     def _index(self) -> Axes:
         """Return the labels of all numbers, a list for each axis."""
@@ -342,6 +360,9 @@ class NoisyNumbers(Statistic):
     _noisy: Numbers = field(kw_only=True)
     _most: float | None = field(default=None, kw_only=True)
 
+    def _are_counts(self) -> list[bool]:
+        return [self._most is not None] * np.size(self.value)
+
     def _ends(self, risk: float) -> tuple[Numbers, Numbers]:
         (query,) = self._plan.queries
         width = self._unit * half_width(self._plan, query.name, risk)
@@ -360,11 +381,12 @@ def noisy_counts(
     tables: Mapping[str, np.ndarray],
 ) -> NoisyNumbers:
     """Return released counts, limited to what is possible; a record is in one cell of a table."""
-    (query,), most = plan.queries, most_records(records, guarantee)
+    (query,), most, unit = plan.queries, most_records(records, guarantee), records.max_weight or 1.0
     asked = ((label, query.name, cells) for label, cells in tables.items())
     labels = Labels(axes, records.columns.library, lines_of_rest(plan, most, asked))
-    noisy, value = shown(counts), shown(np.clip(counts, 0.0, most))
-    return NoisyNumbers(value, guarantee, _plan=plan, _noisy=noisy, _most=most, _labels=labels)
+    noisy, value = shown(unit * counts), shown(unit * np.clip(counts, 0.0, most))
+    known: dict[str, Any] = {"_plan": plan, "_unit": unit, "_most": most, "_labels": labels}
+    return NoisyNumbers(value, guarantee, _noisy=noisy, **known)
 
 
 def columns_of(
@@ -526,8 +548,9 @@ def grouped(
 
 
 def most_records(records: Records[Any], privacy: PrivacyGuarantee) -> float:
-    """Return the number of records if it is public, else infinity."""
-    return records.n_records if privacy.neighboring is Neighboring.REPLACE_ONE else math.inf
+    """Return the number of records if it is public and rows have no weights, else infinity."""
+    is_known = privacy.neighboring is Neighboring.REPLACE_ONE and records.weights is None
+    return records.n_records if is_known else math.inf
 
 
 def axes_of(keys: Keys | None) -> Axes:

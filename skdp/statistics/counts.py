@@ -38,6 +38,7 @@ from skdp.statistics._results import (
     risk_of,
     view,
 )
+from skdp.statistics.house_rules import rounded_columns
 from skdp.support.types import Categories, KeysLike, Label, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_count
 from skdp.workloads import QueryPlan
@@ -52,6 +53,8 @@ def count(
     by: VectorLike | None = None,
     keys: KeysLike = None,
     groups: VectorLike | None = None,
+    sample_weight: VectorLike | None = None,
+    max_weight: float | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -79,6 +82,11 @@ def count(
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
         row is a record.
+    sample_weight : array-like of shape (n_rows,), str or None, default None
+        *Private.* Weight of each row, as in a survey, or the public name of that column of a data
+        frame. Weights are clipped to [0, `max_weight`].
+    max_weight : float or None, default None
+        *Public.* Bound of the weights, required with `sample_weight`. Noise is proportional to it.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -114,8 +122,8 @@ def count(
     >>> found.interval()
     (270.0, 276.0)
     """
-    return CountStatistic(noise, by, keys)._release(
-        (condition,), groups, epsilon, delta, neighboring, budget, random_state
+    return CountStatistic(noise, by, keys, max_weight)._release(
+        (condition,), groups, epsilon, delta, neighboring, budget, random_state, sample_weight
     )
 
 
@@ -126,6 +134,7 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
     noise: str = "auto"
     by: VectorLike | None = None
     keys: KeysLike = None
+    max_weight: float | None = None
 
     released_as = "statistics.count"
 
@@ -140,10 +149,10 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
         self,
         parameters: ReleaseParameters,
         condition: MatrixLike,
-        *,
-        groups: VectorLike | None = None,
+        **more: VectorLike,
     ) -> Records[Keys | None]:
-        rows, keys = grouped(condition, self.by, self.keys, self._data[0], groups=groups)
+        more["max_weight"] = self.max_weight
+        rows, keys = grouped(condition, self.by, self.keys, self._data[0], **more)
         records: Records[Keys | None] = rows.with_facts(keys)
         records.check(partial(_check_condition, *self._data))
         return records
@@ -153,7 +162,7 @@ class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
         n_changed = 1 if keys is None else parameters.neighboring.n_changed
         n_groups = 1 if keys is None else keys.n_groups
         query = counts_query("count", n_groups * n, n_changed * n)
-        return parameters.plan_queries([query], self.noise)
+        return parameters.plan_queries([query], self.noise, weighted=records.is_weighted)
 
     def _read(
         self, plan: QueryPlan, records: Records[Keys | None], rng: np.random.Generator
@@ -206,6 +215,8 @@ def histogram(
     delta: float | None = None,
     edges: VectorLike | Mapping[Label, ArrayLike],
     groups: VectorLike | None = None,
+    sample_weight: VectorLike | None = None,
+    max_weight: float | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -232,6 +243,11 @@ def histogram(
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
         row is a record.
+    sample_weight : array-like of shape (n_rows,), str or None, default None
+        *Private.* Weight of each row, as in a survey, or the public name of that column of a data
+        frame. Weights are clipped to [0, `max_weight`].
+    max_weight : float or None, default None
+        *Public.* Bound of the weights, required with `sample_weight`. Noise is proportional to it.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -270,8 +286,8 @@ def histogram(
     >>> found.value, low, high
     (array([337., 332., 330.]), array([329., 324., 322.]), array([345., 340., 338.]))
     """
-    return HistogramStatistic(edges, noise)._release(
-        (x,), groups, epsilon, delta, neighboring, budget, random_state
+    return HistogramStatistic(edges, noise, max_weight)._release(
+        (x,), groups, epsilon, delta, neighboring, budget, random_state, sample_weight
     )
 
 
@@ -312,6 +328,7 @@ class HistogramStatistic(PrivateFit[Records[Grid], QueryPlan, Sums]):
 
     edges: VectorLike | Mapping[Label, ArrayLike]
     noise: str = "auto"
+    max_weight: float | None = None
 
     released_as = "statistics.histogram"
 
@@ -321,9 +338,9 @@ class HistogramStatistic(PrivateFit[Records[Grid], QueryPlan, Sums]):
     takes_infinite_epsilon = False
 
     def _check_data(
-        self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
+        self, parameters: ReleaseParameters, x: MatrixLike, **more: VectorLike
     ) -> Records[Grid]:
-        records = Records.of_columns(x, groups=groups)
+        records = Records.of_columns(x, max_weight=self.max_weight, **more)
         columns = records.columns
         edges = _checked_edges(self.edges, columns.n_columns, columns.names)
         records.check(check_numeric)
@@ -331,7 +348,7 @@ class HistogramStatistic(PrivateFit[Records[Grid], QueryPlan, Sums]):
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Grid]) -> QueryPlan:
         query = counts_query("cells", records.facts.n_cells, parameters.neighboring.n_changed)
-        return parameters.plan_queries([query], self.noise)
+        return parameters.plan_queries([query], self.noise, weighted=records.is_weighted)
 
     def _read(self, plan: QueryPlan, records: Records[Grid], rng: np.random.Generator) -> Sums:
         return plan.release(records.counts(_counts_of_cells), rng)
@@ -409,8 +426,8 @@ class Marginals:
         *Public.* The categories of the columns of each table.
     _noisy : dict
         *Released.* The counts before they were limited.
-    _most : float
-        *Public.* The largest possible count.
+    _most, _unit : float
+        *Public.* The largest possible count, and the factor of the noise.
     _library : {"pandas", "polars"}
         *Public.* The library of the frames of `to_frame`.
 
@@ -435,6 +452,7 @@ class Marginals:
     _categories: Mapping[Key, list[list[Label]]] = field(kw_only=True)
     _noisy: Mapping[Key, np.ndarray] = field(kw_only=True)
     _most: float = field(kw_only=True)
+    _unit: float = field(kw_only=True)
     _library: str = field(kw_only=True)
 
     def __repr__(self) -> str:
@@ -466,17 +484,19 @@ class Marginals:
             *Released.* From tuples of columns to pairs (low, high) of arrays.
         """
         risk = risk_of(level)
-        widths = {key: half_width(self._plan, str(key), risk) for key in self.value}
+        widths = {key: self._unit * half_width(self._plan, str(key), risk) for key in self.value}
         ends = {key: (t - widths[key], t + widths[key]) for key, t in self._noisy.items()}
         return {key: tuple(np.clip(pair, 0.0, self._most)) for key, pair in ends.items()}
 
-    def to_frame(self, level: float = 0.95) -> MatrixLike:
+    def to_frame(self, level: float = 0.95, *, rounded: str | None = None) -> MatrixLike:
         """Return the counts of all tables and their intervals as a data frame.
 
         Parameters
         ----------
         level : float in (0, 1), default 0.95
             *Public.* As in `interval`.
+        rounded : {"census", "census_2000", "cms", "ofqual", "uk_llc"} or None, default None
+            *Public.* As in `Statistic.to_frame`.
 
         Returns
         -------
@@ -485,7 +505,10 @@ class Marginals:
             frame if the data were polars, else a pandas frame. The labels are the columns of the
             table and their categories: tuples, unless tables have one column.
         """
-        return framed(self._index(), self._columns(level), self._library)
+        columns: Mapping[str, Any] = self._columns(level)
+        if rounded is not None:
+            columns = rounded_columns(rounded, columns, [True] * len(columns["estimate"]))
+        return framed(self._index(), columns, self._library)
 
     def _repr_html_(self) -> str:
         index = tuple(
@@ -513,6 +536,8 @@ def marginals(
     categories: Categories,
     n_ways: int = 1,
     groups: VectorLike | None = None,
+    sample_weight: VectorLike | None = None,
+    max_weight: float | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -540,6 +565,11 @@ def marginals(
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
         row is a record.
+    sample_weight : array-like of shape (n_rows,), str or None, default None
+        *Private.* Weight of each row, as in a survey, or the public name of that column of a data
+        frame. Weights are clipped to [0, `max_weight`].
+    max_weight : float or None, default None
+        *Public.* Bound of the weights, required with `sample_weight`. Noise is proportional to it.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -577,8 +607,8 @@ def marginals(
     >>> tables[0, 1].shape
     (2, 2)
     """
-    return MarginalsStatistic(categories, n_ways, noise)._release(
-        (x,), groups, epsilon, delta, neighboring, budget, random_state
+    return MarginalsStatistic(categories, n_ways, noise, max_weight)._release(
+        (x,), groups, epsilon, delta, neighboring, budget, random_state, sample_weight
     )
 
 
@@ -625,6 +655,7 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
     categories: Categories
     n_ways: int = 1
     noise: str = "auto"
+    max_weight: float | None = None
 
     released_as = "statistics.marginals"
 
@@ -634,9 +665,9 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
     takes_infinite_epsilon = False
 
     def _check_data(
-        self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
+        self, parameters: ReleaseParameters, x: MatrixLike, **more: VectorLike
     ) -> Records[Tables]:
-        records = Records.of_columns(x, groups=groups)
+        records = Records.of_columns(x, max_weight=self.max_weight, **more)
         records, given, of_schema, _ = records.resolved(self.categories)
         columns, categories = records.columns, given if of_schema is None else of_schema
         values = categories_by_column(categories, columns.n_columns, columns.names)
@@ -658,7 +689,7 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
             counts_query(str(key), facts.size(table), n_changed)
             for key, table in facts.columns.items()
         ]
-        return parameters.plan_queries(queries, self.noise)
+        return parameters.plan_queries(queries, self.noise, weighted=records.is_weighted)
 
     def _read(self, plan: QueryPlan, records: Records[Tables], rng: np.random.Generator) -> Sums:
         return plan.release(records.counts(_counts_of_tables), rng)
@@ -667,9 +698,10 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
         self, plan: QueryPlan, records: Records[Tables], released: Sums, guarantee: PrivacyGuarantee
     ) -> Marginals:
         facts, library = records.facts, records.columns.library
-        noisy = {k: released[str(k)].reshape(facts.shape(t)) for k, t in facts.columns.items()}
-        most = most_records(records, guarantee)
+        most, unit = most_records(records, guarantee), records.max_weight or 1.0
+        shapes = {key: facts.shape(table) for key, table in facts.columns.items()}
+        noisy = {key: unit * released[str(key)].reshape(shape) for key, shape in shapes.items()}
         tables = {key: np.clip(table, 0.0, most) for key, table in noisy.items()}
         categories = {k: [facts.values[j].tolist() for j in t] for k, t in facts.columns.items()}
         known: dict[str, Any] = {"_plan": plan, "_categories": categories, "_library": library}
-        return Marginals(tables, guarantee, _noisy=noisy, _most=most, **known)
+        return Marginals(tables, guarantee, _noisy=noisy, _most=most, _unit=unit, **known)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -124,6 +125,11 @@ class Description(Statistic):
         at_bounds = means.at_bounds(names) if names else ()
         return (*self._parts.unreadable(), *super().notes, *at_bounds)
 
+    def _are_counts(self) -> list[bool]:
+        layout = self._parts.layout
+        categories = {layout.names[j] for j in layout.categories}
+        return [row[-2] in categories or row[-1] == "count" for row in self._rows]
+
     def _index(self) -> Axes:
         names = (*(name for name, _ in self._labels.axes), "column", "statistic")
         return tuple((name, [row[k] for row in self._rows]) for k, name in enumerate(names))
@@ -146,6 +152,8 @@ def describe(
     by: VectorLike | None = None,
     keys: KeysLike = None,
     groups: VectorLike | None = None,
+    sample_weight: VectorLike | None = None,
+    max_weight: float | None = None,
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: RandomState = None,
@@ -192,6 +200,11 @@ def describe(
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
         row is a record.
+    sample_weight : array-like of shape (n_rows,), str or None, default None
+        *Private.* Weight of each row, as in a survey, or the public name of that column of a data
+        frame. Weights are clipped to [0, `max_weight`].
+    max_weight : float or None, default None
+        *Public.* Bound of the weights, required with `sample_weight`. Noise is proportional to it.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
         presence (n is then private).
@@ -232,8 +245,9 @@ def describe(
     >>> round(found[0, "mean"]), round(found[0, "std"]), round(found[1, 0], -2)
     (44, 26, 2500.0)
     """
-    return DescribeStatistic(bounds, categories, quantiles, level, ties, by, keys)._release(
-        (x,), groups, epsilon, delta, neighboring, budget, random_state
+    asked = bounds, categories, quantiles, level, ties, by, keys, max_weight
+    return DescribeStatistic(*asked)._release(
+        (x,), groups, epsilon, delta, neighboring, budget, random_state, sample_weight
     )
 
 
@@ -377,6 +391,7 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
     ties: bool = True
     by: VectorLike | None = None
     keys: KeysLike = None
+    max_weight: float | None = None
 
     released_as = "statistics.describe"
 
@@ -387,10 +402,11 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
         return True  # all parts are counted as a Gaussian budget counts them
 
     def _check_data(
-        self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
+        self, parameters: ReleaseParameters, x: MatrixLike, **more: VectorLike
     ) -> Records[Layout]:
-        public = parameters.neighboring.count_is_public
-        records, keys = grouped(x, self.by, self.keys, groups=groups, count_is_public=public)
+        public: dict[str, Any] = {"count_is_public": parameters.neighboring.count_is_public}
+        public["max_weight"] = self.max_weight
+        records, keys = grouped(x, self.by, self.keys, **more, **public)
         records, bounds, known, scales = records.resolved(self.bounds, self.categories)
         columns = records.columns
         categories = categories_by_column(known, columns.n_columns, columns.names)
@@ -431,10 +447,11 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
         queries = layout.queries(n_changed)
         share = 0.0 if ranks is None else 1.0 / (len(queries) + 1)
         noise = "gaussian" if parameters.delta else "auto"
-        plan = parameters.plan_queries(queries, noise, _part_of(parameters, 1.0 - share))
+        weighted, rest = records.is_weighted, _part_of(parameters, 1.0 - share)
+        plan = parameters.plan_queries(queries, noise, rest, weighted=weighted)
         if ranks is None:
             return DescribePlan(plan, None)
-        neighbors = Neighbors(n_changed, layout.n_groups, records.is_weighted)
+        neighbors = Neighbors(n_changed, layout.n_groups, weighted)
         epsilon, grids = _part_of(parameters, share), grids_of(layout.bounds)
         choices = ranks.planned(epsilon, parameters.delta, "gdp", neighbors, None, grids)
         return DescribePlan(plan, choices)
@@ -456,7 +473,8 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
         guarantee: PrivacyGuarantee,
     ) -> Description:
         layout = records.facts
-        parts = _Released.of(plan, layout, released, most_records(records, guarantee))
+        most = most_records(records, guarantee)
+        parts = _Released.of(plan, layout, released, most, records.max_weight)
         rest = lines_of_rest(plan.queries, parts.most, parts.tables())
         return Description(
             parts.value(),
@@ -484,10 +502,16 @@ class _Released:
     cells: np.ndarray
     quantiles: np.ndarray
     most: float
+    max_weight: float | None
 
     @classmethod
     def of(
-        cls, plan: DescribePlan, layout: Layout, released: Mapping[str, np.ndarray], most: float
+        cls,
+        plan: DescribePlan,
+        layout: Layout,
+        released: Mapping[str, np.ndarray],
+        most: float,
+        max_weight: float | None,
     ) -> _Released:
         d, n_groups = len(layout.numbers), layout.n_groups
         counts = released["count"].reshape(n_groups, -1)
@@ -501,7 +525,7 @@ class _Released:
             is_noise = plan.choices is not None and plan.choices.hides_ranks(most)
             found = layout.ranks.values(released["cells"], grids, is_noise=is_noise)
             quantiles = np.delete(found, (1, 2), axis=0)
-        return cls(layout, means, counts[:, d:], quantiles, most)
+        return cls(layout, means, counts[:, d:], quantiles, most, max_weight)
 
     def tables(self) -> Iterator[tuple[str, str, np.ndarray]]:
         """Yield the label, the query and the counts of each column of categories."""
@@ -514,7 +538,8 @@ class _Released:
         counts, width = self.means.sums["count"], self._width(0.05)
         of = "" if math.isinf(self.most) else f" of {self.most:g}"
         for j, own in zip(self.layout.numbers, counts.T, strict=True):
-            if self.most > 2.0 * width and np.all(own < width):
+            is_many = self.max_weight is None and self.most > 2.0 * width
+            if is_many and np.all(own < width):
                 yield (
                     f"About 0{of} values of {self.layout.names[j]!r} are readable. Check the type "
                     "of the column, and how its schema reads it."
@@ -563,7 +588,8 @@ class _Released:
         self, counts: np.ndarray, moments: Interval, quantiles: np.ndarray, cells: np.ndarray
     ) -> np.ndarray:
         """Return arrays of shape (n_groups, n_columns), quantiles and cells as one vector."""
-        counts, cells = (np.clip(one, 0.0, self.most) for one in (counts, cells))
+        unit = self.max_weight or 1.0
+        counts, cells = (unit * np.clip(one, 0.0, self.most) for one in (counts, cells))
         numbers = np.stack([counts, *moments], axis=-1)
         each = np.concatenate([numbers, np.moveaxis(quantiles, 1, -1)], axis=-1)
         return self.layout.flat(each, cells)

@@ -31,7 +31,13 @@ from skdp.statistics._moments import (
     variance_ends,
     variance_half_width,
 )
-from skdp.statistics._results import Labels, NoisyNumbers, Numbers, effect_of_noise, risk_of
+from skdp.statistics._results import (
+    Labels,
+    NoisyNumbers,
+    Numbers,
+    effect_of_noise,
+    risk_of,
+)
 from skdp.support.types import Bounds, KeysLike, MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import ROUNDED_ONCE
@@ -105,6 +111,8 @@ def mean(
     by: VectorLike | None = None,
     keys: KeysLike = None,
     groups: VectorLike | None = None,
+    sample_weight: VectorLike | None = None,
+    max_weight: float | None = None,
     missing: str = "skip",
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -137,6 +145,11 @@ def mean(
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
         row is a record.
+    sample_weight : array-like of shape (n_rows,), str or None, default None
+        *Private.* Weight of each row, as in a survey, or the public name of that column of a data
+        frame. Weights are clipped to [0, `max_weight`].
+    max_weight : float or None, default None
+        *Public.* Bound of the weights, required with `sample_weight`. Noise is proportional to it.
     missing : {"skip", "middle"}, default "skip"
         *Public.* Whether missing values are left out, or count as the middle of the bounds.
     noise : str, default "auto"
@@ -180,8 +193,9 @@ def mean(
     >>> bool(low < ages.mean() < high), round(high - low, 2)
     (True, 0.61)
     """
-    return MeanStatistic(bounds, noise, missing=missing, by=by, keys=keys)._release(
-        (x,), groups, epsilon, delta, neighboring, budget, random_state
+    asked: dict[str, Any] = {"missing": missing, "by": by, "keys": keys}
+    return MeanStatistic(bounds, noise, max_weight=max_weight, **asked)._release(
+        (x,), groups, epsilon, delta, neighboring, budget, random_state, sample_weight
     )
 
 
@@ -216,6 +230,8 @@ def sum(
     by: VectorLike | None = None,
     keys: KeysLike = None,
     groups: VectorLike | None = None,
+    sample_weight: VectorLike | None = None,
+    max_weight: float | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -247,6 +263,11 @@ def sum(
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
         row is a record.
+    sample_weight : array-like of shape (n_rows,), str or None, default None
+        *Private.* Weight of each row, as in a survey, or the public name of that column of a data
+        frame. Weights are clipped to [0, `max_weight`].
+    max_weight : float or None, default None
+        *Public.* Bound of the weights, required with `sample_weight`. Noise is proportional to it.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -285,8 +306,8 @@ def sum(
     >>> low < 33250.0 < high, round(high - low)
     (True, 360)
     """
-    return SumStatistic(bounds, noise, by=by, keys=keys)._release(
-        (x,), groups, epsilon, delta, neighboring, budget, random_state
+    return SumStatistic(bounds, noise, by=by, keys=keys, max_weight=max_weight)._release(
+        (x,), groups, epsilon, delta, neighboring, budget, random_state, sample_weight
     )
 
 
@@ -302,7 +323,7 @@ class SumStatistic(BoundedStatistic[QueryPlan, Sums]):
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QueryPlan:
         query = _query(records.facts, parameters.neighboring.n_changed)
-        return parameters.plan_queries([query], self.noise)
+        return parameters.plan_queries([query], self.noise, weighted=records.is_weighted)
 
     def _read(self, plan: QueryPlan, records: Records[Facts], rng: np.random.Generator) -> Sums:
         facts = records.facts
@@ -317,7 +338,7 @@ class SumStatistic(BoundedStatistic[QueryPlan, Sums]):
         bounds = facts.bounds
         if facts.n_groups is not None:
             sums = sums.reshape(facts.n_groups, -1)
-        unit = np.broadcast_to(bounds.largest, sums.shape)
+        unit = np.broadcast_to(bounds.largest * (records.max_weight or 1.0), sums.shape)
         value = facts.shaped(unit * sums)
         known: dict[str, Any] = {"_unit": facts.shaped(unit), "_labels": facts.labels}
         return NoisyNumbers(value, guarantee, _plan=plan, _noisy=value, **known)

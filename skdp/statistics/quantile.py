@@ -86,7 +86,7 @@ class Quantile(Statistic):
 
         With probability `level`, over the noise, changing that many rows makes a number in the
         `cell` of `value` a quantile of the data. This tail bound of the exponential mechanism holds
-        for all data.
+        for all data. With weights, rows have the weight `max_weight`.
 
         Parameters
         ----------
@@ -149,6 +149,8 @@ def quantile(
     by: VectorLike | None = None,
     keys: KeysLike = None,
     groups: VectorLike | None = None,
+    sample_weight: VectorLike | None = None,
+    max_weight: float | None = None,
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: RandomState = None,
@@ -197,6 +199,11 @@ def quantile(
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
         row is a record.
+    sample_weight : array-like of shape (n_rows,), str or None, default None
+        *Private.* Weight of each row, as in a survey, or the public name of that column of a data
+        frame. Weights are clipped to [0, `max_weight`].
+    max_weight : float or None, default None
+        *Public.* Bound of the weights, required with `sample_weight`. Noise is proportional to it.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbors differ in the values of one record (n is then public) or in its
         presence (n is then private).
@@ -239,8 +246,8 @@ def quantile(
     (True, 25)
     """
     return QuantileStatistic(
-        bounds, q, level, sampling, ties, missing=missing, by=by, keys=keys
-    )._release((x,), groups, epsilon, delta, neighboring, budget, random_state)
+        bounds, q, level, sampling, ties, missing=missing, by=by, keys=keys, max_weight=max_weight
+    )._release((x,), groups, epsilon, delta, neighboring, budget, random_state, sample_weight)
 
 
 @dataclass(eq=False)
@@ -260,10 +267,10 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
         return True  # the ε of each choice is computed as a Gaussian budget counts it
 
     def _check_data(
-        self, parameters: ReleaseParameters, x: MatrixLike, *, groups: VectorLike | None = None
+        self, parameters: ReleaseParameters, x: MatrixLike, **more: VectorLike
     ) -> Records[Facts]:
         self._ranks()
-        return super()._check_data(parameters, x, groups=groups)
+        return super()._check_data(parameters, x, **more)
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QuantilePlan:
         facts, n_changed = records.facts, parameters.neighboring.n_changed
