@@ -22,7 +22,6 @@ from skdp import budget as budgets
 from skdp.accounting import gdp_mu, rows_needed
 from skdp.accounting.base import AccountedCurve
 from skdp.accounting.calibration import LEAST_SIGNAL
-from skdp.budget.deltas import DEFAULT_DELTA, LARGE_DELTA
 from skdp.data.column import check_plain, received
 from skdp.data.schema import TableSchema, groups_of, schemas_in
 from skdp.exceptions import FewRowsWarning, WeakPrivacyWarning
@@ -39,6 +38,7 @@ from skdp.privacy import (
 )
 from skdp.privacy.combined import MaximumCurve
 from skdp.privacy.events import NoClosedCurveError
+from skdp.privacy.guarantee import DEFAULT_DELTA, LARGE_DELTA
 from skdp.privacy.neighboring import Composition
 from skdp.support.display import at_least, caller_outside
 from skdp.support.other_libraries import (

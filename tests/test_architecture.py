@@ -62,10 +62,10 @@ LINES = {
     "accounting": 2697,
     "additive": 1426,
     "auditing": 1547,
-    "budget": 2853,
+    "budget": 2850,
     "calibration": 1327,
     "cluster": 467,
-    "data": 6079,
+    "data": 6061,
     "decomposition": 292,
     "density": 2501,
     "design": 1969,
@@ -74,33 +74,33 @@ LINES = {
     "features": 2711,
     "inspection": 860,
     "ledger": 2796,
-    "linear_model": 6348,
+    "linear_model": 6337,
     "losses": 1492,
-    "mechanisms": 2439,
+    "mechanisms": 2437,
     "metrics": 2752,
-    "model_selection": 1548,
+    "model_selection": 1538,
     "naive_bayes": 984,
     "pipeline": 1426,
     "preprocessing": 964,
-    "privacy": 3707,
+    "privacy": 3712,
     "research": 3667,
     "samplers": 1218,
     "solvers": 3698,
-    "statistics": 4969,
+    "statistics": 4972,
     "support": 1358,
     "tables": 6,
     "tabular": 283,
     "workloads": 585,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_148  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 397_036
+MOST_LINES = 66_112  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 396_827
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
 }  # fmt: skip
-PUBLIC_NAMES = 201
+PUBLIC_NAMES = 200
 """Names in the `__all__` of all public modules: 302 when the table was written."""
 RESEARCH = ROOT / "research"
 IMPORTERS = {ROOT / "support" / "lazy_names.py"}

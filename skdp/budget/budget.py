@@ -8,7 +8,6 @@ import warnings
 from functools import partial
 from typing import Any, Self, TypeAlias
 
-from skdp.budget.deltas import DEFAULT_DELTA, LARGE_DELTA
 from skdp.budget.filters import Filter, priced_release, rule_of
 from skdp.budget.handle import QUOTED, BudgetHandle
 from skdp.exceptions import BudgetClosedError, WeakPrivacyWarning
@@ -16,7 +15,7 @@ from skdp.ledger.file_storage import Place, TemporaryFolder, storage_at
 from skdp.ledger.release import Entry, adopt, head_of, number, owns, quarantine, skipped_in
 from skdp.ledger.store import FORMAT, TIMEOUT, Ledger, Storage
 from skdp.privacy import GaussianCurve, Neighboring, PrivacyGuarantee, Unit
-from skdp.privacy.guarantee import gaussian_mu_for
+from skdp.privacy.guarantee import DEFAULT_DELTA, LARGE_DELTA, gaussian_mu_for
 from skdp.support.display import caller_outside
 from skdp.support.rounding import ROOT, down
 from skdp.support.validation import check_choice, check_count, check_real, explain_keywords

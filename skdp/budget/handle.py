@@ -15,8 +15,7 @@ import numpy as np
 from skdp.accounting import gdp_mu
 from skdp.budget.dry_run import DryRun, PlanCost, PlannedRelease, Price, StandIns, cost_of_plan
 from skdp.budget.filters import Allowance, Amount, Filter, largest_gaussian, priced_release, rule_of
-from skdp.budget.messages import RefusedError, shown
-from skdp.budget.report import FORMATS, Report
+from skdp.budget.report import FORMATS, RefusedError, Report, shown
 from skdp.exceptions import BudgetExceededError
 from skdp.ledger.release import Amounts, Release, head_of, owns
 from skdp.ledger.store import FORMAT, Ledger, SpendRequest

@@ -7,9 +7,10 @@ after it. No message quotes a value.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -248,3 +249,25 @@ def values_of(x: MatrixLike | Column, name: str = "x") -> Values:
         read = columns.parts[0].read()
         return Values(read.array[:, None], read.missing()[:, None])
     return Values(np.stack([part.objects() for part in columns.parts], axis=1))
+
+
+def table_of_public(rows: MatrixLike) -> Columns:
+    """Return the columns of public rows, also of dicts."""
+    if not (isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)):
+        return Columns.of(rows, "rows")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = (np.fromiter((row.get(name) for row in rows), object, len(rows)) for name in names)
+    return Columns(list(map(Column, cells)), names, False)
+
+
+def framed(cells: Mapping[Hashable, Sequence[str]], library: str) -> Any:
+    """Return a frame of columns, or dicts if pandas is not installed."""
+    if library == "polars":
+        import polars
+
+        return polars.DataFrame(cells)
+    try:
+        import pandas
+    except ImportError:
+        return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+    return pandas.DataFrame(cells)

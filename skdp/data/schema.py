@@ -14,9 +14,9 @@ import numpy as np
 from skdp.data import schema_readers as readers
 from skdp.data.column import Column, is_collection, received
 from skdp.data.column_schema import OF_EVERY_KIND, ColumnSchema, short_form
-from skdp.data.columns import Columns, check_frame, frame_names, is_frame
+from skdp.data.columns import Columns, check_frame, frame_names, framed, is_frame, table_of_public
 from skdp.data.encoding import Encoding, has_missing
-from skdp.data.labeled_files import from_labels
+from skdp.data.schema_readers import from_labels
 from skdp.support.display import html_table
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_count
@@ -299,9 +299,9 @@ class TableSchema:
         """
         if is_collection(rows):
             raise ValueError("read shows rows in memory: call .compute() first.")
-        table = _table_of(rows)
+        table = table_of_public(rows)
         encoding = self.encoding(table.labels, every_column=False)
-        return _framed(encoding.readings(table), table.library)
+        return framed(encoding.readings(table), table.library)
 
     def encoding(
         self,
@@ -559,28 +559,6 @@ class TableSchema:
         return f"<div>{html_table(_HEAD, self._rows(), named=True)}</div>"
 
 
-def _table_of(rows: MatrixLike) -> Columns:
-    """Return the columns of public rows, also of dicts."""
-    if not (isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)):
-        return Columns.of(rows, "rows")
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = (np.fromiter((row.get(name) for row in rows), object, len(rows)) for name in names)
-    return Columns(list(map(Column, cells)), names, False)
-
-
-def _framed(cells: Mapping[Hashable, Sequence[str]], library: str) -> Any:
-    """Return a frame of columns, or dicts if pandas is not installed."""
-    if library == "polars":
-        import polars
-
-        return polars.DataFrame(cells)
-    try:
-        import pandas
-    except ImportError:
-        return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
-    return pandas.DataFrame(cells)
-
-
 def encoding_of(
     bounds: object,
     n_columns: int,
@@ -630,11 +608,6 @@ def _held_in(one: object) -> list[object]:
     with suppress(Exception):  # other libraries may raise any error here
         state |= one.get_params(deep=False)  # type: ignore[attr-defined]
     return [value for name, value in state.items() if name[0] != "_"]
-
-
-def max_rows_of(schemas: Iterable[TableSchema]) -> int | None:
-    """Return the smallest number of rows per person that schemas state."""
-    return min((one.max_rows for one in schemas if one.max_rows is not None), default=None)
 
 
 def groups_of(schemas: Sequence[TableSchema], X: MatrixLike, groups: VectorLike) -> VectorLike:
@@ -701,19 +674,14 @@ def _column(
 ) -> ColumnSchema:
     try:
         if before is not None and not isinstance(given, ColumnSchema):
-            given = _confirmed(given, before)
+            is_dict, own = isinstance(given, Mapping), before.to_dict()
+            stated = dict(given) if isinstance(given, Mapping) else short_form(given)
+            if not is_dict or stated.get("kind", before.kind) != before.kind:
+                own = {name: own[name] for name in OF_EVERY_KIND if name in own}
+            given = own | stated
         return ColumnSchema.of(given, **({"source": source} if source else {}))
     except (TypeError, ValueError) as error:
         raise ValueError(f"column {name!r}: {error}") from None
-
-
-def _confirmed(given: object, before: ColumnSchema) -> dict[str, Any]:
-    """Return the parameters of a column after `confirm`: the new ones and those that stay."""
-    is_dict, own = isinstance(given, Mapping), before.to_dict()
-    stated = dict(given) if isinstance(given, Mapping) else short_form(given)
-    if not is_dict or stated.get("kind", before.kind) != before.kind:
-        own = {name: own[name] for name in OF_EVERY_KIND if name in own}
-    return own | stated
 
 
 def _unusable(names: Sequence[Hashable], what: str) -> ValueError:

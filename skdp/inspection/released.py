@@ -15,12 +15,12 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
 from skdp.additive.effects import AdditiveEffect
-from skdp.budget.deltas import DEFAULT_DELTA
 from skdp.budget.report import NEIGHBORS, UNPROTECTED
 from skdp.density import DPTreeDensity, DPTreeNB
 from skdp.density._base import OneWayTable
 from skdp.ledger.release import VERSION
 from skdp.privacy import PrivacyGuarantee
+from skdp.privacy.guarantee import DEFAULT_DELTA
 from skdp.support.display import at_least, percents
 from skdp.support.types import Label
 

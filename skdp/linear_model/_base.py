@@ -32,7 +32,6 @@ from skdp.accounting import gdp_mu
 from skdp.accounting.calibration import LEAST_SIGNAL
 from skdp.data.persons import check_max_rows
 from skdp.data.records import Records
-from skdp.data.schema import max_rows_of
 from skdp.design.base import ROWS_SUMMED
 from skdp.exceptions import FewRowsWarning
 from skdp.features.base import FeatureMap
@@ -55,6 +54,7 @@ from skdp.linear_model._intervals import (
 )
 from skdp.linear_model._last_releases import ClassShift, LinkChoice, MeanShift
 from skdp.linear_model._plans import (
+    PARTS,
     CountedPlan,
     FinishedPlan,
     FitPlan,
@@ -64,9 +64,13 @@ from skdp.linear_model._plans import (
     PlanFit,
     StagedPlan,
     can_be_sampled,
+    check_reads_blocks,
+    check_start,
+    check_takes_persons,
     enough_of,
     plan_auto,
     plan_sampled,
+    replaced,
     rest_of,
     with_choice,
 )
@@ -87,13 +91,6 @@ from skdp.linear_model._records import (
     rows_of,
     scores_of,
     weighted,
-)
-from skdp.linear_model._solver_parameters import (
-    PARTS,
-    check_reads_blocks,
-    check_start,
-    check_takes_persons,
-    replaced,
 )
 from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
@@ -633,7 +630,10 @@ def _start_of(model: PrivateLinearModel[TaskT], task: TaskT) -> np.ndarray:
 
 def _rows_each(model: PrivateLinearModel[Any]) -> int | None:
     """Return the maximum number of rows of a person: `max_rows`, or as schemas state."""
-    return max_rows_of(model._schemas()) if model.max_rows is None else model.max_rows
+    if model.max_rows is not None:
+        return model.max_rows
+    stated = (one.max_rows for one in model._schemas())
+    return min((one for one in stated if one is not None), default=None)
 
 
 def _rate_of(

@@ -1,7 +1,7 @@
 """Mechanisms for single answers: exact noise on a public grid, and private choices.
 
 A new noise is one file: a frozen dataclass over `RealMechanism` or `IntegerMechanism` (both in
-``base.py``), and one line in `MECHANISMS`, over which the conformance suite runs.
+``base.py``), and one line in ``noise.MECHANISMS``, over which the conformance suite runs.
 """
 
 from typing import TYPE_CHECKING
@@ -11,7 +11,6 @@ from skdp.support.lazy_names import lazy_names
 if TYPE_CHECKING:
     from skdp.mechanisms.base import AdditiveMechanism as AdditiveMechanism
     from skdp.mechanisms.base import Mechanism as Mechanism
-    from skdp.mechanisms.noise import MECHANISMS as MECHANISMS
     from skdp.mechanisms.noise import DiscreteGaussian as DiscreteGaussian
     from skdp.mechanisms.noise import Gaussian as Gaussian
     from skdp.mechanisms.noise import Geometric as Geometric
@@ -33,7 +32,6 @@ else:
                 "Laplace",
                 "Staircase",
                 "TruncatedLaplace",
-                "MECHANISMS",
             ],
             "skdp.mechanisms.selection": ["ExponentialMechanism", "PermuteAndFlip"],
             "skdp.mechanisms.optimized_noise": ["OptimizedNoise"],

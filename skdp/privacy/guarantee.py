@@ -22,7 +22,12 @@ from skdp.support.display import at_least, html_table, percents
 from skdp.support.types import Number
 from skdp.support.validation import check_delta, check_real, set_checked
 
-_SHOWN_DELTA = 1e-5
+DEFAULT_DELTA = 1e-5
+"""The δ of a release that has neither a delta nor a budget."""
+
+LARGE_DELTA = 1e-3
+"""The δ above which a budget or a release warns."""
+
 _VOID = "VOID for anyone who knows random_state"
 
 
@@ -171,7 +176,7 @@ class PrivacyGuarantee(_Bounded):
             return f"{at_least(pure):g}-DP without any delta"
         if self.bound is None and self.gdp_mu < math.inf:
             return f"{at_least(self.gdp_mu):g}-Gaussian DP"
-        delta = _SHOWN_DELTA if self.asked is None else self.asked[1]
+        delta = DEFAULT_DELTA if self.asked is None else self.asked[1]
         cost = _pair(self.epsilon(delta), delta)
         return "" if cost == self._asked() else cost
 

@@ -483,20 +483,57 @@ def variance_half_width(means: Means, risk: float) -> np.ndarray:
 def _safe(means: Means, risk: float) -> Interval:
     """Return ends from intervals of the two means, each with half of the risk."""
     first, second = (means.safe_ends(part, 0.5 * risk) for part in ("x", "square"))
-    return second[0] + 0.5 - largest_square(*first), second[1] + 0.5 - least_square(*first)
+    return second[0] + 0.5 - _largest_square(*first), second[1] + 0.5 - _least_square(*first)
 
 
-def least_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def covariance_ends(means: Means, risk: float) -> Interval:
+    """Return intervals for each covariance: the mean product minus the product of the means."""
+    precise = np.all(means.is_precise("x", risk))
+    return (_linear_matrix if precise else _safe_matrix)(means, risk)
+
+
+def _linear_matrix(means: Means, risk: float) -> Interval:
+    """Return ends for small noise, in which every entry is nearly linear."""
+    first, second = means.ratio("x"), means.ratio("square")
+    values, widths = np.diag(second + 0.5 - first**2), np.zeros((first.size, first.size))
+    np.fill_diagonal(widths, variance_half_width(means, risk))
+    i, j = np.triu_indices(first.size, 1)
+    if i.size:
+        both, found = first[i] * first[j], means.ratio("product")
+        values[i, j] = values[j, i] = found - both
+        slopes = [("x", -first[j]), ("x", -first[i]), ("product", np.ones(i.size))]
+        widths[i, j] = widths[j, i] = means.linear_half_width(slopes, found - 2.0 * both, risk)
+    return values - widths, values + widths
+
+
+def _safe_matrix(means: Means, risk: float) -> Interval:
+    """Return ends from intervals of the three kinds of means, each with a third of the risk."""
+    low, high = means.safe_ends("x", risk / 3.0)
+    pairs = np.triu_indices(low.size, 1)
+    least, most = (np.empty((low.size, low.size)) for _ in range(2))
+    squares = means.safe_ends("square", risk / 3.0)
+    np.fill_diagonal(least, squares[0] + 0.5 - _largest_square(low, high))
+    np.fill_diagonal(most, squares[1] + 0.5 - _least_square(low, high))
+    if pairs[0].size:
+        i, j = pairs
+        smallest, largest = _product((low[i], high[i]), (low[j], high[j]))
+        products = means.safe_ends("product", risk / 3.0)
+        least[i, j] = least[j, i] = products[0] - largest
+        most[i, j] = most[j, i] = products[1] - smallest
+    return least, most
+
+
+def _least_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return the least square of a number in each interval."""
     return np.maximum(np.maximum(low, -high), 0.0) ** 2
 
 
-def largest_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _largest_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return the largest square of a number in each interval."""
     return np.maximum(-low, high) ** 2
 
 
-def product(first: Interval, second: Interval) -> Interval:
+def _product(first: Interval, second: Interval) -> Interval:
     """Return the least and the largest products of numbers in two intervals."""
     corners = np.stack([a * b for a in first for b in second])
     return corners.min(axis=0), corners.max(axis=0)

@@ -24,10 +24,8 @@ from skdp.statistics._moments import (
     MomentsStatistic,
     Part,
     Vector,
-    largest_square,
-    least_square,
+    covariance_ends,
     no_spread,
-    product,
     variance_ends,
     variance_half_width,
 )
@@ -560,45 +558,13 @@ class Covariance(Moments):
     mean: np.ndarray
 
     def _ends(self, risk: float) -> Interval:
-        """Return ends for each entry: the mean product minus the product of the means."""
         means = self._means
-        least, most = (_linear if np.all(means.is_precise("x", risk)) else _safe)(means, risk)
+        least, most = covariance_ends(means, risk)
         lost = np.logical_or.outer(*[means.is_noise()] * 2)
         least, most = np.where(lost, -1.0, least), np.where(lost, 1.0, most)
         np.fill_diagonal(least, np.maximum(np.diag(least), 0.0))
         unit = np.outer(self._bounds.half, self._bounds.half)
         return unit * np.clip(least, -1.0, 1.0), unit * np.clip(most, -1.0, 1.0)
-
-
-def _linear(means: Means, risk: float) -> Interval:
-    """Return ends for small noise, in which every entry is nearly linear."""
-    first, second = means.ratio("x"), means.ratio("square")
-    values, widths = np.diag(second + 0.5 - first**2), np.zeros((first.size, first.size))
-    np.fill_diagonal(widths, variance_half_width(means, risk))
-    i, j = np.triu_indices(first.size, 1)
-    if i.size:
-        both, found = first[i] * first[j], means.ratio("product")
-        values[i, j] = values[j, i] = found - both
-        slopes = [("x", -first[j]), ("x", -first[i]), ("product", np.ones(i.size))]
-        widths[i, j] = widths[j, i] = means.linear_half_width(slopes, found - 2.0 * both, risk)
-    return values - widths, values + widths
-
-
-def _safe(means: Means, risk: float) -> Interval:
-    """Return ends from intervals of the three kinds of means, each with a third of the risk."""
-    low, high = means.safe_ends("x", risk / 3.0)
-    pairs = np.triu_indices(low.size, 1)
-    least, most = (np.empty((low.size, low.size)) for _ in range(2))
-    squares = means.safe_ends("square", risk / 3.0)
-    np.fill_diagonal(least, squares[0] + 0.5 - largest_square(low, high))
-    np.fill_diagonal(most, squares[1] + 0.5 - least_square(low, high))
-    if pairs[0].size:
-        i, j = pairs
-        smallest, largest = product((low[i], high[i]), (low[j], high[j]))
-        products = means.safe_ends("product", risk / 3.0)
-        least[i, j] = least[j, i] = products[0] - largest
-        most[i, j] = most[j, i] = products[1] - smallest
-    return least, most
 
 
 def covariance(

@@ -369,7 +369,7 @@ def test_a_refusal_is_put_into_words_when_the_ledger_is_free_again(budget, addre
         return "too much"
 
     spend(budget, "a")
-    monkeypatch.setattr("skdp.budget.messages.RefusedError._shortfall", shortfall)
+    monkeypatch.setattr("skdp.budget.report.RefusedError._shortfall", shortfall)
     with pytest.raises(BudgetExceededError, match="too much") as error:
         budget.spend(PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""), delta=0.0, name="b")
     assert type(error.value) is BudgetExceededError

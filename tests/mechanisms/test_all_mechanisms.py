@@ -13,7 +13,6 @@ from distributions import cdf
 from scipy import stats
 
 from skdp.mechanisms import (
-    MECHANISMS,
     DiscreteGaussian,
     Gaussian,
     Geometric,
@@ -22,6 +21,7 @@ from skdp.mechanisms import (
     TruncatedLaplace,
 )
 from skdp.mechanisms.grid_gaussian import to_steps
+from skdp.mechanisms.noise import MECHANISMS
 from skdp.privacy import Event
 
 FALSE_ALARM = 1e-6

@@ -10,7 +10,7 @@ from real_sizes import REAL
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures, RandomFourierFeatures
-from skdp.mechanisms import MECHANISMS
+from skdp.mechanisms.noise import MECHANISMS
 from skdp.solvers import DPSGD, SOLVERS
 from skdp.workloads import NOISES
 
