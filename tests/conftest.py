@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from skdp import PrivacyBudget
+from skdp.privacy import Neighboring
 
 # At home each run tries new examples; a build server repeats one run.
 settings.register_profile("home", deadline=None)
@@ -32,6 +33,12 @@ def one_thread():
 @pytest.fixture(params=["replace_one", "add_remove_one"], scope="session")
 def neighboring(request):
     """Return each neighboring relation."""
+    return request.param
+
+
+@pytest.fixture(params=[*Neighboring], ids=str, scope="session")
+def relation(request):
+    """Return each neighboring relation, for what takes no name of it."""
     return request.param
 
 

@@ -257,81 +257,52 @@ def two_types(n):
     return pd.Series([0, 1] * 50 if n == 100 else LABELS[:n])
 
 
+def naive(X, y, bounds=(0, 1), **more):
+    return lambda b: DPGaussianNB(epsilon=1.0, bounds=bounds, budget=b, **more).fit(X, y)
+
+
+def average(x):
+    return lambda b: st.mean(x, epsilon=1.0, bounds=(0, 1), budget=b)
+
+
+LABELS_OF_TWO_TYPES = dd.from_map(two_types, [150, 150, 100], meta=pd.Series([], dtype=object))
+COLUMNS_APART = dd.from_map(lambda i: FRAME if i < 2 else FRAME[["a"]], [0, 1, 2], meta=FRAME[:0])
+PUBLIC = DPGaussianNB(bounds=(0, 1)).fit(X, LABELS)
+STEPS = BoundsScaler(bounds=(0, 1)), DPGaussianNB(bounds=(-1, 1))
+UNREADABLE = "cannot read these dask collections"
 REFUSED = {
-    "NaN in one block": (
-        lambda b: DPGaussianNB(epsilon=1.0, bounds=(0, 1), budget=b).fit(ARRAY, with_nan()),
-        "In block 2 of the rows: y has missing values",
-    ),
-    "another label": (
-        lambda b: DPGaussianNB(epsilon=1.0, bounds=(0, 1), classes=["no", "?"], budget=b).fit(
-            ARRAY, Y_ARRAY
-        ),
-        "outside classes",
-    ),
-    "labels of two types": (
-        lambda b: DPGaussianNB(epsilon=1.0, bounds=(0, 1), budget=b).fit(
-            ARRAY, dd.from_map(two_types, [150, 150, 100], meta=pd.Series([], dtype=object))
-        ),
-        "labels of one type",
-    ),
-    "a column is missing in one partition": (
-        lambda b: st.mean(
-            dd.from_map(lambda i: FRAME if i < 2 else FRAME[["a"]], [0, 1, 2], meta=FRAME[:0]),
-            epsilon=1.0,
-            bounds=(0, 1),
-            budget=b,
-        ),
-        r"In block 2 .*\['b', 'c'\] are not there",
-    ),
+    "NaN in one block": (naive(ARRAY, with_nan()), "In block 2 of the rows: y has missing values"),
+    "another label": (naive(ARRAY, Y_ARRAY, classes=["no", "?"]), "outside classes"),
+    "labels of two types": (naive(ARRAY, LABELS_OF_TWO_TYPES), "labels of one type"),
+    "a column is missing": (average(COLUMNS_APART), r"In block 2 .*\['b', 'c'\] are not there"),
     "text in one block": (
-        lambda b: st.mean(
-            dd.from_pandas(MIXED, npartitions=2), epsilon=1.0, bounds=(0, 1), budget=b
-        ),
+        average(dd.from_pandas(MIXED, npartitions=2)),
         "column 'sex' contains strings",
     ),
-    "inconsistent chunks": (
-        lambda b: DPGaussianNB(epsilon=1.0, bounds=(0, 1), budget=b).fit(ARRAY, Y_TABLE),
-        "In block 0 .* the same chunks",
-    ),
-    "sparse blocks": (
-        lambda b: st.mean(
-            ARRAY.map_blocks(sparse.csr_matrix), epsilon=1.0, bounds=(0, 1), budget=b
-        ),
-        "dense data are required",
-    ),
-    "no rows": (
-        lambda b: st.mean(TABLE[TABLE.a > 2.0], epsilon=1.0, bounds=(0, 1), budget=b),
-        "at least one row",
-    ),
+    "inconsistent chunks": (naive(ARRAY, Y_TABLE), "In block 0 .* the same chunks"),
+    "sparse blocks": (average(ARRAY.map_blocks(sparse.csr_matrix)), "dense data are required"),
+    "no rows": (average(TABLE[TABLE.a > 2.0]), "at least one row"),
     "without privacy": (
         lambda b: DPPCA(epsilon=np.inf, bounds=(0, 1), budget=b).fit(ARRAY),
-        "DPPCA cannot read these dask collections",
+        f"DPPCA {UNREADABLE}",
     ),
     "a classifier of anybody": (
-        lambda b: DPCalibratedClassifier(DPGaussianNB(bounds=(0, 1)).fit(X, LABELS), budget=b).fit(
-            ARRAY, Y_ARRAY
-        ),
-        "DPCalibratedClassifier cannot read these dask collections",
+        lambda b: DPCalibratedClassifier(PUBLIC, budget=b).fit(ARRAY, Y_ARRAY),
+        f"DPCalibratedClassifier {UNREADABLE}",
     ),
     "a scaler that refuses what is missing": (
-        lambda b: make_private_pipeline(
-            BoundsScaler(bounds=(0, 1)), DPGaussianNB(bounds=(-1, 1)), budget=b
-        ).fit(ARRAY, Y_ARRAY),
+        lambda b: make_private_pipeline(*STEPS, budget=b).fit(ARRAY, Y_ARRAY),
         "column 1 has missing values",
     ),
-    "a frame of polars that is lazy": (
-        lambda b: st.mean(pl.DataFrame({"a": [1.0]}).lazy(), epsilon=1.0, bounds=(0, 1), budget=b),
-        r"call \.collect\(\)",
-    ),
+    "a lazy frame of polars": (average(pl.DataFrame({"a": [1.0]}).lazy()), r"call \.collect\(\)"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_bad_input_is_refused_before_the_spend(name, unspent):
     release, message = REFUSED[name]
-    with pytest.raises((ValueError, TypeError), match=message) as caught:
+    with pytest.raises((ValueError, TypeError), match=rf"(?s)({message}).*Nothing was spent"):
         release(unspent)
-    assert "Nothing was spent." in str(caught.value)
 
 
 def test_a_fit_that_dies_while_it_reads_stays_spent(monkeypatch):

@@ -345,9 +345,8 @@ BY_NAME = {
 @pytest.mark.parametrize("name", BY_NAME)
 def test_other_columns_are_given_by_name(batches, name, unspent):
     fit, message = BY_NAME[name]
-    with pytest.raises(ValueError, match=message) as caught:
+    with pytest.raises(ValueError, match=rf"(?s)({message}).*Nothing was spent"):
         fit(unspent, batches([TABLE.select([*NUMBERS, "d"])]))
-    assert "Nothing was spent." in str(caught.value)
 
 
 def test_without_pyarrow_rows_in_memory_are_read():

@@ -35,7 +35,6 @@ SHAPES = {
     "clusters in one column": (DPKMeans(epsilon=8.0, n_clusters=2), 1, 0.99),
     "one cluster": (DPKMeans(epsilon=8.0, n_clusters=1), 2, 0.9),
 } | {name: (model, 2, 0.97) for name, model in MODELS.items()}
-every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 
 
@@ -113,11 +112,10 @@ def prepared(model, n_columns, neighboring):
 
 
 @pytest.mark.slow
-@every_relation
 @pytest.mark.parametrize(("model", "n_columns", "least"), SHAPES.values(), ids=SHAPES)
-def test_neighbors_are_as_far_apart_as_claimed(model, n_columns, least, neighboring):
+def test_neighbors_are_as_far_apart_as_claimed(model, n_columns, least, relation):
     """Every run reaches the share `least` of the claimed μ, and none exceeds the claim."""
-    model, worlds = prepared(model, n_columns, neighboring)
+    model, worlds = prepared(model, n_columns, relation)
     for true in (0, 1):
         assert least <= Run(model, worlds, true).share() <= 1.0
 
@@ -148,18 +146,17 @@ def contributions(units, mean, radius, neighboring):
 
 
 @every_model
-@every_relation
-def test_no_pair_of_records_is_farther_apart_than_declared(model, neighboring):
+def test_no_pair_of_records_is_farther_apart_than_declared(model, relation):
     """40 000 pairs around 200 means; some reach .98 of the bound in all steps at once."""
-    model, (rows, _) = prepared(clone(model), 2, neighboring)
+    model, (rows, _) = prepared(clone(model), 2, relation)
     if isinstance(model, DPKMeans):
         model.set_params(max_iter=1)
     steps, rng, found = Release(model, rows, seed=0).plan.steps, np.random.default_rng(0), []
     for _ in range(200):
         mean = np.round(rng.uniform(-1.5, 1.5, 2)).clip(-0.97, 0.97) * HALF
         pairs = rng.uniform(-1.4, 1.4, (2, 200, 2)).clip(-1.0, 1.0)
-        added, others = (contributions(u, mean, rng.random(), neighboring) for u in pairs)
-        away = [added[s.name] - neighboring.count_is_public * others[s.name] for s in steps]
+        added, others = (contributions(u, mean, rng.random(), relation) for u in pairs)
+        away = [added[s.name] - relation.count_is_public * others[s.name] for s in steps]
         distances = [np.linalg.norm(x.reshape(200, -1), axis=1) for x in away]
         found.append([d / s.l2_sensitivity for d, s in zip(distances, steps, strict=True)])
     shares = np.concatenate(found, axis=1)
@@ -171,18 +168,17 @@ def test_no_pair_of_records_is_farther_apart_than_declared(model, neighboring):
 
 @pytest.mark.slow
 @every_model
-@every_relation
 @pytest.mark.parametrize("n_rows", [None, 3], ids=["records", "persons"])
-def test_some_neighbors_are_as_far_apart_as_declared(model, neighboring, n_rows):
+def test_some_neighbors_are_as_far_apart_as_declared(model, relation, n_rows):
     """Over all pairs of some records, all of them at the radius; else the noise could be less.
 
     The code answers here, not the formulas of the page. A person has the same row several times.
     """
     places = [(x, y) for x in np.linspace(-1.0, 3.0, 7) for y in np.linspace(0.0, 10.0, 7)]
-    model = clone(model).set_params(neighboring=neighboring, bounds=([-1.0, 0.0], [3.0, 10.0]))
+    model = clone(model).set_params(neighboring=relation, bounds=([-1.0, 0.0], [3.0, 10.0]))
     copies = n_rows or 1
     worlds = [np.repeat([(0.9, 4.9), one], copies, axis=0) for one in places]
-    if not neighboring.count_is_public:
+    if not relation.count_is_public:
         worlds.insert(0, worlds[0][:copies])
     shapes = {name: noisy.shape for name, noisy in Release(model, worlds[1], seed=0).noisy.items()}
     largest = dict.fromkeys(shapes, 0.0)
@@ -195,7 +191,7 @@ def test_some_neighbors_are_as_far_apart_as_declared(model, neighboring, n_rows)
             groups = np.arange(len(rows)) // copies if n_rows else None
             release = Release(model, rows, seed=0, told=told, groups=groups)
             asked.append(release.asked)
-        others = asked if neighboring.count_is_public else asked[:1]
+        others = asked if relation.count_is_public else asked[:1]
         for one, other in itertools.product(asked, others):
             for name, answer in one.items():
                 largest[name] = max(largest[name], np.linalg.norm(answer - other[name]))
@@ -237,21 +233,19 @@ def audit(model, neighboring, n_runs, noise=1.0):
 
 @pytest.mark.slow
 @every_model
-@every_relation
-def test_a_lower_bound_on_mu_is_within_a_tenth_of_the_claim(model, neighboring):
+def test_a_lower_bound_on_mu_is_within_a_tenth_of_the_claim(model, relation):
     """Each assertion fails with a probability of 1e-6."""
-    found, claim = audit(model, neighboring, 8000)
+    found, claim = audit(model, relation, 8000)
     assert found.lower_mu(0.95) >= 0.9 * claim.gdp_mu
     assert found.p_value(claim) > FALSE_ALARM
 
 
 @pytest.mark.slow
 @every_model
-@every_relation
-def test_half_the_noise_is_refuted(model, neighboring):
+def test_half_the_noise_is_refuted(model, relation):
     """Missed with a probability below 1e-6: 8 of 850 guesses would have to be wrong.
 
     Nearly always this requires coins that have one of their sides 417 times or less.
     """
-    found, claim = audit(model, neighboring, 1000, noise=0.5)
+    found, claim = audit(model, relation, 1000, noise=0.5)
     assert found.p_value(claim) < FALSE_ALARM

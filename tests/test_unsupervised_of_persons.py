@@ -5,7 +5,6 @@ import pytest
 from sklearn.base import clone
 
 from skdp import DPPCA, DPKMeans
-from skdp.privacy import Neighboring
 
 RNG = np.random.default_rng(0)
 LOW, HIGH = np.array([-1.0, 0.0, -1e3]), np.array([1.0, 9.0, 1e3])
@@ -21,24 +20,21 @@ COUNTS = RNG.integers(1, 6, N)
 WHOSE = RNG.permutation(np.repeat(np.arange(N), COUNTS))
 X = RNG.uniform(LOW, HIGH, (WHOSE.size, 3)) * (0.2 * COUNTS[WHOSE])[:, None]
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 
 
-@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
-def test_groups_of_single_rows_release_what_no_groups_release(neighboring):
+def test_groups_of_single_rows_release_what_no_groups_release(relation):
     """Where values are whole numbers of steps, so that no rounding differs."""
     rows = np.round(RNG.uniform(-1.0, 1.0, (500, 3)) * 64.0) / 64.0
-    model = DPKMeans(n_clusters=2, bounds=(-1, 1), neighboring=neighboring, random_state=0)
+    model = DPKMeans(n_clusters=2, bounds=(-1, 1), neighboring=relation, random_state=0)
     alone, grouped = clone(model).fit(rows), clone(model).fit(rows, groups=np.arange(500))
     np.testing.assert_array_equal(grouped.cluster_centers_, alone.cluster_centers_)
     assert (alone.privacy_.unit, grouped.privacy_.unit) == ("record", "person")
 
 
 @pytest.mark.parametrize("epsilon", [5000.0, np.inf])
-@every_relation
-def test_persons_count_alike(epsilon, neighboring):
+def test_persons_count_alike(epsilon, relation):
     weights = 1.0 / COUNTS[WHOSE]
-    bounds = {"bounds": BOUNDS, "neighboring": neighboring, "random_state": 0}
+    bounds = {"bounds": BOUNDS, "neighboring": relation, "random_state": 0}
     rows = np.clip(X, LOW, HIGH)
     pca = DPPCA(epsilon=epsilon, n_components=1, data_norm=2000.0, **bounds).fit(rows, groups=WHOSE)
     expected = np.average(rows, axis=0, weights=weights)

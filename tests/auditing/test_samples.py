@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator
 
-from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget
+from skdp import DPLinearRegression, DPLogisticRegression
 from skdp.auditing import MultiRunAudit, samples
 from skdp.preprocessing import DPStandardScaler
 from skdp.solvers import NoisyGD
@@ -58,11 +58,9 @@ def test_default_readouts_are_scores_predictions_and_all_that_a_transformer_rele
         assert np.isfinite(one).all()
 
 
-def test_no_budget_is_touched_and_a_seed_repeats_the_scores():
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-    model = DPLogisticRegression(epsilon=1.0, solver=NoisyGD(3), budget=budget)
+def test_no_budget_is_touched_and_a_seed_repeats_the_scores(unspent):
+    model = DPLogisticRegression(epsilon=1.0, solver=NoisyGD(3), budget=unspent)
     samples(model, (X, TURNED), (X, y), n=3)
-    assert not budget.history()
     first, again = (
         samples(NoisyCount(), (X, y), (X, y), n=5, readout=count_of, random_state=1)
         for _ in range(2)

@@ -9,7 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from labels import labels
+from labels import TERMS, labels, spend
 from opened import connection_of
 
 from skdp import PrivacyBudget
@@ -18,13 +18,7 @@ from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.ledger.gate import Gate
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
-COST = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
-TERMS = {"epsilon": 1.0, "delta": 1e-5}
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-
-
-def spend(budget, name="a fit", cost=COST, **more):
-    budget.spend(cost, delta=0.0, name=name, **more)
 
 
 @pytest.fixture

@@ -8,19 +8,12 @@ import sqlite3
 import subprocess
 
 import pytest
-from labels import labels
+from labels import TERMS, labels, spend
 from opened import connection_of
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
-
-TERMS = {"epsilon": 1.0, "delta": 1e-5}
-COST = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
-
-
-def spend(budget, name="a fit", cost=COST):
-    budget.spend(cost, delta=0.0, name=name)
 
 
 def spend_without_end(budget):

@@ -9,15 +9,12 @@ import sys
 
 import numpy as np
 import pytest
+from labels import COST, TERMS
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.file_storage import is_ledger
 from skdp.ledger.release import digest_of, first_head
-from skdp.privacy import GDPEvent, PrivacyGuarantee
-
-TERMS = {"epsilon": 1.0, "delta": 1e-5}
-COST = PrivacyGuarantee(GDPEvent(0.01), "replace_one", "test")
 
 _FOREIGN = """
 import os, sqlite3, sys

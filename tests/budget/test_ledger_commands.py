@@ -13,13 +13,11 @@ from typing import NamedTuple
 from uuid import uuid4
 
 import pytest
+from labels import COST, TERMS
 
 from skdp import PrivacyBudget
 from skdp.ledger.__main__ import main
-from skdp.privacy import GDPEvent, PrivacyGuarantee
 
-TERMS = {"epsilon": 1.0, "delta": 1e-5}
-COST = PrivacyGuarantee(GDPEvent(0.01), "replace_one", "test")
 DONE, DAMAGED, USAGE, UNREACHABLE, COPY, FORMAT = range(6)
 PAGE = Path(__file__).parents[2] / "docs" / "ledger_administration.md"
 

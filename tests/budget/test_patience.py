@@ -8,20 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
+from labels import COST, TERMS, spend
 from opened import session_of
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger import store
 from skdp.ledger.release import Entry, Verification
-from skdp.privacy import GDPEvent, PrivacyGuarantee
-
-TERMS = {"epsilon": 1.0, "delta": 1e-5}
-COST = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
-
-
-def spend(budget, name="a fit", **more):
-    budget.spend(COST, delta=0.0, name=name, **more)
 
 
 @pytest.fixture

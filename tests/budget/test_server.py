@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import pytest
 from joblib import Parallel, delayed
-from labels import labels
+from labels import TERMS, labels, spend
 from opened import session_of
 
 from skdp import DPLogisticRegression, PrivacyBudget
@@ -31,13 +31,7 @@ from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 psycopg = pytest.importorskip("psycopg")
 
-TERMS = {"epsilon": 1.0, "delta": 1e-5}
-COST = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
 X, Y = [[0.0, 1.0], [1.0, 0.0]] * 10, [0, 1] * 10
-
-
-def spend(budget, name="a fit", **more):
-    budget.spend(COST, delta=0.0, name=name, **more)
 
 
 @pytest.fixture

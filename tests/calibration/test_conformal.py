@@ -257,49 +257,39 @@ def test_a_forest_finds_the_labels_that_occur():
     assert model.classes_.tolist() == [0, 1, 2]
 
 
+LEARNS = make_pipeline(StandardScaler(), DPLinearRegression())
+SPENDS = make_pipeline(DPStandardScaler(bounds=(0, 1)), DPLinearRegression())
+LEVELS = DPQuantileRegressor(quantile=[0.1, 0.9], target_bounds=(-2, 2))
+
+
 @pytest.mark.parametrize(
-    ("model", "error", "message"),
+    ("model", "more", "error", "message"),
     [
-        (DPConformalRegressor(LinearRegression()), PrivacyLeakError, "DPLinearRegression"),
-        (
-            DPConformalRegressor(make_pipeline(StandardScaler(), DPLinearRegression())),
-            PrivacyLeakError,
-            "standardscaler",
-        ),
-        (
-            DPConformalRegressor(
-                make_pipeline(DPStandardScaler(bounds=(0, 1)), DPLinearRegression())
-            ),
-            ValueError,
-            "would spend as well",
-        ),
-        (DPConformalRegressor(DPLinearRegression()), ValueError, "target_bounds"),
-        (
-            DPConformalRegressor(DPLinearRegression(), confidence_level=1.0),
-            ValueError,
-            "confidence_level",
-        ),
-        (DPConformalRegressor(DPLinearRegression(), confidence_level=[]), ValueError, "level"),
-        (DPConformalRegressor(DPLinearRegression(), conformalize_size=0), ValueError, "_size"),
-        (DPConformalRegressor(DPLinearRegression(), conformity_score="lac"), ValueError, "score"),
-        (DPConformalRegressor(DPLinearRegression(), prefit=True), ValueError, "Call conformalize"),
-        (DPConformalRegressor(DPLinearRegression(), epsilon=np.inf), ValueError, "finite"),
-        (DPConformalRegressor(DPLogisticRegression()), ValueError, "a regressor"),
-        (DPConformalClassifier(DPLinearRegression()), ValueError, "a classifier"),
-        (
-            DPConformalRegressor(DPQuantileRegressor(quantile=[0.1, 0.9], target_bounds=(-2, 2))),
-            ValueError,
-            "one level",
-        ),
+        (LinearRegression(), {}, PrivacyLeakError, "DPLinearRegression"),
+        (LEARNS, {}, PrivacyLeakError, "standardscaler"),
+        (SPENDS, {}, ValueError, "would spend as well"),
+        (DPLinearRegression(), {}, ValueError, "target_bounds"),
+        (DPLinearRegression(), {"confidence_level": 1.0}, ValueError, "confidence_level"),
+        (DPLinearRegression(), {"confidence_level": []}, ValueError, "level"),
+        (DPLinearRegression(), {"conformalize_size": 0}, ValueError, "_size"),
+        (DPLinearRegression(), {"conformity_score": "lac"}, ValueError, "score"),
+        (DPLinearRegression(), {"prefit": True}, ValueError, "Call conformalize"),
+        (DPLinearRegression(), {"epsilon": np.inf}, ValueError, "finite"),
+        (DPLogisticRegression(), {}, ValueError, "a regressor"),
+        (LEVELS, {}, ValueError, "one level"),
     ],
 )
-def test_what_is_wrong_is_rejected_and_nothing_is_spent(model, error, message):
+def test_what_is_wrong_is_rejected_and_nothing_is_spent(model, more, error, message, unspent):
     X, y = draw(500, np.random.default_rng(0))
-    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
+    conformal = DPConformalRegressor(model, budget=unspent, **more)
     with pytest.raises(error, match=message):
-        model.set_params(budget=budget).fit(X, y)
-    assert budget.history() == []
-    assert not hasattr(model, "quantiles_")
+        conformal.fit(X, y)
+    assert not hasattr(conformal, "quantiles_")
+
+
+def test_a_classifier_is_asked_for_where_classes_are_predicted(unspent):
+    with pytest.raises(ValueError, match="a classifier"):
+        DPConformalClassifier(DPLinearRegression(), budget=unspent).fit([[0.0]] * 9, [0.0] * 9)
 
 
 def test_more_that_is_wrong():

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 from sklearn.base import clone
 
-from skdp import DPTreeDensity, DPTreeNB, PrivacyBudget, TableSchema
+from skdp import DPTreeDensity, DPTreeNB, TableSchema
 from skdp.density import _cliques
 from skdp.density._cliques import fitted_pair, level_counts, with_sums
 from skdp.exceptions import (
@@ -20,7 +20,6 @@ from skdp.exceptions import (
     WeakPrivacyWarning,
 )
 from skdp.mechanisms import ExponentialMechanism
-from skdp.privacy import Neighboring
 from skdp.workloads.plan import ROUNDED_ONCE, GaussianPlan
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.FewRowsWarning")
@@ -102,16 +101,15 @@ ROWS = list(itertools.product([0, 1], repeat=4))
 FIXED = [(0, 1, 1, 0), (1, 1, 0, 0), (0, 0, 0, 1), (1, 1, 1, 1)]
 
 
-@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
-def test_the_sensitivities_hold_for_all_neighbors_and_are_attained(neighboring, monkeypatch):
+def test_the_sensitivities_hold_for_all_neighbors_and_are_attained(relation, monkeypatch):
     """Every row in the place of one of five, or as an additional one: three columns and a label."""
     neighbors = [([*FIXED, row], {}) for row in ROWS]
-    if neighboring == "add_remove_one":
+    if relation == "add_remove_one":
         neighbors = [(FIXED, {}), *neighbors]
-    found, planned = largest_moves(monkeypatch, neighbors, neighboring)
-    k = neighboring.n_changed
+    found, planned = largest_moves(monkeypatch, neighbors, relation)
+    k = relation.n_changed
     attained = {"tables": math.sqrt(3 * k), "pairs": math.sqrt(3 * k), "choice": k}
-    if neighboring == "add_remove_one":
+    if relation == "add_remove_one":
         attained["count"] = 1.0
     assert found == pytest.approx(attained, rel=1e-12)
     assert found["choice"] <= k
@@ -119,17 +117,16 @@ def test_the_sensitivities_hold_for_all_neighbors_and_are_attained(neighboring, 
     assert planned == pytest.approx(allowed | {"choice": k}, rel=1e-12)
 
 
-@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
-def test_the_sensitivities_hold_for_a_numeric_target(neighboring, monkeypatch):
+def test_the_sensitivities_hold_for_a_numeric_target(relation, monkeypatch):
     """The same rows as numbers, in two bins each: the target's bins are released first."""
     numbers = {"levels": {"bounds": (0, 1), "n_bins": 2}}
     neighbors = [([*FIXED, row], numbers) for row in ROWS]
-    if neighboring == "add_remove_one":
+    if relation == "add_remove_one":
         neighbors = [(FIXED, numbers), *neighbors]
-    found, planned = largest_moves(monkeypatch, neighbors, neighboring)
-    k = neighboring.n_changed
+    found, planned = largest_moves(monkeypatch, neighbors, relation)
+    k = relation.n_changed
     sizes = {"target": math.sqrt(k), "tables": math.sqrt(3 * k), "pairs": math.sqrt(3 * k)}
-    if neighboring == "add_remove_one":
+    if relation == "add_remove_one":
         sizes["count"] = 1.0
     allowed = {name: size * ROUNDED_ONCE for name, size in sizes.items()}
     assert planned == pytest.approx(allowed | {"choice": k}, rel=1e-12)
@@ -137,20 +134,19 @@ def test_the_sensitivities_hold_for_a_numeric_target(neighboring, monkeypatch):
     assert found["target"] == pytest.approx(sizes["target"], rel=1e-12)
 
 
-@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
-def test_fewer_pairs_have_less_noise_for_the_same_sensitivity(neighboring, monkeypatch):
+def test_fewer_pairs_have_less_noise_for_the_same_sensitivity(relation, monkeypatch):
     """A limit of the cells leaves a tree: two pairs, of three that are planned."""
     monkeypatch.setattr(_cliques, "_MOST_CELLS", 8)
     neighbors = [([*FIXED, row], {}) for row in ROWS]
-    if neighboring == "add_remove_one":
+    if relation == "add_remove_one":
         neighbors = [(FIXED, {}), *neighbors]
-    found, planned = largest_moves(monkeypatch, neighbors, neighboring)
+    found, planned = largest_moves(monkeypatch, neighbors, relation)
     assert found["pairs"] == pytest.approx(planned["pairs"] / ROUNDED_ONCE, rel=1e-12)
     monkeypatch.undo()
     with pytest.MonkeyPatch.context() as limit:
         limit.setattr(_cliques, "_MOST_CELLS", 4)
-        tree = density_of(neighboring=neighboring)
-    all_pairs = density_of(neighboring=neighboring)
+        tree = density_of(neighboring=relation)
+    all_pairs = density_of(neighboring=relation)
     assert (len(tree.edges_), len(all_pairs.edges_)) == (3, 6)
     scales = [model._released_.scale_of_pairs for model in (tree, all_pairs)]
     assert scales[0] == pytest.approx(scales[1] / math.sqrt(2.0))
@@ -172,17 +168,14 @@ def test_columns_that_belong_together_are_chosen():
 # --- Costs ---------------------------------------------------------------------------------------
 
 
-def test_too_many_cells_are_rejected_before_the_spend():
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+def test_too_many_cells_are_rejected_before_the_spend(unspent):
     rows = np.zeros((10, 99))
     with pytest.raises(ValueError, match=r"would count \d+ cells .* 99 columns, at most 16777216"):
-        DPTreeDensity(bounds=(0, 1), budget=budget).fit(rows)
+        DPTreeDensity(bounds=(0, 1), budget=unspent).fit(rows)
     with pytest.raises(ValueError, match="at most 16777216"):
-        DPTreeNB(bounds=(0, 1), classes=range(400), budget=budget).fit(rows[:, :9], [0] * 10)
+        DPTreeNB(bounds=(0, 1), classes=range(400), budget=unspent).fit(rows[:, :9], [0] * 10)
     with pytest.raises(ValueError, match="at most 1024 columns"):
-        DPTreeDensity(categories=[0], missing="error", budget=budget).fit(np.zeros((10, 1025)))
-    assert budget.spent.epsilon == 0.0
-    assert not budget.history()
+        DPTreeDensity(categories=[0], missing="error", budget=unspent).fit(np.zeros((10, 1025)))
 
 
 @pytest.mark.parametrize(
@@ -197,12 +190,10 @@ def test_too_many_cells_are_rejected_before_the_spend():
         ({"epsilon": -1.0}, "epsilon must be"),
     ],
 )
-def test_wrong_parameters_are_rejected_and_nothing_is_spent(settings, message):
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-    model = DPTreeDensity(**{"bounds": (0, 1), "budget": budget} | settings)
+def test_wrong_parameters_are_rejected_and_nothing_is_spent(settings, message, unspent):
+    model = DPTreeDensity(**{"bounds": (0, 1), "budget": unspent} | settings)
     with pytest.raises((ValueError, OutOfRangeError), match=message):
         model.fit(np.zeros((10, 2)))
-    assert not budget.history()
 
 
 # --- The model -----------------------------------------------------------------------------------
@@ -544,13 +535,11 @@ def test_shares_of_rare_levels_are_right_where_noise_is_small(target, neighborin
 # --- Few rows ------------------------------------------------------------------------------------
 
 
-def test_too_many_columns_for_few_rows_are_named_before_the_spend(rng):
+def test_too_many_columns_for_few_rows_are_named_before_the_spend(rng, unspent):
     answers = pd.DataFrame(rng.integers(3, size=(900, 20))).add_prefix("q")
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     warnings.simplefilter("error", FewRowsWarning)
     with pytest.raises(FewRowsWarning, match=r"900 rows are few for .* level of 20 columns"):
-        DPTreeDensity(categories=[0, 1, 2], budget=budget).fit(answers)
-    assert not budget.history()
+        DPTreeDensity(categories=[0, 1, 2], budget=unspent).fit(answers)
     given = {"categories": [0, 1, 2], "random_state": 0}
     DPTreeDensity(**given, neighboring="add_remove_one").fit(answers)  # n is private
     DPTreeDensity(**given).fit(answers.iloc[:, :4])

@@ -85,13 +85,11 @@ def test_an_estimator_with_a_budget_is_refused(wrap):
         CostOfPrivacyDisplay.from_estimator(estimator, None, None)
 
 
-def test_it_spends_nothing_and_fits_nothing():
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-    estimator = DPLogisticRegression(budget=budget)
+def test_it_spends_nothing_and_fits_nothing(unspent):
+    estimator = DPLogisticRegression(budget=unspent)
     display(estimator, public=True)
-    assert budget.history() == []
     assert not hasattr(estimator, "coef_")
-    assert estimator.budget is budget
+    assert estimator.budget is unspent
 
 
 def test_a_seed_repeats_it():

@@ -64,7 +64,6 @@ LONG_WEIGHTED = [
     DPLogisticRegression(classes=(0, 1), max_weight=2.0, solver="noisy_gd"),
 ]
 every_case = pytest.mark.parametrize(("neighboring", "hint"), CASES)
-every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
 EPSILON = 5.0
 
@@ -166,10 +165,9 @@ def least_shares(model):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", LONG_WEIGHTED, ids=repr)
-@every_relation
-def test_the_claim_survives_a_long_attack_with_weights(model, neighboring):
+def test_the_claim_survives_a_long_attack_with_weights(model, relation):
     """A weight of 0 for the largest one is half of the change of a record that turns around."""
-    loud, *others = weighted_pulls(model, neighboring, fits=20_000)
+    loud, *others = weighted_pulls(model, relation, fits=20_000)
     proved = [lower_bound(loud, other) for other in others]
     least = gdp_mu(EPSILON, 1e-5) * np.array(least_shares(model))
     assert max(proved) <= claimed_mu(model)
@@ -193,19 +191,18 @@ def test_the_claim_survives_a_long_attack(model, neighboring, hint):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
-def test_the_moments_survive_a_long_attack_on_all_that_is_released(neighboring):
+def test_the_moments_survive_a_long_attack_on_all_that_is_released(relation):
     """The most powerful test of AdaSSP's release: along the line between the neighbors' means."""
     solver, rng = AdaSSP(), np.random.default_rng(0)
-    plan = solver.plan(problem_with(SquaredLoss(), 3, neighboring), EPSILON, 1e-5)
-    with_it, without = neighbors(neighboring)
-    if neighboring is Neighboring.REPLACE_ONE:
+    plan = solver.plan(problem_with(SquaredLoss(), 3, relation), EPSILON, 1e-5)
+    with_it, without = neighbors(relation)
+    if relation is Neighboring.REPLACE_ONE:
         without = with_it[0], np.r_[-1, with_it[1][1:]]
 
     def scores(X, y):
         design = ClippedDesign.clip(X, 1.0)
         releases = (solver.release(plan, design, y, rng) for _ in range(100_000))
-        weight = 0.0 if neighboring is Neighboring.REPLACE_ONE else plan.gram_noise**-2
+        weight = 0.0 if relation is Neighboring.REPLACE_ONE else plan.gram_noise**-2
         return np.array(
             [weight * m.gram[0, 0] + m.moment[0] / plan.moment_noise**2 for m in releases]
         )

@@ -22,7 +22,6 @@ from skdp.solvers import Problem
 
 N = 20_000
 KNOTS = _last_releases._KNOTS.size
-every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 every_loss = pytest.mark.parametrize("loss", [LogisticLoss(), MultinomialLoss(4)], ids=str)
 
 
@@ -199,9 +198,8 @@ def each_of(errors, y, z):
     return np.array([errors(block_of(y[i : i + 1], z[i : i + 1])) for i in range(len(y))])
 
 
-@every_relation
 @every_loss
-def test_no_less_noise_would_do(loss, neighboring):
+def test_no_less_noise_would_do(loss, relation):
     """Two rows that are surely of the class of the other: within 2 %."""
     rng, far = np.random.default_rng(0), 50.0 * np.eye(4)
     z = np.array([-50.0, 50.0]) if loss.n_scores == 1 else far[:2]
@@ -210,8 +208,8 @@ def test_no_less_noise_would_do(loss, neighboring):
         np.ones(3), np.asarray if loss.n_scores == 1 else against_others, 1.0, Recalibration(), 1.0
     )
     one, two = each_of(errors, y, z)
-    moved = one - two if neighboring is Neighboring.REPLACE_ONE else one
-    between = errors.facts(problem_of(loss, neighboring, rng)).between
+    moved = one - two if relation is Neighboring.REPLACE_ONE else one
+    between = errors.facts(problem_of(loss, relation, rng)).between
     assert np.linalg.norm(moved) == pytest.approx(between, rel=0.02)
 
 

@@ -178,8 +178,7 @@ def test_the_features_are_those_of_the_transformer(features):
     [DPHuberRegressor, lambda **given: DPQuantileRegressor(quantile=0.5, **given)],
     ids=["huber", "quantile"],
 )
-def test_an_additive_robust_regressor_learns_a_curve(make):
-    rng = np.random.default_rng(0)
+def test_an_additive_robust_regressor_learns_a_curve(make, rng):
     X = rng.uniform(0, 24, size=(4000, 1))
     y = np.cos(X[:, 0] * np.pi / 12)
     given = {"epsilon": 3.0, "target_bounds": (-1, 1), "random_state": 0}

@@ -51,7 +51,6 @@ def test_a_fit_with_a_wide_bound_is_no_worse_than_noise_makes_it(kind):
     assert 1.0 - np.mean((predicted - y) ** 2) / y.var() > 0.95
 
 
-@pytest.mark.parametrize("relation", [*Neighboring])
 def test_probabilities_do_not_move_to_one_half(relation):
     """10 % of labels, and 260 records at ε = 100: the mean was .30 with a count of rows.
 
@@ -65,7 +64,6 @@ def test_probabilities_do_not_move_to_one_half(relation):
 
 
 @pytest.mark.parametrize("kind", [DPTabularClassifier, DPTabularRegressor])
-@pytest.mark.parametrize("relation", [*Neighboring])
 def test_a_model_of_noise_says_so_after_the_spend(kind, relation):
     """6000 rows are enough, and 60 shares of them are not."""
     X, y, rare = table()

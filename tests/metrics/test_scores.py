@@ -191,9 +191,8 @@ BAD = [
 
 @pytest.mark.parametrize(("metric", "y", "guess", "terms", "message"), BAD)
 def test_what_is_wrong_is_refused_and_nothing_is_spent(metric, y, guess, terms, message, unspent):
-    with pytest.raises(ValueError, match=message) as refused:
+    with pytest.raises(ValueError, match=rf"(?s)({message}).*Nothing was spent"):
         metric(y, guess, **{"epsilon": 1.0, "budget": unspent} | terms)
-    assert "Nothing was spent" in str(refused.value)
 
 
 def test_a_class_without_rows_has_no_area():

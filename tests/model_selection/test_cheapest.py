@@ -172,7 +172,6 @@ def test_decimal_epsilons_fit_exactly():
 def test_what_is_wrong_is_refused_and_nothing_is_spent(estimator, grid, terms, message):
     budget = PrivacyBudget(epsilon=5.0, delta=1e-5, composition="basic")
     terms = {"epsilon": 3.0, "method": "cheapest", "threshold": 0.6, "budget": budget} | terms
-    with pytest.raises(ValueError, match=message) as refused:
+    with pytest.raises(ValueError, match=rf"(?s)({message}).*Nothing was spent"):
         DPGridSearchCV(estimator, grid, **terms).fit(X, Y)
-    assert "Nothing was spent" in str(refused.value)
     assert budget.history() == []

@@ -194,62 +194,42 @@ def test_workers_give_what_one_process_gives():
 NOT_VALID = r"Invalid parameter 'Cc' for estimator DPLogisticRegression\. Valid.*'C'.*was spent"
 
 
+SCALED = make_pipeline(BoundsScaler(bounds=(-8, 8)), MODEL)
+STEPS = {"boundsscaler": [BoundsScaler(bounds=(-8, 8)), StandardScaler()]}
+LAST = {"dplogisticregression": [MODEL, LogisticRegression()]}
+NAMED = "'data_norm' for estimator Pipeline.*'dplogisticregression__data_norm'"
+
+
 @pytest.mark.parametrize(
-    ("search", "error", "message"),
+    ("model", "grid", "more", "error", "message"),
     [
-        (DPGridSearchCV(MODEL, {"epsilon": [1.0, 2.0]}), ValueError, "cannot be searched over"),
-        (DPGridSearchCV(MODEL, {"data_norm": [1.0, -1.0]}), ValueError, "data_norm"),
-        (DPGridSearchCV(MODEL, GRID, method="both"), ValueError, "method"),
-        (DPGridSearchCV(MODEL, {"Cc": [1, 2]}), ValueError, NOT_VALID),
-        (DPRandomizedSearchCV(MODEL, {"Cc": [1, 2]}, n_iter=2), ValueError, NOT_VALID),
-        (DPGridSearchCV(MODEL, {"features__n_terms": [1, 2]}), ValueError, "'features__n_terms'"),
-        (
-            DPGridSearchCV(make_pipeline(BoundsScaler(bounds=(-8, 8)), MODEL), GRID),
-            ValueError,
-            "'data_norm' for estimator Pipeline.*'dplogisticregression__data_norm'",
-        ),
-        (DPGridSearchCV(MODEL, {"data_norm": 1.0}), TypeError, "grid for parameter 'data_norm'"),
-        (DPRandomizedSearchCV(MODEL, {"C": 1.0}), TypeError, "grid for parameter 'C'"),
-        (DPGridSearchCV(MODEL, GRID, holdout=1.5), ValueError, "holdout"),
-        (DPGridSearchCV(MODEL, GRID, delta=0.0), ValueError, "needs delta > 0"),
-        (DPGridSearchCV(MODEL, []), ValueError, "candidate"),
-        (DPGridSearchCV(MODEL, {"solver": ["dp_sgd"]}), ValueError, "Gaussian DP"),
-        (DPGridSearchCV(LogisticRegression(), {}), PrivacyLeakError, "LogisticRegression"),
-        (DPGridSearchCV(make_pipeline(StandardScaler(), MODEL), {}), PrivacyLeakError, "Scaler"),
-        (DPGridSearchCV(MODEL, GRID, epsilon=9.0), BudgetExceededError, "budget"),
-        (
-            DPGridSearchCV(
-                make_pipeline(BoundsScaler(bounds=(-8, 8)), MODEL),
-                {"boundsscaler": [BoundsScaler(bounds=(-8, 8)), StandardScaler()]},
-            ),
-            PrivacyLeakError,
-            "StandardScaler",
-        ),
-        (
-            DPGridSearchCV(
-                make_pipeline(BoundsScaler(bounds=(-8, 8)), MODEL),
-                {"dplogisticregression": [MODEL, LogisticRegression()]},
-            ),
-            PrivacyLeakError,
-            "LogisticRegression",
-        ),
-        (
-            DPGridSearchCV(make_pipeline(DPStandardScaler(bounds=(-8, 8)), MODEL), {}),
-            ValueError,
-            "covers the last step only",
-        ),
-        (
-            DPGridSearchCV(make_pipeline(OtherLibrary(), MODEL), {}),
-            ValueError,
-            "covers the last step only",
-        ),
+        (MODEL, {"epsilon": [1.0, 2.0]}, {}, ValueError, "cannot be searched over"),
+        (MODEL, {"data_norm": [1.0, -1.0]}, {}, ValueError, "data_norm"),
+        (MODEL, GRID, {"method": "both"}, ValueError, "method"),
+        (MODEL, {"Cc": [1, 2]}, {}, ValueError, NOT_VALID),
+        (MODEL, {"Cc": [1, 2]}, {"n_iter": 2}, ValueError, NOT_VALID),
+        (MODEL, {"features__n_terms": [1, 2]}, {}, ValueError, "'features__n_terms'"),
+        (SCALED, GRID, {}, ValueError, NAMED),
+        (MODEL, {"data_norm": 1.0}, {}, TypeError, "grid for parameter 'data_norm'"),
+        (MODEL, {"C": 1.0}, {"n_iter": 10}, TypeError, "grid for parameter 'C'"),
+        (MODEL, GRID, {"holdout": 1.5}, ValueError, "holdout"),
+        (MODEL, GRID, {"delta": 0.0}, ValueError, "needs delta > 0"),
+        (MODEL, [], {}, ValueError, "candidate"),
+        (MODEL, {"solver": ["dp_sgd"]}, {}, ValueError, "Gaussian DP"),
+        (LogisticRegression(), {}, {}, PrivacyLeakError, "LogisticRegression"),
+        (make_pipeline(StandardScaler(), MODEL), {}, {}, PrivacyLeakError, "Scaler"),
+        (MODEL, GRID, {"epsilon": 9.0}, BudgetExceededError, "budget"),
+        (SCALED, STEPS, {}, PrivacyLeakError, "StandardScaler"),
+        (SCALED, LAST, {}, PrivacyLeakError, "LogisticRegression"),
+        (make_pipeline(DPStandardScaler(bounds=(-8, 8)), MODEL), {}, {}, ValueError, "last step"),
+        (make_pipeline(OtherLibrary(), MODEL), {}, {}, ValueError, "covers the last step only"),
     ],
 )
-def test_what_is_wrong_is_refused_and_nothing_is_spent(search, error, message):
-    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
+def test_what_is_wrong_is_refused_and_nothing_is_spent(model, grid, more, error, message, unspent):
+    Search = DPRandomizedSearchCV if "n_iter" in more else DPGridSearchCV
+    search = Search(model, grid, budget=unspent, **more)
     with pytest.raises(error, match=message):
-        search.set_params(budget=budget).fit(X, Y)
-    assert budget.history() == []
+        search.fit(X, Y)
     assert not hasattr(search, "best_estimator_")
 
 

@@ -100,9 +100,8 @@ def test_scores_that_must_stay_secret_are_refused_and_nothing_is_spent(terms, me
     neighboring = terms.get("neighboring", "replace_one")
     budget = PrivacyBudget(epsilon=5.0, delta=1e-5, neighboring=neighboring)
     search = DPGridSearchCV(MODEL, GRID, release_scores=True, budget=budget, **terms)
-    with pytest.raises(ValueError, match=message) as refused:
+    with pytest.raises(ValueError, match=rf"(?s)({message}).*Nothing was spent"):
         search.fit(X, Y)
-    assert "Nothing was spent" in str(refused.value)
     assert budget.history() == []
 
 

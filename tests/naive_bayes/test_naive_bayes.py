@@ -86,14 +86,15 @@ def test_nothing_but_released_and_public_attributes(model, X):
     assert set(vars(model)) - set(model.get_params()) - types <= PUBLIC | RELEASED
 
 
+NAMED = r"^column 'wide' contains strings, not numbers\. Name .* categories={'wide': \[...\]}"
+WIDE = {"categories": {"wide": [0]}, "bounds": {"long": (0, 8), "wide": (0, 1)}}
+TWICE = FRAME.set_axis(["one", "one", "two"], axis=1)
+
+
 @pytest.mark.parametrize(
     ("model", "X", "message"),
     [
-        (
-            DPGaussianNB(bounds=([1, 2, 3, 4], [0, 5, 6, 7])),
-            IRIS,
-            "bounds of column .* are reversed",
-        ),
+        (DPGaussianNB(bounds=([1, 2, 3, 4], [0, 5, 6, 7])), IRIS, "bounds of column .* reversed"),
         (DPGaussianNB(bounds=(0, math.inf)), IRIS, "must be finite"),
         (DPGaussianNB(bounds=BOUNDS, least_variance=0.0), IRIS, "least_variance must be"),
         (DPGaussianNB(bounds=BOUNDS, priors=[0.5, 0.5]), IRIS, "priors must be 3 positive numbers"),
@@ -105,40 +106,17 @@ def test_nothing_but_released_and_public_attributes(model, X):
         (DPCategoricalNB(categories={0: [2, 3]}), CODES, r"\[1, 2, 3\] have none"),
         (DPCategoricalNB(categories=5), CODES, "categories must be a list"),
         (DPCategoricalNB(categories=[1, None]), CODES, "none missing"),
-        (
-            DPMixedNB(bounds=(0, 8)),
-            FRAME,
-            "^column 'wide' contains strings, not numbers. Name .* categories={'wide': \\[...\\]}",
-        ),
+        (DPMixedNB(bounds=(0, 8)), FRAME, NAMED),
         (DPMixedNB(categories={"width": [0]}, bounds=(0, 8)), FRAME, "Unknown columns in"),
-        (
-            DPMixedNB(categories={"wide": []}, bounds=(0, 8)),
-            FRAME,
-            "must be different values, at least one",
-        ),
-        (
-            DPGaussianNB(bounds=(0, 8)),
-            FRAME,
-            r"^column 'wide' contains strings, not numbers\.(?! Name)",
-        ),
-        (
-            DPMixedNB(categories={"wide": [0]}, bounds={"long": (0, 8), "wide": (0, 1)}),
-            FRAME,
-            r"no pair for the columns \['sepal'\]. Add",
-        ),
-        (
-            DPMixedNB(bounds=(0, 8)),
-            FRAME.set_axis(["one", "one", "two"], axis=1),
-            r"X has several columns of one name, \['one'\]",
-        ),
+        (DPMixedNB(categories={"wide": []}, bounds=(0, 8)), FRAME, "different values, at least"),
+        (DPGaussianNB(bounds=(0, 8)), FRAME, r"^column 'wide' .* not numbers\.(?! Name)"),
+        (DPMixedNB(**WIDE), FRAME, r"no pair for the columns \['sepal'\]. Add"),
+        (DPMixedNB(bounds=(0, 8)), TWICE, r"X has several columns of one name, \['one'\]"),
     ],
 )
-def test_bad_public_input_is_settled_without_the_budget(model, X, message):
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
-    with pytest.raises(ValueError, match=message) as error:
-        model.set_params(budget=budget).fit(X, SPECIES)
-    assert "Nothing was spent." in str(error.value)
-    assert budget.spent.epsilon == 0.0
+def test_bad_public_input_is_settled_without_the_budget(model, X, message, unspent):
+    with pytest.raises(ValueError, match=rf"(?s)({message}).*Nothing was spent"):
+        model.set_params(budget=unspent).fit(X, SPECIES)
 
 
 def test_values_outside_are_clipped_or_left_out_and_never_refused():
@@ -188,13 +166,11 @@ def test_weights_without_privacy_are_those_of_scikit_learn():
 
 
 @every_kind
-def test_weights_need_a_public_largest_one(model, X):
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+def test_weights_need_a_public_largest_one(model, X, unspent):
     weights = np.ones(len(X))
-    model = clone(model).set_params(budget=budget)
+    model = clone(model).set_params(budget=unspent)
     with pytest.raises(ValueError, match=r"needs max_weight.*Nothing was spent\."):
         model.fit(X, SPECIES, sample_weight=weights)
-    assert budget.spent.epsilon == 0.0
     weights[:75] = 0.0
     few = model.set_params(max_weight=2.0, epsilon=1000.0, budget=None).fit(X, SPECIES, weights)
     np.testing.assert_allclose(few.class_count_, [2.0, 25.0, 50.0], atol=4.0)

@@ -134,9 +134,6 @@ def test_every_event_has_an_example_of_its_own_kind():
     assert all(type(event) is EVENTS[name] for name, some in EXAMPLES.items() for event in some)
 
 
-relations = pytest.mark.parametrize("relation", list(Neighboring))
-
-
 def both_curves(event, relation):
     """Return the curve and its reverse; nothing where the event says that it has none."""
     if type(event) is FixedSizeSampledEvent and relation == "add_remove_one":
@@ -152,7 +149,6 @@ def both_curves(event, relation):
 
 
 @events
-@relations
 def test_the_curve_and_its_reverse_are_privacy_curves(event, relation):
     epsilon = np.sort(np.append(np.linspace(-30.0, 30.0, 301), [-0.01, 1e-9, 0.01, 600.0, 1e5]))
     for curve in both_curves(event, relation):
@@ -164,7 +160,6 @@ def test_the_curve_and_its_reverse_are_privacy_curves(event, relation):
 
 @pytest.mark.slow
 @events
-@relations
 def test_the_curve_and_its_reverse_are_convex_in_the_odds(event, relation):
     odds = np.geomspace(1e-4, 1e4, 401)
     one, other = odds[:-2], odds[2:]
@@ -174,7 +169,6 @@ def test_the_curve_and_its_reverse_are_convex_in_the_odds(event, relation):
 
 
 @events
-@relations
 def test_the_reverse_is_the_mirror_image(event, relation):
     epsilon = np.linspace(-4.0, 4.0, 81)
     for curve in both_curves(event, relation):
@@ -184,7 +178,6 @@ def test_the_reverse_is_the_mirror_image(event, relation):
 
 @pytest.mark.slow
 @events
-@relations
 def test_gdp_mu_covers_the_curve(event, relation):
     epsilon = np.linspace(-12.0, 12.0, 961)
     for curve in both_curves(event, relation):
@@ -193,7 +186,6 @@ def test_gdp_mu_covers_the_curve(event, relation):
 
 
 @events
-@relations
 def test_pure_epsilon_is_where_the_curve_ends(event, relation):
     for curve in both_curves(event, relation):
         bound = event.pure_epsilon(relation)
@@ -219,7 +211,6 @@ def divergences_of(event, relation):
 
 @pytest.mark.slow
 @divergent
-@relations
 def test_rho_covers_the_renyi_divergences_which_grow_with_the_order(event, relation):
     if not both_curves(event, relation):
         return
@@ -230,7 +221,6 @@ def test_rho_covers_the_renyi_divergences_which_grow_with_the_order(event, relat
 
 
 @divergent
-@relations
 def test_the_renyi_divergence_implies_a_curve_above(event, relation):
     epsilon = np.linspace(0.0, 20.0, 41)
     for curve in both_curves(event, relation):
@@ -358,7 +348,6 @@ def test_an_impossible_field_is_refused(kind, fields, message):
     ],
     ids=repr,
 )
-@relations
 def test_extremes_give_curves_without_warnings(event, relation):
     for curve in both_curves(event, relation):
         delta = curve.delta(np.array([-1e9, -800.0, -1.0, 0.0, 1.0, 800.0, 1e9]))

@@ -22,7 +22,6 @@ from skdp.solvers.adassp import AdaSSPPlan
 
 SOLVER = AdaSSP()
 FALSE_ALARM = 1e-6
-every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 
 
 def plan(neighboring, epsilon=1.0, n=40, norm=2.0, C="auto", intercept=0.5):
@@ -39,13 +38,12 @@ def contribution(plan, row, target):
     return np.r_[gram, target * row / plan.moment_noise]
 
 
-@every_relation
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=300, deadline=None)
-def test_no_record_moves_the_moments_by_more_than_mu(neighboring, seed):
+def test_no_record_moves_the_moments_by_more_than_mu(relation, seed):
     """Neighbors are μ standard deviations of the noise apart at most: μ-Gaussian DP."""
     rng = np.random.default_rng(seed)
-    p, d = plan(neighboring), int(rng.integers(1, 4))
+    p, d = plan(relation), int(rng.integers(1, 4))
     R, mu = p.problem.row_norm, gdp_mu(1.0, 1e-5)
     rows = rng.normal(size=(2, d))
     rows[1] += 10.0 ** rng.uniform(-3, 1) * rng.choice([-1.0, 1.0]) * rows[0]
@@ -53,25 +51,23 @@ def test_no_record_moves_the_moments_by_more_than_mu(neighboring, seed):
     rows *= lengths * R / np.linalg.norm(rows, axis=1, keepdims=True)
     targets = rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], 2)
     one, other = (contribution(p, a, t) for a, t in zip(rows, targets, strict=True))
-    moved = one - other if neighboring is Neighboring.REPLACE_ONE else one
+    moved = one - other if relation is Neighboring.REPLACE_ONE else one
     assert np.linalg.norm(moved) <= mu * (1.0 + 1e-12)
 
 
-@every_relation
-def test_the_worst_neighbors_are_mu_apart(neighboring):
-    p = plan(neighboring)
+def test_the_worst_neighbors_are_mu_apart(relation):
+    p = plan(relation)
     row = np.array([p.problem.row_norm, 0.0])
     moved = contribution(p, row, 1.0)
-    if neighboring is Neighboring.REPLACE_ONE:
+    if relation is Neighboring.REPLACE_ONE:
         moved = moved - contribution(p, row, -1.0)
     mu = gdp_mu(1.0, 1e-5)
     assert mu * (1.0 - 1e-3) <= np.linalg.norm(moved) <= mu  # the rest covers rounding errors
 
 
-@every_relation
-def test_the_release_has_the_distribution_that_the_plan_says(neighboring):
+def test_the_release_has_the_distribution_that_the_plan_says(relation):
     """Kolmogorov and Smirnov's test on each kind of coordinate; false alarms 4e-6."""
-    p, rng = plan(neighboring), np.random.default_rng(0)
+    p, rng = plan(relation), np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), rng.uniform(-1, 1, 40)
     design = ClippedDesign.clip(X, 2.0, 0.5, y)
     releases = [p.release(design, rng) for _ in range(1500)]
@@ -88,11 +84,10 @@ def test_the_release_has_the_distribution_that_the_plan_says(neighboring):
     assert np.abs(pairs).max() < stats.norm.isf(FALSE_ALARM / 56) / math.sqrt(1500) * 1.05
 
 
-@every_relation
-def test_the_noise_bound_covers_the_coefficients(neighboring):
+def test_the_noise_bound_covers_the_coefficients(relation):
     """2000 fits: a variance is off by 3 %, so that six standard deviations are .19. The bound is up
     to twice the variance, because the noise in the matrix along θ is larger than across."""
-    p, rng = plan(neighboring, epsilon=30.0, n=2000), np.random.default_rng(0)
+    p, rng = plan(relation, epsilon=30.0, n=2000), np.random.default_rng(0)
     X = rng.normal(size=(2000, 2)) * [1.0, 0.3]
     design = ClippedDesign.clip(X, 2.0, 0.5, np.clip(X @ [0.4, 1.0], -1, 1))
     fits = [p.read(design, rng, lambda *_: None) for _ in range(2000)]
@@ -137,12 +132,11 @@ def test_the_solution_reads_nothing_but_the_release(monkeypatch):
     np.testing.assert_array_equal(*thetas)
 
 
-@every_relation
 @pytest.mark.parametrize("C", ["auto", 0.01])
-def test_without_noise_worth_mentioning_it_is_ridge_regression(neighboring, C, rng):
+def test_without_noise_worth_mentioning_it_is_ridge_regression(relation, C, rng):
     X, y = rng.uniform(-1, 1, size=(500, 3)), rng.uniform(-1, 1, 500)
     A = np.hstack([X, np.full((500, 1), 0.5)])
-    p = plan(neighboring, epsilon=1e8, n=500, C=C)
+    p = plan(relation, epsilon=1e8, n=500, C=C)
     theta = p.read(ClippedDesign.clip(X, 2.0, 0.5, y), rng, lambda *s: None).theta
     ridge = 0.0 if C == "auto" else 1.0 / C
     exact = np.linalg.solve(A.T @ A + ridge * np.eye(4), A.T @ y)

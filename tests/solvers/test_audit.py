@@ -48,7 +48,6 @@ METRIC_CASES = [
     (RegularizedExponential(), LOGISTIC, 3000),
 ]
 every_case = pytest.mark.parametrize(("solver", "loss", "n"), CASES, ids=repr)
-every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 add_remove = pytest.mark.parametrize(  # the other relation runs with the slow ones
     "neighboring",
     [Neighboring.ADD_REMOVE_ONE, pytest.param(Neighboring.REPLACE_ONE, marks=pytest.mark.slow)],
@@ -104,18 +103,16 @@ def attack(solver, loss, n, neighboring, runs, epsilon=EPSILON, columns=1):
 
 @pytest.mark.slow
 @every_case
-@every_relation
-def test_the_claim_survives_a_long_attack(solver, loss, n, neighboring):
-    assert 0.5 < attack(solver, loss, n, neighboring, runs=50_000) <= EPSILON
+def test_the_claim_survives_a_long_attack(solver, loss, n, relation):
+    assert 0.5 < attack(solver, loss, n, relation, runs=50_000) <= EPSILON
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("solver", "loss", "n"), METRIC_CASES, ids=repr)
-@every_relation
-def test_the_claim_survives_a_long_attack_in_a_metric(solver, loss, n, neighboring):
+def test_the_claim_survives_a_long_attack_in_a_metric(solver, loss, n, relation):
     """With two columns, so that there is a metric; a planned n of 3000 makes runs long."""
     runs = 50_000 if n is None else 6000
-    assert 0.5 < attack(solver, loss, n, neighboring, runs, columns=2) <= EPSILON
+    assert 0.5 < attack(solver, loss, n, relation, runs, columns=2) <= EPSILON
 
 
 @pytest.mark.parametrize(("solver", "loss", "n"), METRIC_CASES[:2], ids=repr)

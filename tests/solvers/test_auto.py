@@ -94,10 +94,9 @@ def test_probabilities_sum_to_one_and_follow_the_scores():
     assert np.allclose(np.exp(plain[:, 1]), expit(z[150:250]))
 
 
-@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
-def test_short_runs_are_samples_and_long_ones_are_steps(neighboring):
+def test_short_runs_are_samples_and_long_ones_are_steps(relation):
     solver, mu = AutoSolver(), 0.27
-    few, more, many = (problem(n, neighboring=neighboring) for n in (500, 3000, 200_000))
+    few, more, many = (problem(n, neighboring=relation) for n in (500, 3000, 200_000))
     assert isinstance(solver.choice(few, mu).solver, RegularizedExponential)
     assert solver.choice(more, mu).solver == NoisyGD()
     assert solver.choice(many, mu).solver == NoisyGD()
@@ -148,12 +147,11 @@ def test_few_rows_more_never_read_much_more(loss, d):
     assert max(after / before for before, after in pairwise(work)) <= 1.5
 
 
-@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 @pytest.mark.parametrize("exact", [False, True])
-def test_squares_of_many_records_are_fitted_by_moments(neighboring, exact):
+def test_squares_of_many_records_are_fitted_by_moments(relation, exact):
     """From n·μ = 1000·d on, with any other loss, with weights or with random features never."""
     solver, mu = AutoSolver(exact=exact), 0.25
-    facts = problem(80_000, loss=SquaredLoss(), neighboring=neighboring)
+    facts = problem(80_000, loss=SquaredLoss(), neighboring=relation)
     shared = replace(facts, loss=SharedLoss(SquaredLoss(), 1.0), rows_each=3)
     for enough in (facts, shared, replace(facts, has_features=True)):
         assert solver.choice(enough, mu).solver == AdaSSP()

@@ -23,7 +23,6 @@ from skdp.solvers.auto import ChosenPlan
 from skdp.solvers.base import RowCount
 
 FALSE_ALARM = 1e-6
-every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 THETA = np.array([4.0, 1.0])
 ROWS = [(row, y) for row in (-2.0, -0.5, 0.1, 0.7, 2.0) for y in (-1.0, 1.0)]
 
@@ -56,12 +55,11 @@ def sums_of(rows, y, weights=None):
     return design.total(partial(_sums, THETA, 1.0))
 
 
-@every_relation
-def test_the_integers_of_neighbors_are_as_far_apart_as_the_page_says(neighboring):
+def test_the_integers_of_neighbors_are_as_far_apart_as_the_page_says(relation):
     """Brute force over all changes of one record among rows in another order, before the noise."""
-    known = {"add_remove_one": math.sqrt(3.0), "replace_one": math.sqrt(8.0)}[neighboring]
+    known = {"add_remove_one": math.sqrt(3.0), "replace_one": math.sqrt(8.0)}[relation]
     rng, n = np.random.default_rng(0), 2000
-    sums = planned(problem(n, neighboring)).sums(THETA)
+    sums = planned(problem(n, relation)).sums(THETA)
     assert sums.between == pytest.approx(known, rel=1e-9)
     noise, X, y = sums.noise(0.14), rng.normal(size=n), rng.choice([-1.0, 1.0], n)
 
@@ -72,7 +70,7 @@ def test_the_integers_of_neighbors_are_as_far_apart_as_the_page_says(neighboring
         total = sums.grid.floats(design.exact_total(partial(_sums, THETA, 1.0), sums.grid))
         return to_steps(total, noise.step)
 
-    others = [[]] if neighboring == "add_remove_one" else [[one] for one in ROWS]
+    others = [[]] if relation == "add_remove_one" else [[one] for one in ROWS]
     moved = max(
         np.linalg.norm(integers(one) - integers(*other)) for one in ROWS for other in others
     )
@@ -104,10 +102,9 @@ def test_sums_in_any_order_and_of_any_kind_of_rows_are_within_the_bound_of_error
         assert np.linalg.norm((again - exact).astype(float)) <= most
 
 
-@every_relation
-def test_the_noise_is_what_the_sensitivity_needs(neighboring):
+def test_the_noise_is_what_the_sensitivity_needs(relation):
     """Of 4000 releases; the test of each variance fails with probability 1e-6."""
-    release = planned(problem(neighboring=neighboring))
+    release = planned(problem(neighboring=relation))
     design = ClippedDesign.clip(np.array([[1.0], [0.2]]), 1.0, 0.3, np.array([1.0, -1.0]))
     exact = design.total(partial(_sums, THETA, 1.0)) / 1000
     rng, bounds = np.random.default_rng(), np.array([1.0, 3.0, 3.0])
@@ -119,17 +116,16 @@ def test_the_noise_is_what_the_sensitivity_needs(neighboring):
         assert stats.chi2(4000).cdf(square) == pytest.approx(0.5, abs=0.5 - FALSE_ALARM / 2)
 
 
-@every_relation
 @pytest.mark.parametrize("n", [500, 3000, None])
-def test_fit_and_means_cost_what_was_asked_for(neighboring, n):
-    facts = problem(n, neighboring)
+def test_fit_and_means_cost_what_was_asked_for(relation, n):
+    facts = problem(n, relation)
     plan = AutoSolver().plan(facts, 1.0, 1e-5)
-    assert plan.event.curve(neighboring).epsilon(1e-5) == pytest.approx(1.0, rel=1e-6)
-    assert plan.event.curve(neighboring).delta(1.0) <= 1e-5
-    if n == 3000 and neighboring == "replace_one":
+    assert plan.event.curve(relation).epsilon(1e-5) == pytest.approx(1.0, rel=1e-6)
+    assert plan.event.curve(relation).delta(1.0) <= 1e-5
+    if n == 3000 and relation == "replace_one":
         mu = gdp_mu(1.0, 1e-5)
         assert plan.means.mu == pytest.approx(math.sqrt(0.02) * mu)
-        assert plan.fit.event.gdp_mu(neighboring) == pytest.approx(math.sqrt(0.98) * mu)
+        assert plan.fit.event.gdp_mu(relation) == pytest.approx(math.sqrt(0.98) * mu)
         assert "three means" in plan.theorem
 
 

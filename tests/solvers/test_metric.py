@@ -21,7 +21,6 @@ from skdp.solvers._releases import GramRelease, Metric, gradient_sum
 FALSE_ALARM = 1e-6
 RNG = np.random.default_rng()
 LOSS = ClippedLogisticLoss()
-every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 
 
 def problem(neighboring=Neighboring.REPLACE_ONE, *, n=None, d=3, **more):
@@ -41,16 +40,15 @@ def rows(rng, n, d):
     return X / np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None]
 
 
-@every_relation
-def test_no_neighbor_moves_the_matrix_farther_than_its_noise_covers(neighboring):
+def test_no_neighbor_moves_the_matrix_farther_than_its_noise_covers(relation):
     """In the norm of the noise: the diagonal counts once, each entry above it √2 times."""
-    mu, facts, rng = 1.0, problem(neighboring), np.random.default_rng()
+    mu, facts, rng = 1.0, problem(relation), np.random.default_rng()
     release = GramRelease.plan(facts, mu)
     allowed = release.mu * release.scale
     corners = np.vstack([np.eye(2), -np.eye(2), rows(rng, 200, 2)])
     single = [ClippedDesign.clip(a[None], 1.0, 0.3).cross_product() for a in corners]
     entries = np.array([np.r_[np.diag(H), math.sqrt(2) * H[[0, 0, 1], [1, 2, 2]]] for H in single])
-    others = entries if neighboring == "replace_one" else np.zeros((1, 6))
+    others = entries if relation == "replace_one" else np.zeros((1, 6))
     moved = [np.linalg.norm(entries - other, axis=1).max() for other in others]
     assert max(moved) <= allowed
     assert max(moved) > 0.9 * allowed  # a bound that is far off would hide a mistake
@@ -139,11 +137,10 @@ def test_a_sample_in_other_coordinates_is_a_sample_of_those_rows():
         assert p_value > FALSE_ALARM / 4
 
 
-@every_relation
-def test_matrix_steps_and_count_add_up_to_what_was_asked_for(neighboring):
-    facts = problem(neighboring, n=None if neighboring == "add_remove_one" else 1000)
+def test_matrix_steps_and_count_add_up_to_what_was_asked_for(relation):
+    facts = problem(relation, n=None if relation == "add_remove_one" else 1000)
     plan = NoisyGD().plan(facts, 1.0, 1e-5)
-    delta = plan.event.curve(neighboring).delta(1.0)
+    delta = plan.event.curve(relation).delta(1.0)
     assert delta <= 1e-5
     assert delta == pytest.approx(1e-5, rel=1e-6)
     assert plan.gram is not None
@@ -184,12 +181,11 @@ def metric_of(plan, least, most=1e12):
     return Metric(np.eye(3), np.array([least * noise, most, most]), noise)
 
 
-@every_relation
 @pytest.mark.parametrize("n", [1000, 10**6])
 @pytest.mark.parametrize("least", [0.0, 0.5, 0.8, 1.0, 1e6])
-def test_steps_cost_the_same_for_every_metric_that_may_be_released(neighboring, n, least):
+def test_steps_cost_the_same_for_every_metric_that_may_be_released(relation, n, least):
     """The number of steps follows from the metric; √T·Δ/σ stays what is left for them."""
-    plan = NoisyGD().plan(problem(neighboring, n=n), 1.0, 1e-5)
+    plan = NoisyGD().plan(problem(relation, n=n), 1.0, 1e-5)
     run, sums = plan.descent(n, metric_of(plan, least)), gradient_sum(plan.problem)
     rounding = math.sqrt(sums.dimension) * run.release.step
     cost = math.sqrt(run.n_steps) * (sums.sensitivity + rounding) / run.noise

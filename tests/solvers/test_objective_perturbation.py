@@ -31,7 +31,6 @@ from skdp.solvers.perturbation import _event, _trace
 SOLVER = ObjectivePerturbation()
 ADD, REPLACE = Neighboring.ADD_REMOVE_ONE, Neighboring.REPLACE_ONE
 PROBLEM = problem_with(ClippedLogisticLoss(), 455, ADD, intercept=0.3)
-every_relation = pytest.mark.parametrize("relation", list(Neighboring), ids=str)
 EPSILONS = np.linspace(0.0, 6.0, 31)
 
 
@@ -262,7 +261,6 @@ def test_few_pulls_of_two_records_are_as_close_as_they_are_long(loss):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", [ClippedLogisticLoss(), SmoothedHingeLoss(), LogisticLoss()])
-@every_relation
 def test_a_fit_of_two_classes_is_gaussian_and_near_the_least_noise(loss, relation):
     problem = replace(PROBLEM, loss=loss, neighboring=relation)
     for epsilon in (0.1, 1.0, 3.0):
@@ -281,7 +279,6 @@ def test_replacement_of_one_of_many_classes_is_near_the_least_noise(n_classes, m
     assert plan.noise < most * problem.lipschitz_difference / gdp_mu(0.1, 1e-5)
 
 
-@every_relation
 @pytest.mark.parametrize("C", ["auto", 0.1])
 def test_the_plan_is_what_the_event_says(relation, C):
     problem = replace(PROBLEM, neighboring=relation, C=C)
@@ -305,7 +302,6 @@ def test_more_privacy_takes_more_noise():
     assert noises == sorted(noises, reverse=True)
 
 
-@every_relation
 def test_the_noise_is_the_least_that_will_do(relation):
     problem = replace(PROBLEM, neighboring=relation)
     minimum = SOLVER.plan(problem, 1.0, 1e-5).event.events[0]
@@ -319,7 +315,6 @@ def test_a_ridge_too_weak_for_the_target_is_refused():
     assert SOLVER.plan(replace(PROBLEM, C=1e6), 30.0, 1e-5).ridge == 1e-6
 
 
-@every_relation
 def test_a_weak_ridge_asks_for_no_gradient_that_is_lost_in_rounding(relation):
     plan = SOLVER.plan(replace(PROBLEM, neighboring=relation, C=1e6), 30.0, 1e-5)
     longest = PROBLEM.loss.lipschitz * PROBLEM.row_norm

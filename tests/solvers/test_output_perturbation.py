@@ -17,10 +17,8 @@ from skdp.solvers._minimizer import Objective, minimize
 
 SOLVER = OutputPerturbation()
 PROBLEM = problem_with(ClippedLogisticLoss(), 455, Neighboring.ADD_REMOVE_ONE, intercept=0.3)
-every_relation = pytest.mark.parametrize("relation", list(Neighboring), ids=str)
 
 
-@every_relation
 @pytest.mark.parametrize("C", ["auto", 1e-3, 10.0])
 def test_the_noise_is_sensitivity_over_mu(relation, C):
     problem = replace(PROBLEM, neighboring=relation, C=C)

@@ -20,7 +20,6 @@ from skdp.research.solvers.phased_sgd import PhasedSGD
 from skdp.solvers import DPSGD, AdaSSP, NoisyGD, ObjectivePerturbation, Problem
 from skdp.solvers._releases import GramRelease
 
-every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 R, B0 = 1.0, 0.5
 ROWS = [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.6, -0.8), (0.0, 0.0), (30.0, 40.0)]
 LOSSES = [
@@ -65,18 +64,17 @@ def farthest(added, neighboring):
     return float(np.sqrt(apart.max()))
 
 
-@every_relation
 @pytest.mark.parametrize(("loss", "targets"), LOSSES, ids=repr)
 @pytest.mark.parametrize("largest", [1.0, 2.5])
-def test_gradients_move_by_no_more_than_for_one_row(loss, targets, largest, neighboring, rng):
-    problem = problem_of(loss, neighboring, largest)
+def test_gradients_move_by_no_more_than_for_one_row(loss, targets, largest, relation, rng):
+    problem = problem_of(loss, relation, largest)
     most = 2 if len(targets) > 2 else 3
     designs = [design_of(*own, largest) for own in every_person(targets, most)]
     reached = 0.0
     for scale in (0.0, 1.0, 30.0):
         theta = scale * rng.normal(size=problem.shape(3))
         added = np.array([d.slope_sum(problem.loss.gradient, theta).ravel() for d in designs])
-        apart = farthest(added, neighboring)
+        apart = farthest(added, relation)
         assert apart <= problem.lipschitz_difference
         reached = max(reached, apart)
     assert reached > 0.7 * problem.lipschitz_difference
@@ -123,9 +121,8 @@ def test_clipping_in_batches_is_clipping_one_by_one(kind, n_scores, some, monkey
     assert not nobody.any()
 
 
-@every_relation
-def test_the_noise_of_clipped_steps_is_in_proportion_to_the_clip(neighboring):
-    problem = problem_of(LogisticLoss(), neighboring)
+def test_the_noise_of_clipped_steps_is_in_proportion_to_the_clip(relation):
+    problem = problem_of(LogisticLoss(), relation)
     few, many = 100, 10**7
     for solver, n, share in [
         (NoisyGD(), few, 0.25),
@@ -139,30 +136,27 @@ def test_the_noise_of_clipped_steps_is_in_proportion_to_the_clip(neighboring):
         assert least <= run.noise <= least * (1.0 + 1e-3)  # with rounding errors of all rows
 
 
-@every_relation
 @pytest.mark.parametrize("solver", [DPSGD(20, clip_norm=0.1), NoisyGD(clip_share=0.5)], ids=repr)
-def test_the_noise_of_clipped_persons_covers_little_more_than_of_clipped_rows(solver, neighboring):
+def test_the_noise_of_clipped_persons_covers_little_more_than_of_clipped_rows(solver, relation):
     """Rounding errors of rows that cancel: below 2 % of the noise for up to 2^24 records."""
     n = 1 << 20  # those of few records are below the last of the 28 bits of a scale
-    known = n if neighboring.count_is_public else None
-    persons = replace(problem_of(LogisticLoss(), neighboring), n_samples=known)
+    known = n if relation.count_is_public else None
+    persons = replace(problem_of(LogisticLoss(), relation), n_samples=known)
     rows = replace(persons, loss=LogisticLoss(), rows_each=1)
     noise, least = (solver.plan(one, 1.0, 1e-5).descent(n).noise for one in (persons, rows))
     assert least < noise < 1.02 * least
 
 
-@every_relation
-def test_the_matrix_for_a_metric_moves_by_no_more_than_for_one_row(neighboring):
-    problem = problem_of(LogisticLoss(), neighboring)
+def test_the_matrix_for_a_metric_moves_by_no_more_than_for_one_row(relation):
+    problem = problem_of(LogisticLoss(), relation)
     release = GramRelease.plan(problem, 1.0)
     added = np.array([design_of(*own).cross_product().ravel() for own in every_person((1.0,))])
-    apart = farthest(added, neighboring)
+    apart = farthest(added, relation)
     assert 0.6 * release.mu * release.scale < apart <= release.mu * release.scale
 
 
-@every_relation
-def test_moments_move_by_no_more_than_for_one_row(neighboring, monkeypatch):
-    solver, problem = AdaSSP(), problem_of(SquaredLoss(), neighboring)
+def test_moments_move_by_no_more_than_for_one_row(relation, monkeypatch):
+    solver, problem = AdaSSP(), problem_of(SquaredLoss(), relation)
     plan = solver.plan(problem, 1.0, 1e-5)
     mu, added = gdp_mu(1.0, 1e-5), []
     monkeypatch.setattr(GridGaussian, "noise", lambda self, size, rng: np.zeros(size, np.int64))
@@ -170,7 +164,7 @@ def test_moments_move_by_no_more_than_for_one_row(neighboring, monkeypatch):
         exact = plan.release(design_of(*own), np.random.default_rng())
         entries = np.r_[exact.gram.ravel() / plan.gram_noise, exact.moment / plan.moment_noise]
         added.append(entries)
-    assert 0.9 * mu < farthest(np.array(added), neighboring) <= mu
+    assert 0.9 * mu < farthest(np.array(added), relation) <= mu
 
 
 def test_a_poisson_sample_of_persons_reads_all_rows_of_each_or_none(monkeypatch):
@@ -246,9 +240,8 @@ def test_the_noise_for_persons_is_near_the_least(rows_each, n_features, most):
     assert plan.noise < most * problem.lipschitz_difference / gdp_mu(1.0, 1e-5)
 
 
-@every_relation
 @pytest.mark.parametrize("rows_each", [3, None])
-def test_a_perturbed_minimum_costs_no_more_than_claimed(rows_each, neighboring):
+def test_a_perturbed_minimum_costs_no_more_than_claimed(rows_each, relation):
     """The exact curve of two neighbors in two dimensions, by 4000 minima, in both orders.
 
     The density of the minimizer at θ is that of the tilt −∇F(θ) there, times the determinant of the
@@ -257,7 +250,7 @@ def test_a_perturbed_minimum_costs_no_more_than_claimed(rows_each, neighboring):
     problem = problem_with(
         SharedLoss(LogisticLoss(), 1.0),
         3,
-        neighboring,
+        relation,
         norm=R,
         n_features=2,
         C=4.0,
@@ -267,7 +260,7 @@ def test_a_perturbed_minimum_costs_no_more_than_claimed(rows_each, neighboring):
     own = np.array([[1.0, 0.0], [0.96, 0.28], [0.96, -0.28]]), np.full(3, 1 / 3)
     other = np.array([[-1.0, 0.0]]), np.ones(1)
     base = np.array([[0.3, -0.2], [-0.5, 0.1]]), np.ones(2)
-    if neighboring is Neighboring.ADD_REMOVE_ONE:
+    if relation is Neighboring.ADD_REMOVE_ONE:
         other = np.zeros((0, 2)), np.zeros(0)
     worlds = [
         tuple(np.concatenate(pair) for pair in zip(base, one, strict=True)) for one in (own, other)
@@ -275,7 +268,7 @@ def test_a_perturbed_minimum_costs_no_more_than_claimed(rows_each, neighboring):
     minimum = next(
         one for one, _ in plan.event.leaves() if isinstance(one, ObjectivePerturbationEvent)
     )
-    guarantee = PrivacyGuarantee(minimum, neighboring, "")
+    guarantee = PrivacyGuarantee(minimum, relation, "")
     rng, n = np.random.default_rng(), 4000
     error = np.sqrt(np.log(1e6) / (2 * n))
     for P, Q in (worlds, worlds[::-1]):

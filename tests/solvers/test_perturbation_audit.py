@@ -16,7 +16,6 @@ from scipy import stats
 from skdp.design import ClippedDesign
 from skdp.losses import ClippedLogisticLoss, SmoothedHingeLoss
 from skdp.losses.weighted import WeightedLoss, weighted_targets
-from skdp.privacy import Neighboring
 from skdp.solvers import SOLVERS, Problem
 
 FALSE_ALARM = 1e-6
@@ -29,7 +28,6 @@ CASES = [
     ("output_perturbation", SmoothedHingeLoss(0.5), 0.1),
 ]
 every_case = pytest.mark.parametrize(("name", "loss", "C"), CASES)
-every_relation = pytest.mark.parametrize("relation", list(Neighboring), ids=str)
 
 
 def proved(high, low):
@@ -67,12 +65,10 @@ def print_nothing(step, n_steps):
 
 @pytest.mark.slow
 @every_case
-@every_relation
 def test_the_claim_survives_a_long_attack(name, loss, C, relation):
     assert 0.15 * DELTA < attack(name, loss, C, relation, 50_000) <= DELTA
 
 
-@every_relation
 def test_the_attack_catches_noise_that_is_too_small_by_two(relation, monkeypatch):
     monkeypatch.setattr(
         Problem, "lipschitz_difference", property(lambda self: 0.5 * self.loss.lipschitz)

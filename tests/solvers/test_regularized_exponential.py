@@ -229,20 +229,19 @@ def test_the_density_is_not_balanced_without_its_dimension():
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
-@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 @pytest.mark.parametrize("C", ["auto", 0.5])
 @pytest.mark.parametrize("epsilon", [0.1, 2.0])
-def test_a_plan_by_every_sampler_is_within_its_target_and_draws(name, neighboring, C, epsilon):
+def test_a_plan_by_every_sampler_is_within_its_target_and_draws(name, relation, C, epsilon):
     loss = ClippedLogisticLoss()
-    problem = problem_with(loss, 60, neighboring, intercept=0.3, C=C, n_features=3)
+    problem = problem_with(loss, 60, relation, intercept=0.3, C=C, n_features=3)
     solver = SOLVER.with_sampler(name)
     needs_n = Requirement.SHARED_ROW_COUNT in solver.sampler.requires
-    if needs_n and neighboring == "add_remove_one":
+    if needs_n and relation == "add_remove_one":
         with pytest.raises(IncompatibleSolverError, match="row count that all neighbors share"):
             solver.plan(problem, epsilon, 1e-5)
         return
     plan = solver.plan(problem, epsilon, 1e-5)
-    assert plan.event.curve(neighboring).delta(epsilon) <= 1e-5
+    assert plan.event.curve(relation).delta(epsilon) <= 1e-5
     y = np.where(np.arange(60) % 3, 1.0, -1.0)
     iterations = set()
     for size in (1e-3, 1.0):

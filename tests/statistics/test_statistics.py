@@ -355,12 +355,9 @@ def test_a_description_keeps_no_rows_and_has_quantiles_at_its_own_level():
         ({"bounds": {"x": (0, 10)}, "by": "sex"}, "by and keys go together"),
     ],
 )
-def test_bad_descriptions_are_refused_before_the_spend(terms, message):
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
-    with pytest.raises(ValueError, match=message) as error:
-        statistics.describe(FRAME, epsilon=1.0, **terms, budget=budget)
-    assert "Nothing was spent." in str(error.value)
-    assert budget.spent.epsilon == 0.0
+def test_bad_descriptions_are_refused_before_the_spend(terms, message, unspent):
+    with pytest.raises(ValueError, match=rf"(?s)({message}).*Nothing was spent"):
+        statistics.describe(FRAME, epsilon=1.0, **terms, budget=unspent)
 
 
 KEYS = np.array(["f", "m", "other", None] * 750, dtype=object)
@@ -452,9 +449,8 @@ def test_every_statistic_becomes_a_frame(name):
     ],
 )
 def test_bad_groups_are_refused_before_the_spend(terms, message, budget):
-    with pytest.raises(ValueError, match=message) as error:
+    with pytest.raises(ValueError, match=rf"(?s)({message}).*Nothing was spent") as error:
         statistics.mean(X, epsilon=1.0, **B, **terms, budget=budget)
-    assert "Nothing was spent." in str(error.value)
     assert "f" not in str(error.value).split(";")[-1].split("'")  # no value is quoted
 
 
@@ -489,9 +485,8 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "arguments", "message"), BAD)
 def test_bad_public_input_is_settled_without_the_budget(name, arguments, message, unspent):
-    with pytest.raises(ValueError, match=message) as error:
+    with pytest.raises(ValueError, match=rf"(?s)({message}).*Nothing was spent"):
         getattr(statistics, name)(CODES, epsilon=1.0, budget=unspent, **arguments)
-    assert "Nothing was spent." in str(error.value)
 
 
 @pytest.mark.parametrize(

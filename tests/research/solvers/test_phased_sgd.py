@@ -25,7 +25,6 @@ LOSSES = [
     ClassWeightedLoss(SmoothedHingeLoss(), (0.5, 3.0)),
     CompetitorLoss(ClippedLogisticLoss(), 3),
 ]
-every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 REPLACE, ADD_REMOVE = Neighboring.REPLACE_ONE, Neighboring.ADD_REMOVE_ONE
 FALSE_ALARM = 1e-6
@@ -89,34 +88,32 @@ def moved(loss, neighboring, solver, seed, n=12):
     return np.linalg.norm(high - low) / (phase.step_size * problem.lipschitz_difference)
 
 
-@every_relation
 @every_loss
 @pytest.mark.parametrize("average", [0.0, 0.5, 1.0])
-def test_a_record_moves_its_phase_by_no_more_than_is_claimed(loss, neighboring, average):
+def test_a_record_moves_its_phase_by_no_more_than_is_claimed(loss, relation, average):
     """For steps from a thousandth of the contraction's limit to a thousand times beyond it."""
     largest = 0.0
     for seed in range(60):
         step = 10.0 ** ((seed % 7) - 3)
         solver = PhasedSGD(n_phases=1 + seed % 3, step_size=step, average=average)
-        ratio = moved(loss, neighboring, solver, seed)
+        ratio = moved(loss, relation, solver, seed)
         assert ratio <= 1.0 + 1e-4  # of which 1e-5 is the grid
         largest = max(largest, ratio)
     assert largest > (0.4 if average == 1.0 else 0.95)  # an average dilutes late batches
 
 
-@every_relation
-def test_a_crowd_in_one_batch_cannot_make_one_record_loud(neighboring):
+def test_a_crowd_in_one_batch_cannot_make_one_record_loud(relation):
     """m records pull one way in a batch, one more the other: of every m, the worst is the claim."""
     loss, M = SmoothedHingeLoss(0.5), 5.3
     solver = PhasedSGD(n_phases=1, step_size=2.0 / M / loss.smoothness)
-    problem = problem_with(loss, 10, neighboring)
+    problem = problem_with(loss, 10, relation)
     ratios = []
     for m in range(1, 60):
         X, y, uniforms = np.ones((m + 1, 1)), np.ones(m + 1), np.linspace(0, 0.12, m + 1)
         X[-1] = -1.0
         high = run(solver, problem, X, y, Silent(uniforms))
         low = run(solver, problem, np.ones((m, 1)), y[:m], Silent(uniforms))
-        if neighboring is REPLACE:
+        if relation is REPLACE:
             low = run(solver, problem, np.ones((m + 1, 1)), y, Silent(uniforms))
         ratios.append(abs(high - low).item() / solver.step_size / problem.lipschitz_difference)
     assert 0.9 < max(ratios) <= 1.0 + 1e-5
@@ -138,12 +135,11 @@ def test_weights_contract_and_hide_a_record(m, M):
     assert m * (now - then) + then <= 1.0 + 1e-9 * m * now
 
 
-@every_relation
-def test_every_row_is_read_once(neighboring):
-    problem = problem_with(LOSSES[0], 1000, neighboring, intercept=0.3)
+def test_every_row_is_read_once(relation):
+    problem = problem_with(LOSSES[0], 1000, relation, intercept=0.3)
     phases = phases_of(PhasedSGD(), problem, 1000)
     assert len(phases) == 10
-    public = neighboring.count_is_public
+    public = relation.count_is_public
     batches = _dealt(phases, 1000, public, np.random.default_rng(0))
     assert len(batches) == sum(phase.n_steps for phase in phases)
     np.testing.assert_array_equal(np.sort(np.concatenate(batches)), np.arange(1000))
@@ -162,11 +158,10 @@ def test_a_row_more_leaves_the_others_where_they_were():
         np.testing.assert_array_equal(more[more != 49], fewer)
 
 
-@every_relation
 @every_loss
 @pytest.mark.parametrize("n", [1, 2, 455, 10**6])
-def test_noise_covers_what_a_record_moves(neighboring, loss, n):
-    problem = problem_with(loss, n, neighboring, intercept=0.3)
+def test_noise_covers_what_a_record_moves(relation, loss, n):
+    problem = problem_with(loss, n, relation, intercept=0.3)
     mu = gdp_mu(EPSILON, 1e-5)
     phases = phases_of(PhasedSGD(), problem, n)
     assert len(phases) == {1: 1, 2: 1, 455: 9, 10**6: 10}[n]
@@ -262,14 +257,12 @@ def attack(neighboring, runs, n=6):
     return lower_bound(high, low) / gdp_mu(EPSILON, 1e-5)
 
 
-@every_relation
-def test_the_claim_survives_a_short_attack(neighboring):
+def test_the_claim_survives_a_short_attack(relation):
     """A right claim fails one time in 1e6."""
-    assert 0.4 < attack(neighboring, runs=2000) <= 1.0
+    assert 0.4 < attack(relation, runs=2000) <= 1.0
 
 
 @pytest.mark.slow
-@every_relation
-def test_the_claim_survives_a_long_attack(neighboring):
+def test_the_claim_survives_a_long_attack(relation):
     """100 000 runs on each side; a right claim fails one time in 1e6."""
-    assert 0.8 < attack(neighboring, runs=100_000) <= 1.0
+    assert 0.8 < attack(relation, runs=100_000) <= 1.0
