@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
-from kinds_of_columns import BIG, as_objects
+from kinds_of_columns import BIG, arrow, as_objects, dictionary, polars, runs, series
 
 __all__ = ["CONTAINERS", "Container"]
 
@@ -133,10 +132,6 @@ def _array(dtype):
     return lambda values: np.array(_filled(values, np.dtype(dtype)), dtype)
 
 
-def _series(dtype):
-    return lambda values: pd.Series(values, dtype=dtype)
-
-
 def _categorical(make):
     return lambda values: make(values).astype("category")
 
@@ -146,10 +141,6 @@ def _sparse(dtype, filling):
         return pd.Series(pd.arrays.SparseArray(_array(dtype)(values), fill_value=filling))
 
     return make
-
-
-def _arrow(kind):
-    return lambda values: pa.array(values, kind)
 
 
 def _halves(make):
@@ -162,10 +153,6 @@ def _halves(make):
     return cut
 
 
-def _dictionary(kind):
-    return lambda values: pa.array(values, kind).dictionary_encode()
-
-
 def _null_in_dictionary(kind):
     def make(values):
         known = [None, *(value for value in values if value is not None)]
@@ -173,10 +160,6 @@ def _null_in_dictionary(kind):
         return pa.DictionaryArray.from_arrays(codes, pa.array(known, kind))
 
     return make
-
-
-def _runs(kind):
-    return lambda values: pc.run_end_encode(pa.array(values, kind))
 
 
 def _sliced(kind):
@@ -191,12 +174,8 @@ def _arrow_series(make):
     return of
 
 
-def _polars(dtype):
-    return lambda values: pl.Series("x", values, dtype=dtype)
-
-
 def _of_types():
-    for name, (pool, numpy, pandas, arrow, polars) in TYPES.items():
+    for name, (pool, numpy, pandas, of_arrow, of_polars) in TYPES.items():
         # Categories and dictionaries hold one of the equal numbers 0 and −0.0.
         different = [value for value in pool if repr(value) != "-0.0"]
         if numpy is not None:
@@ -211,25 +190,25 @@ def _of_types():
                 made = _sparse(numpy, filling)
                 yield f"{name}, sparse of {kind}", Container(made, pool, has_nulls)
         if pandas is not None:
-            yield f"{name}, pandas {pandas}", Container(_series(pandas), pool)
-            made = _categorical(_series(pandas))
+            yield f"{name}, pandas {pandas}", Container(series(pandas), pool)
+            made = _categorical(series(pandas))
             yield f"{name}, categorical of {pandas}", Container(made, different)
-        if arrow is not None:
-            yield f"{name}, Arrow", Container(_arrow(arrow), pool)
-            for how in (_sliced, _dictionary, _null_in_dictionary, _runs):
-                yield f"{name}, Arrow{how.__name__}", Container(how(arrow), different)
-            for how in (_arrow, _dictionary, _runs):
-                made = _halves(how(arrow))
-                yield f"{name}, chunks of Arrow{how.__name__}", Container(made, pool)
-                made = _arrow_series(how(arrow))
-                yield f"{name}, pandas of Arrow{how.__name__}", Container(made, pool)
-            made = _categorical(_arrow_series(_arrow(arrow)))
+        if of_arrow is not None:
+            yield f"{name}, Arrow", Container(arrow(of_arrow), pool)
+            for how in (_sliced, dictionary, _null_in_dictionary, runs):
+                yield f"{name}, Arrow {how.__name__}", Container(how(of_arrow), different)
+            for how in (arrow, dictionary, runs):
+                made = _halves(how(of_arrow))
+                yield f"{name}, chunks of Arrow {how.__name__}", Container(made, pool)
+                made = _arrow_series(how(of_arrow))
+                yield f"{name}, pandas of Arrow {how.__name__}", Container(made, pool)
+            made = _categorical(_arrow_series(arrow(of_arrow)))
             yield f"{name}, categorical of Arrow", Container(made, different)
-        if polars is not None:
-            yield f"{name}, polars", Container(_polars(polars), pool)
-        made = _categorical(_series(object))
+        if of_polars is not None:
+            yield f"{name}, polars", Container(polars(of_polars), pool)
+        made = _categorical(series(object))
         yield f"{name}, categorical of objects", Container(made, different)
-        yield f"{name}, polars objects", Container(_polars(pl.Object), pool)
+        yield f"{name}, polars objects", Container(polars(pl.Object), pool)
 
 
 def _of_units():
@@ -255,8 +234,8 @@ def _rows(values):
 def _of_mixtures():
     wrappers = {
         "list": list, "objects": as_objects, "rows": _rows, "tuple": tuple, "deque": deque,
-        "pandas": _series(object), "tuples": lambda values: [*map(tuple, _rows(values))],
-        "user list": UserList, "polars": _polars(pl.Object),
+        "pandas": series(object), "tuples": lambda values: [*map(tuple, _rows(values))],
+        "user list": UserList, "polars": polars(pl.Object),
         "table": lambda values: np.array(_rows(values), object),
         "column": lambda values: [[value] for value in values],
     }  # fmt: skip
@@ -282,26 +261,26 @@ def _extension(kind, storage):
 
 
 def _of_others():
-    yield "period", Container(_series("period[M]"), ["2020-01", "2021-02"])
+    yield "period", Container(series("period[M]"), ["2020-01", "2021-02"])
     intervals = [pd.Interval(0.0, 1.0), pd.Interval(0.0, np.inf)]
     yield "interval", Container(lambda v: pd.Series(pd.arrays.IntervalArray(v)), intervals)
-    yield "moment with a zone", Container(_series("datetime64[ns, UTC]"), MOMENTS)
-    zoned = _categorical(_series("datetime64[us, Europe/Paris]"))
+    yield "moment with a zone", Container(series("datetime64[ns, UTC]"), MOMENTS)
+    zoned = _categorical(series("datetime64[us, Europe/Paris]"))
     yield "moment with a zone, categorical", Container(zoned, MOMENTS)
     zone = pa.timestamp("us", "Europe/Paris")
-    yield "moment with a zone, Arrow", Container(_arrow(zone), MOMENTS)
-    yield "moment with a zone, polars", Container(_polars(pl.Datetime("us", "UTC")), MOMENTS)
+    yield "moment with a zone, Arrow", Container(arrow(zone), MOMENTS)
+    yield "moment with a zone, polars", Container(polars(pl.Datetime("us", "UTC")), MOMENTS)
     names = sorted({*TEXTS})
-    yield "polars Categorical", Container(_polars(pl.Categorical), TEXTS)
-    yield "polars Enum", Container(_polars(pl.Enum(names)), names)
+    yield "polars Categorical", Container(polars(pl.Categorical), TEXTS)
+    yield "polars Enum", Container(polars(pl.Enum(names)), names)
     fixed = pd.CategoricalDtype([True, False])
-    yield "categorical of booleans", Container(_series(fixed), [True, False])
+    yield "categorical of booleans", Container(series(fixed), [True, False])
     fixed = pd.CategoricalDtype(pd.array([BIG, BIG + 1, 3], "Int64"))
-    yield "categorical of integers", Container(_series(fixed), [BIG, BIG + 1, 3])
+    yield "categorical of integers", Container(series(fixed), [BIG, BIG + 1, 3])
     fixed = pd.CategoricalDtype(["a", 1, dt.date(2020, 1, 1)])
-    yield "categorical of several kinds", Container(_series(fixed), ["a", 1, dt.date(2020, 1, 1)])
+    yield "categorical of several kinds", Container(series(fixed), ["a", 1, dt.date(2020, 1, 1)])
     span = pa.month_day_nano_interval()
-    yield "Arrow interval", Container(_arrow(span), [(1, 2, 3), (0, 0, 1)])
+    yield "Arrow interval", Container(arrow(span), [(1, 2, 3), (0, 0, 1)])
     yield "Arrow union", Container(_union, [1, "a", BIG + 1, "1"])
     if hasattr(pa, "uuid"):
         ids = [uuid.UUID(int=1).bytes, uuid.UUID(int=2).bytes]
@@ -347,7 +326,7 @@ def _nested_polars(outer, storage, kind):
 
 def _zoned(unit, zone):
     def make(values):
-        times = _series(f"datetime64[{unit}]")([np.datetime64(v or "NaT", unit) for v in values])
+        times = series(f"datetime64[{unit}]")([np.datetime64(v or "NaT", unit) for v in values])
         return times.dt.tz_localize("UTC").dt.tz_convert(zone)
 
     return make

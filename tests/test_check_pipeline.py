@@ -529,32 +529,7 @@ def test_advice_names_nothing_that_skdp_does_not_have():
     assert {*re.findall(r"\bDP[A-Z]\w+", text)} <= known
 
 
-class Keeps(TransformerMixin, BaseEstimator):
-    """A step that learns something which it does not use."""
-
-    def __init__(self, learn=np.max):
-        self.learn = learn
-
-    def fit(self, X, y=None):
-        self.kept_ = self.learn(X, y)
-        return self
-
-    def transform(self, X):
-        return X
-
-
 TABLE = pd.DataFrame({"age": [20.0, 31.0, 60.0, 45.0], "town": ["a", "b", "a", "c"]})
-KEPT = {
-    "what is missing": (lambda X, y: np.isnan(X).any(axis=0), None),
-    "shares of labels": (lambda X, y: np.bincount(y), None),
-    "the oldest": (lambda X, y: X["age"].max(), TABLE),
-    "towns": (lambda X, y: sorted(X["town"].unique()), TABLE),
-    "the first": (lambda X, y: X.iloc[0, 0], TABLE),
-}
-
-
-class ScalesAnew(pre.MinMaxScaler):
-    """Unknown by its name."""
 
 
 @pytest.mark.parametrize("cv", [None, 3, KFold(3), KFold(3, shuffle=True, random_state=0)])
@@ -572,10 +547,6 @@ def test_folds_by_position_move_records_that_others_join(cv):
 
 class Mine(Pipeline):
     """The steps are known, what a subclass adds is not."""
-
-
-class Search(GridSearchCV):
-    pass
 
 
 def foreign_class(kind):
@@ -812,7 +783,7 @@ FOUND = {
         [("estimator", "budget", "medium")],
     ),
     "a subclass of a search": (
-        Search(STEPS, {"scaler": [pre.StandardScaler()]}),
+        foreign_class(GridSearchCV)(STEPS, {"scaler": [pre.StandardScaler()]}),
         [*IN_SEARCH, ("", "untested", "unknown")],
     ),
     "broken parameters": (make_pipeline(Broken(), MODEL), [("broken", "untested", "unknown")]),
@@ -824,8 +795,12 @@ FOUND = {
     "a cache": (CACHED, [("", "files", "medium")]),
     "a cache of ours": (PrivatePipeline(CACHED.steps, memory="folder"), [("", "files", "medium")]),
     "a cache in a search": (DPGridSearchCV(CACHED, {}), [("estimator", "files", "medium")]),
-    **{f"kept: {name}": (Keeps(learn), LEARNS, rows) for name, (learn, rows) in KEPT.items()},
-    "public rows hide nothing": (ScalesAnew(), LEARNS, ROWS[:, :2]),
+    "what is missing": (ByPandas(lambda X, y: X.isna().any(axis=0)), LEARNS),
+    "shares of labels": (ByPandas(lambda X, y: np.bincount(y)), LEARNS),
+    "towns": (ByPandas(lambda X, y: sorted(X["town"].unique())), LEARNS, TABLE),
+    "the oldest": (ByPandas(lambda X, y: X["age"].max()), LEARNS, TABLE),
+    "the first": (ByPandas(lambda X, y: X.iloc[0, 0]), LEARNS, TABLE),
+    "public rows hide nothing": (Scaled(), LEARNS, ROWS[:, :2]),
     "rows of the user": (PROVOKED["constant columns"], LEARNS, pd.DataFrame(ROWS)),
     **{f"provoked: {name}": (one, LEARNS) for name, one in PROVOKED.items()},
     **{name: (one, [("", "untested", "medium")]) for name, one in UNTESTED.items()},

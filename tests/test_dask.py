@@ -50,7 +50,7 @@ SEX = pd.Series(rng.choice(["f", "m"], 400), index=FRAME.index, name="sex")
 MIXED = FRAME.assign(sex=SEX)
 ARRAY = da.from_array(X, chunks=(150, 2))
 TABLE = dd.from_pandas(FRAME, npartitions=3)
-Y_ARRAY, Y_TABLE = (da.from_array(LABELS, chunks=c) for c in (150, ((133, 133, 134),)))
+Y_ARRAY = da.from_array(LABELS, chunks=150)
 
 STATISTICS = {
     "count": lambda x, **k: st.count(x > 0.5, **k).value,
@@ -266,7 +266,6 @@ def average(x):
 
 
 LABELS_OF_TWO_TYPES = dd.from_map(two_types, [150, 150, 100], meta=pd.Series([], dtype=object))
-COLUMNS_APART = dd.from_map(lambda i: FRAME if i < 2 else FRAME[["a"]], [0, 1, 2], meta=FRAME[:0])
 PUBLIC = DPGaussianNB(bounds=(0, 1)).fit(X, LABELS)
 STEPS = BoundsScaler(bounds=(0, 1)), DPGaussianNB(bounds=(-1, 1))
 UNREADABLE = "cannot read these dask collections"
@@ -274,12 +273,10 @@ REFUSED = {
     "NaN in one block": (naive(ARRAY, with_nan()), "In block 2 of the rows: y has missing values"),
     "another label": (naive(ARRAY, Y_ARRAY, classes=["no", "?"]), "outside classes"),
     "labels of two types": (naive(ARRAY, LABELS_OF_TWO_TYPES), "labels of one type"),
-    "a column is missing": (average(COLUMNS_APART), r"In block 2 .*\['b', 'c'\] are not there"),
     "text in one block": (
         average(dd.from_pandas(MIXED, npartitions=2)),
         "column 'sex' contains strings",
     ),
-    "inconsistent chunks": (naive(ARRAY, Y_TABLE), "In block 0 .* the same chunks"),
     "sparse blocks": (average(ARRAY.map_blocks(sparse.csr_matrix)), "dense data are required"),
     "no rows": (average(TABLE[TABLE.a > 2.0]), "at least one row"),
     "without privacy": (
@@ -362,9 +359,8 @@ def test_the_score_of_clusters_is_a_sum_over_blocks():
     assert model.score(ARRAY) == pytest.approx(model.score(X), rel=1e-12)
 
 
-def test_keys_in_blocks_need_rows_in_blocks():
+def test_keys_in_blocks_need_rows_in_blocks(budget):
     """They were read as no keys at all: each count was 0, after the spend."""
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     by = da.from_array(np.arange(6) % 3, chunks=2)
     with pytest.raises(ValueError, match="by is a dask collection, but condition is in memory"):
         st.count(np.ones(6, dtype=bool), by=by, keys=[0, 1, 2], epsilon=0.5, budget=budget)

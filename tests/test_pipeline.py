@@ -251,8 +251,7 @@ def test_weights_reach_the_model_and_its_rehearsal(routing):
         assert len(pipeline[0].budget.history()) == 2
 
 
-def test_a_step_with_a_budget_of_its_own_is_refused():
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+def test_a_step_with_a_budget_of_its_own_is_refused(budget):
     steps = [SCALERS[0], DPLogisticRegression(budget=budget)]
     with pytest.raises(ValueError, match="DPLogisticRegression has its own budget"):
         make_private_pipeline(*steps)
@@ -326,14 +325,13 @@ def test_branches_may_return_frames():
     assert pipeline.fit(FRAME, Y)[-1].feature_names_in_.tolist() == ["p__a", "q__b"]
 
 
-def test_branches_that_learn_or_have_another_budget_are_refused():
+def test_branches_that_learn_or_have_another_budget_are_refused(budget):
     learns = ColumnTransformer([("a", SCALERS[0], [0]), ("b", StandardScaler(), [1])])
     with pytest.raises(PrivacyLeakError, match="StandardScaler"):
         make_private_pipeline(learns, LOGISTIC())
     chooses = ColumnTransformer([("a", SCALERS[0], lambda X: [0])])
     with pytest.raises(PrivacyLeakError, match="function of the values"):
         make_private_pipeline(chooses, LOGISTIC())
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     other = FeatureUnion([("one", clone(SCALERS[0]).set_params(budget=budget))])
     with pytest.raises(ValueError, match="has its own budget"):
         make_private_pipeline(other, LOGISTIC())

@@ -29,37 +29,20 @@ class Logger:
     def __init__(self, patch):
         self._patch, self.records = patch, []
 
-    def by_function(self, kind, name):
-        original, records = getattr(kind, name), self.records
+    def replace(self, kind, way="a function"):
+        original, records = kind.fit, self.records
 
         def patched(model, X, *args, **kwargs):
             records.append(len(X))
             return original(model, X, *args, **kwargs)
 
-        self._patch.setattr(kind, name, patched)
-
-    def by_wraps(self, kind, name):
-        original, records = getattr(kind, name), self.records
-
-        @functools.wraps(original)  # it copies __module__ and __wrapped__
-        def patched(model, X, *args, **kwargs):
-            records.append(len(X))
-            return original(model, X, *args, **kwargs)
-
-        self._patch.setattr(kind, name, patched)
-
-    def by_mock(self, kind, name):
-        original, records = getattr(kind, name), self.records
-
-        def recorded(model, X, *args, **kwargs):
-            records.append(len(X))
-            return original(model, X, *args, **kwargs)
-
-        made = mock.create_autospec(original, side_effect=recorded)
-        self._patch.setattr(kind, name, made)
+        if way == "wraps":  # it copies __module__ and __wrapped__
+            patched = functools.wraps(original)(patched)
+        elif way == "mock":
+            patched = mock.create_autospec(original, side_effect=patched)
+        self._patch.setattr(kind, "fit", patched)
 
 
-WAYS = ["by_function", "by_wraps", "by_mock"]
 PLACES = {
     "the model": (DPLogisticRegression, lambda m: m),
     "a pipeline": (Pipeline, lambda m: make_pipeline(BoundsScaler(bounds=(-1, 1)), m)),
@@ -71,7 +54,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["a function", "wraps", "mock"])
 @pytest.mark.parametrize("place", PLACES)
 def test_nothing_is_spent_below_a_replaced_fit(place, way, monkeypatch):
     kind, make = PLACES[place]
@@ -80,7 +63,7 @@ def test_nothing_is_spent_below_a_replaced_fit(place, way, monkeypatch):
     logger = Logger(monkeypatch)
     with monkeypatch.context() as patch:
         logger._patch = patch
-        getattr(logger, way)(kind, "fit")
+        logger.replace(kind, way)
         with pytest.raises(PrivacyLeakError, match=rf"{kind.__name__}\.fit was replaced by"):
             model.fit(X, Y)
         assert budget.history() == []
@@ -97,9 +80,8 @@ def test_nothing_is_spent_below_a_replaced_fit(place, way, monkeypatch):
     assert len(budget.history()) == 2 * spent
 
 
-def test_the_error_says_who_did_it_and_how_to_go_on(monkeypatch):
-    Logger(monkeypatch).by_wraps(Pipeline, "fit")
-    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
+def test_the_error_says_who_did_it_and_how_to_go_on(monkeypatch, budget):
+    Logger(monkeypatch).replace(Pipeline, "wraps")
     with pytest.raises(PrivacyLeakError) as found:
         make_pipeline(DPLogisticRegression(budget=budget)).fit(X, Y)
     for said in (__name__, "autolog(disable=True)", "allow_replaced_fit()", "Nothing was spent."):
@@ -131,35 +113,32 @@ class Own(Pipeline):
         return super().fit(X, y, **params)
 
 
-def test_an_override_in_a_subclass_is_no_replacement(monkeypatch):
-    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
+def test_an_override_in_a_subclass_is_no_replacement(monkeypatch, budget):
     own = Own([("m", DPLogisticRegression(budget=budget))])
     own.fit(X, Y)
     assert len(budget.history()) == 1
-    Logger(monkeypatch).by_function(Pipeline, "fit")  # which the override calls
+    Logger(monkeypatch).replace(Pipeline)  # which the override calls
     with pytest.raises(PrivacyLeakError, match=r"Pipeline\.fit was replaced"):
         own.fit(X, Y)
     assert len(budget.history()) == 1
 
 
-def test_a_replacement_elsewhere_does_not_matter(monkeypatch):
-    Logger(monkeypatch).by_function(VotingClassifier, "fit")
-    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
+def test_a_replacement_elsewhere_does_not_matter(monkeypatch, budget):
+    Logger(monkeypatch).replace(VotingClassifier)
     make_pipeline(DPLogisticRegression(budget=budget)).fit(X, Y)
     assert len(budget.history()) == 1
 
 
 def test_a_worker_thread_does_not_know_the_fits_above_it(monkeypatch, unspent):
-    Logger(monkeypatch).by_function(VotingClassifier, "fit")
+    Logger(monkeypatch).replace(VotingClassifier)
     with ThreadPoolExecutor(1) as pool:
         fit = pool.submit(DPLogisticRegression(budget=unspent).fit, X, Y)
         with pytest.raises(PrivacyLeakError, match=r"VotingClassifier\.fit was replaced"):
             fit.result()
 
 
-def test_the_advice_in_a_worker_thread_can_be_followed_there(monkeypatch):
-    Logger(monkeypatch).by_function(VotingClassifier, "fit")
-    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
+def test_the_advice_in_a_worker_thread_can_be_followed_there(monkeypatch, budget):
+    Logger(monkeypatch).replace(VotingClassifier)
     model = DPLogisticRegression(budget=budget)
 
     def allowed():
@@ -177,17 +156,16 @@ def test_the_advice_in_a_worker_thread_can_be_followed_there(monkeypatch):
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_a_private_search_raises_before_it_is_paid_or_not_at_all(n_jobs, monkeypatch):
-    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
+def test_a_private_search_raises_before_it_is_paid_or_not_at_all(n_jobs, monkeypatch, budget):
     steps = make_pipeline(BoundsScaler(bounds=(-1, 1)), DPLogisticRegression(classes=[0, 1]))
     grid = {"dplogisticregression__C": [0.1, 1.0]}
     search = DPGridSearchCV(steps, grid, budget=budget, n_jobs=n_jobs)
     with monkeypatch.context() as patch:
-        Logger(patch).by_function(Pipeline, "fit")
+        Logger(patch).replace(Pipeline)
         with pytest.raises(PrivacyLeakError, match="replaced"):
             search.fit(X, Y)
         assert budget.history() == []
-    Logger(monkeypatch).by_function(VotingClassifier, "fit")
+    Logger(monkeypatch).replace(VotingClassifier)
     search.fit(X, Y)
     assert len(budget.history()) == 1
 
@@ -200,7 +178,7 @@ def test_no_method_of_scikit_learn_or_skdp_passes_for_replaced():
 
 def test_a_check_calls_no_replaced_method(monkeypatch):
     logger = Logger(monkeypatch)
-    logger.by_function(Pipeline, "fit")
+    logger.replace(Pipeline)
     [leak] = check_pipeline(Nested())
     assert logger.records == []
     assert (leak.severity, "Pipeline.fit was replaced" in leak.advice) == ("medium", True)

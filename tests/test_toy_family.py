@@ -16,6 +16,8 @@ from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import ByClass, Records, check_numeric, labels_of
 from skdp.data.validation import column_names, validated_numbers
 from skdp.exceptions import BudgetExceededError
+from skdp.pipeline import make_private_pipeline
+from skdp.preprocessing import DPStandardScaler
 from skdp.privacy import Unit
 from skdp.workloads import Query
 from skdp.workloads.plan import ROUNDED_ONCE
@@ -152,6 +154,14 @@ def test_a_price_spends_nothing_and_is_what_a_fit_costs():
     with pytest.raises(BudgetExceededError):
         toy.fit(X, Y)
     assert len(budget.history()) == 1
+    assert not budget.price(toy, (N, 2)).admitted
+    scaler = DPStandardScaler(bounds=(-4, 4))
+    pipeline = make_private_pipeline(scaler, clone(toy).set_params(budget=None), epsilon=1.0)
+    with pytest.raises(ValueError, match="Nothing was spent"):
+        pipeline.fit(X, np.full(N, "maybe"))
+    assert pipeline[0].budget.history() == []
+    pipeline.fit(X, Y)
+    assert len(pipeline[0].budget.history()) == 2
 
 
 @pytest.mark.parametrize(

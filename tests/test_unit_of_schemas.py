@@ -342,8 +342,9 @@ def test_a_pipeline_passes_the_ids_to_steps_without_a_schema():
     assert pipeline.privacy_.unit == pipeline[0].budget.unit == "person"
     assert [row["n"] for row in pipeline[0].budget.history()] == [N, N]
     public = BoundsScaler(bounds=SCHEMA, missing="middle")
-    pipeline = make_private_pipeline(public, steps[1], epsilon=1.0).fit(NUMBERS, TRUTH)
-    assert pipeline[-1].privacy_.unit == "person"
+    for step in (public, FrozenEstimator(clone(public).fit(NUMBERS))):
+        made = make_private_pipeline(step, steps[1], epsilon=1.0).fit(NUMBERS, TRUTH)
+        assert made[-1].privacy_.unit == made[-1].budget.unit == "person"
     for table in (pl.from_pandas(NUMBERS), NUMBERS.astype({"person": "category"})):
         again = make_private_pipeline(*steps, epsilon=1.0)
         assert again.fit(table, TRUTH).privacy_.unit == "person"
@@ -523,12 +524,6 @@ def test_a_schema_is_found_wherever_an_estimator_holds_it(name):
     rows = PrivacyBudget(epsilon=200.0, delta=1e-5)
     with pytest.raises(ValueError, match="the schema has the unit 'person'"):
         DPCalibratedClassifier(holder, epsilon=50.0, budget=rows).fit(NUMBERS, TRUTH)
-
-
-def test_a_private_pipeline_finds_the_schema_of_a_frozen_step():
-    frozen = FrozenEstimator(BoundsScaler(bounds=SCHEMA, missing="middle").fit(NUMBERS))
-    made = make_private_pipeline(frozen, DPLogisticRegression(classes=LABELS), epsilon=1.0)
-    assert made.fit(NUMBERS, TRUTH).privacy_.unit == made[-1].budget.unit == "person"
 
 
 def of_list():

@@ -118,6 +118,10 @@ def failed(estimator, **settings):
     return {result.check for result in results if result.status == "failed"}
 
 
+def check_of(name, estimator, **settings):
+    return next(one for one in private_checks(estimator, **settings) if one.name == name)
+
+
 def test_a_classifier_of_another_library_with_too_little_noise_is_caught():
     """Its noise is a 75th of what an ε of 1 needs."""
     assert failed(NoisyMeans(0.1), epsilon=1.0) == {"multi run", "one run"}
@@ -209,9 +213,8 @@ def test_a_plain_object_is_audited():
 )
 def test_the_attack_on_each_kind_finds_a_record_that_is_hardly_hidden(model, neighboring):
     model = clone(model).set_params(neighboring=neighboring)
-    (attack,) = (c for c in private_checks(model, epsilon=1.0, **LONGER) if c.name == "multi run")
     with pytest.raises(PrivacyLeakError, match="multi run"):
-        attack()
+        check_of("multi run", model, epsilon=1.0, **LONGER)()
 
 
 def noisy_means(**changes):
@@ -273,9 +276,8 @@ def test_whatever_is_kept_is_looked_into_and_parameters_too(kept, name):
         return self
 
     model = type("Keeps", (NoisyMeans,), {"fit": fit})(8.0)
-    (attributes,) = (c for c in private_checks(model, epsilon=1.0) if c.name == "attributes")
     with pytest.raises(PrivacyLeakError, match=name):
-        attributes()
+        check_of("attributes", model, epsilon=1.0)()
 
 
 def with_a_message(self, X, y):
@@ -329,11 +331,8 @@ def test_of_a_long_message_the_part_with_the_value_is_shown():
     def with_a_long_message(self, X, y):
         raise ValueError(500 * "a" + str(y) + 500 * "z")
 
-    (check,) = (
-        c for c in private_checks(noisy_means(fit=with_a_long_message)) if c.name == "messages"
-    )
     with pytest.raises(PrivacyLeakError, match=r"\.\.\.a+.*secret-4711.*z+\.\.\.") as caught:
-        check()
+        check_of("messages", noisy_means(fit=with_a_long_message))()
     assert len(str(caught.value)) < 400
 
 
@@ -396,9 +395,8 @@ def test_equal_rows_that_break_a_fit_are_told_from_far_ones():
         return NoisyMeans.fit(self, X, y)
 
     model = noisy_means(fit=needs_spread)
-    (check,) = (c for c in private_checks(model) if c.name == "odd rows")
     with pytest.raises(PrivacyLeakError, match=r"equal rows break .* ZeroDivisionError: no spread"):
-        check()
+        check_of("odd rows", model)()
 
 
 def test_without_a_claim_what_keeps_a_fit_from_making_one_is_said():
@@ -407,22 +405,20 @@ def test_without_a_claim_what_keeps_a_fit_from_making_one_is_said():
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def with_numpys_noise(self, X, y):
-    NoisyMeans.fit(self, X, y)
-    self.coef_ = self.coef_ * 0 + np.random.normal(size=self.coef_.shape)  # noqa: NPY002
-    return self
+def with_noise_of(generator):
+    def fit(self, X, y):
+        NoisyMeans.fit(self, X, y)
+        self.coef_ = self.coef_ * 0 + generator().normal(size=self.coef_.shape)
+        return self
 
-
-def with_one_noise(self, X, y):
-    NoisyMeans.fit(self, X, y)
-    self.coef_ = self.coef_ * 0 + np.random.default_rng(0).normal(size=self.coef_.shape)
-    return self
+    return fit
 
 
 def test_noise_that_two_workers_share_is_caught():
-    assert failed(noisy_means(fit=with_numpys_noise), epsilon=1.0) == {"seeds", "copies"}
-    found = failed(noisy_means(fit=with_one_noise), epsilon=1.0)
-    assert {"seeds", "copies"} <= found
+    of_numpy = noisy_means(fit=with_noise_of(lambda: np.random.mtrand))
+    assert failed(of_numpy, epsilon=1.0) == {"seeds", "copies"}
+    of_one_seed = noisy_means(fit=with_noise_of(lambda: np.random.default_rng(0)))
+    assert {"seeds", "copies"} <= failed(of_one_seed, epsilon=1.0)
 
 
 class SpendsLate(DPLogisticRegression):
@@ -441,10 +437,7 @@ class KeepsTheOld(DPLogisticRegression):
 
 
 class SaysMore(DPLogisticRegression):
-    """Without the noise of the solver that it names."""
-
-    def _plan(self, parameters, records):
-        return super()._plan(parameters, records)
+    """Publishes the number of rows."""
 
     def _publish(self, plan, records, released, guarantee):
         super()._publish(plan, records, released, guarantee)
@@ -461,17 +454,9 @@ def test_a_transaction_in_another_order_is_caught(Model):
 
 def test_a_count_of_rows_is_caught_where_it_is_private():
     settings = {"solver": NoisyGD(3), "classes": (0, 1)}
-    public, private = (
-        next(
-            check
-            for check in private_checks(SaysMore(**more, **settings))
-            if check.name == "attributes"
-        )
-        for more in ({}, {"neighboring": "add_remove_one"})
-    )
-    assert public().status == "passed"
+    assert check_of("attributes", SaysMore(**settings))().status == "passed"
     with pytest.raises(PrivacyLeakError, match="attributes"):
-        private()
+        check_of("attributes", SaysMore(**settings, neighboring="add_remove_one"))()
 
 
 def test_an_estimator_without_noise_is_caught_by_both_audits():

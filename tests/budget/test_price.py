@@ -3,7 +3,6 @@
 import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from threading import Event
 
@@ -28,7 +27,6 @@ from skdp import (
     DPLogisticRegression,
     PrivacyBudget,
 )
-from skdp._private_fit import PrivateEstimator
 from skdp.exceptions import BudgetExceededError
 from skdp.metrics import dp_accuracy_score, make_private_scorer
 from skdp.model_selection import DPGridSearchCV
@@ -36,7 +34,6 @@ from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
 from skdp.privacy import PrivacyGuarantee, PureDPEvent
 from skdp.statistics import mean
-from skdp.workloads import Query
 
 SHAPE = (300, 3)
 BOX = {"bounds": (0, 1)}
@@ -397,59 +394,6 @@ def test_a_price_is_a_function_of_public_facts(kind):
         y = rng.uniform(5, 9, 300) if regresses else rng.permutation(np.arange(300) % 2)
         prices.append(budget.price(made(kind, None), X, y))
     assert prices == [budget.price(made(kind, None), SHAPE)] * 3
-
-
-class Toy(PrivateEstimator):
-    """A model family with the four parts of the transaction, and not a line on dry runs."""
-
-    def __init__(self, *, epsilon=1.0, delta=None, neighboring="replace_one", budget=None,
-                 random_state=None):  # fmt: skip
-        self.epsilon, self.delta, self.neighboring = epsilon, delta, neighboring
-        self.budget, self.random_state = budget, random_state
-
-    def fit(self, X, y=None):
-        return self._fit_privately(X)
-
-    def transform(self, X):
-        return np.clip(X, 0.0, 1.0) - self.mean_
-
-    def _check_data(self, parameters, X):
-        self.n_features_in_ = X.shape[1]
-        return ToyRecords(X)
-
-    def _plan(self, parameters, records):
-        d = records.X.shape[1]
-        query = Query("sums", linf_sensitivity=1.0, size=d, l0_sensitivity=d)
-        return parameters.plan_queries([query], "auto")
-
-    def _read(self, plan, records, rng):
-        return plan.release({"sums": np.clip(records.X, 0.0, 1.0).sum(axis=0)}, rng)["sums"]
-
-    def _publish(self, plan, records, released, guarantee):
-        self.mean_, self.privacy_ = released / records.n_records, guarantee
-        return self
-
-
-@dataclass
-class ToyRecords:
-    X: np.ndarray
-
-    @property
-    def n_records(self):
-        return len(self.X)
-
-
-def test_a_new_model_family_gets_dry_runs_without_a_line():
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-    assert budget.price(Toy(), SHAPE).epsilon == pytest.approx(1.0)
-    assert not budget.price(Toy(epsilon=2.0), SHAPE).admitted
-    steps = Toy(), DPLogisticRegression(C=-1.0)
-    pipeline = make_private_pipeline(*steps, epsilon=1.0)
-    with pytest.raises(ValueError, match=r"C must be.*Nothing was spent"):
-        pipeline.fit(np.zeros(SHAPE), np.arange(300) % 2)
-    assert pipeline[0].budget.history() == []
-    pipeline.set_params(dplogisticregression__C=1.0).fit(np.zeros(SHAPE), np.arange(300) % 2)
-    assert len(pipeline[0].budget.history()) == 2
 
 
 def test_targets_are_made_up_beside_made_up_rows(budget):

@@ -78,8 +78,7 @@ def test_the_data_say_what_is_protected_how_much_and_by_what():
     assert budget.report() == budget.report("markdown", audience="public")
 
 
-def test_a_report_has_six_sections_and_a_row_for_each_release():
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+def test_a_report_has_six_sections_and_a_row_for_each_release(budget):
     for k in range(3):
         spend(budget, name=f"fit {k}")
     text = budget.report(audience="internal", about={"data_curators": "A hospital"})
@@ -184,8 +183,7 @@ def test_a_promise_is_stated():
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_tags_shares_and_processes_are_for_internal_use(format):
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+def test_tags_shares_and_processes_are_for_internal_use(format, budget):
     spend(budget.share(epsilon=1.0, name="team-quokka"), tag="tag-wombat")
     process = budget.history()[0]["process"]
     shares_own = budget.share(epsilon=1.0, name="team-quokka").report(format)
@@ -226,9 +224,8 @@ def test_no_text_of_a_user_is_markup(where):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_nobody_meets_characters_that_are_not_seen(format):
+def test_nobody_meets_characters_that_are_not_seen(format, budget):
     unseen = "\x1b\x9b\xad\u061c\u200b\u200f\u2028\u202e\u2060\u2069\ufeff\U000e0041"
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     spend(budget, name=f"seen{unseen}é ✓")
     text = budget.report(format)
     assert not {*unseen} & {*text}
@@ -237,8 +234,7 @@ def test_nobody_meets_characters_that_are_not_seen(format):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_text_that_no_file_can_hold_is_no_obstacle(format):
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+def test_a_text_that_no_file_can_hold_is_no_obstacle(format, budget):
     spend(budget, name="half \ud800 of a pair")
     assert budget.report(format, about={"notes": "\udfff"}).encode()
 
@@ -262,15 +258,14 @@ def test_a_sampler_near_its_target_is_said_to_be():
 
 
 @pytest.mark.parametrize("place_of", ["share", "budget"])
-def test_a_share_reports_its_own_releases_under_its_own_ceiling(place_of):
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+def test_a_share_reports_its_own_releases_under_its_own_ceiling(place_of, budget):
     share = budget.share(epsilon=1.0, name="a")
     spend(budget, name="of the budget")
     spend(share, name="of the share")
     data = data_of(share if place_of == "share" else budget)
     assert data["meter"]["n_releases"] == (1 if place_of == "share" else 2)
-    assert data["ceiling"]["epsilon"] == (1.0 if place_of == "share" else 2.0)
-    assert (data["ceiling"]["of"] or {}).get("epsilon") == (2.0 if place_of == "share" else None)
+    assert data["ceiling"]["epsilon"] == (1.0 if place_of == "share" else 3.0)
+    assert (data["ceiling"]["of"] or {}).get("epsilon") == (3.0 if place_of == "share" else None)
     assert "share 'a' of a budget" in share.report(audience="internal")
 
 
@@ -307,8 +302,7 @@ def test_a_report_of_neighboring_data_is_the_same_and_spends_nothing():
     assert reports[0] == reports[1]
 
 
-def test_findings_are_told_and_so_is_that_nobody_looked():
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+def test_findings_are_told_and_so_is_that_nobody_looked(budget):
     leaks = check_pipeline(make_pipeline(StandardScaler(), DPLogisticRegression()))
     assert "StandardScaler" in budget.report(checked=leaks)
     assert "found no leaks. This is not a proof that there are none." in budget.report(checked=[])
@@ -452,8 +446,7 @@ class ForeignEvent(GDPEvent):
     """An event that no table of this library lists."""
 
 
-def test_an_event_of_another_library_is_shown_as_it_is_kept():
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+def test_an_event_of_another_library_is_shown_as_it_is_kept(budget):
     spend(budget, ForeignEvent(0.1))
     data = data_of(budget)
     assert data["releases"][0]["proof"].startswith("unknown")
@@ -471,8 +464,7 @@ def test_pure_budgets_and_infinite_numbers_are_reported():
     )
 
 
-def test_a_composed_event_is_told_by_its_leaves_with_four_digits():
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+def test_a_composed_event_is_told_by_its_leaves_with_four_digits(budget):
     spend(budget, ComposedEvent((GDPEvent(0.0384840874), GDPEvent(0.05))))
     shown = budget.report()
     assert "GDPEvent(mu=0.03848) + GDPEvent(mu=0.05)" in shown
@@ -511,8 +503,7 @@ def correctness_of(budget):
     ],
     ids="+".join,
 )
-def test_sentences_about_noise_are_those_of_the_releases(mixture):
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+def test_sentences_about_noise_are_those_of_the_releases(mixture, budget):
     for kind in mixture:
         NOISE[kind](budget)
     said = correctness_of(budget)
@@ -554,8 +545,7 @@ def test_a_release_without_a_theorem_is_not_called_proved():
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_a_bare_event_has_neither_a_proof_of_its_arithmetic_nor_none(exact):
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+def test_a_bare_event_has_neither_a_proof_of_its_arithmetic_nor_none(exact, budget):
     budget.spend(PrivacyGuarantee(SMALL, "replace_one", "", exact=exact), delta=1e-6)
     assert data_of(budget)["releases"][0]["arithmetic"] == "not stated"
     assert correctness_of(budget).endswith("With a theorem: 0. By their noise: 1: not stated.")

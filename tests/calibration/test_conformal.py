@@ -292,9 +292,8 @@ def test_a_classifier_is_asked_for_where_classes_are_predicted(unspent):
         DPConformalClassifier(DPLinearRegression(), budget=unspent).fit([[0.0]] * 9, [0.0] * 9)
 
 
-def test_more_that_is_wrong():
+def test_more_that_is_wrong(budget):
     X, y = draw(500, np.random.default_rng(0))
-    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
     inner = DPLinearRegression(budget=budget)
     with pytest.raises(ValueError, match="its own budget"):
         DPConformalRegressor(inner, target_bounds=(-2, 2)).fit(X, y)

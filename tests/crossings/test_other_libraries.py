@@ -303,10 +303,9 @@ def test_a_table_of_ibis():
     assert abs(float(np.ravel(mean.value)[0]) - 0.5) < 0.1  # more than 100 deviations of the noise
 
 
-def test_a_plan_of_skrub_spends_while_it_is_written():
+def test_a_plan_of_skrub_spends_while_it_is_written(budget):
     skrub = pytest.importorskip("skrub")
     pandas = pytest.importorskip("pandas")
-    budget = PrivacyBudget(epsilon=10.0, delta=1e-5)
     scaler = DPStandardScaler(epsilon=0.5, bounds=(-1, 1), budget=budget)
     frame = pandas.DataFrame(X, columns=list("abc"))
     skrub.var("rows", frame).skb.apply(scaler)

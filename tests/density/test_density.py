@@ -81,12 +81,15 @@ def answers(monkeypatch, rows, neighboring, levels=None, **more):
     return transcript
 
 
-def largest_moves(monkeypatch, neighbors, neighboring):
-    """Return the largest distance of each kind of answer over all pairs, and what was planned."""
-    runs = [answers(monkeypatch, rows, neighboring, **more) for rows, more in neighbors]
-    pairs = itertools.combinations(runs, 2)
-    if neighboring == "add_remove_one":
-        pairs = ((runs[0], run) for run in runs[1:])  # the first is without the record
+def largest_moves(monkeypatch, relation, **more):
+    """Return the largest distance of each kind of answer over all pairs, and what was planned.
+
+    Every row is in the place of one of five, or an additional one: three columns and a label.
+    """
+    comes = relation == "add_remove_one"
+    neighbors = [FIXED] * comes + [[*FIXED, row] for row in ROWS]
+    runs = [answers(monkeypatch, rows, relation, **more) for rows in neighbors]
+    pairs = ((runs[0], run) for run in runs[1:]) if comes else itertools.combinations(runs, 2)
     found = dict.fromkeys(runs[0].planned, 0.0)
     for one, other in pairs:
         for (name, values), (_, others) in zip(one.asked, other.asked, strict=True):
@@ -102,11 +105,7 @@ FIXED = [(0, 1, 1, 0), (1, 1, 0, 0), (0, 0, 0, 1), (1, 1, 1, 1)]
 
 
 def test_the_sensitivities_hold_for_all_neighbors_and_are_attained(relation, monkeypatch):
-    """Every row in the place of one of five, or as an additional one: three columns and a label."""
-    neighbors = [([*FIXED, row], {}) for row in ROWS]
-    if relation == "add_remove_one":
-        neighbors = [(FIXED, {}), *neighbors]
-    found, planned = largest_moves(monkeypatch, neighbors, relation)
+    found, planned = largest_moves(monkeypatch, relation)
     k = relation.n_changed
     attained = {"tables": math.sqrt(3 * k), "pairs": math.sqrt(3 * k), "choice": k}
     if relation == "add_remove_one":
@@ -119,11 +118,7 @@ def test_the_sensitivities_hold_for_all_neighbors_and_are_attained(relation, mon
 
 def test_the_sensitivities_hold_for_a_numeric_target(relation, monkeypatch):
     """The same rows as numbers, in two bins each: the target's bins are released first."""
-    numbers = {"levels": {"bounds": (0, 1), "n_bins": 2}}
-    neighbors = [([*FIXED, row], numbers) for row in ROWS]
-    if relation == "add_remove_one":
-        neighbors = [(FIXED, numbers), *neighbors]
-    found, planned = largest_moves(monkeypatch, neighbors, relation)
+    found, planned = largest_moves(monkeypatch, relation, levels={"bounds": (0, 1), "n_bins": 2})
     k = relation.n_changed
     sizes = {"target": math.sqrt(k), "tables": math.sqrt(3 * k), "pairs": math.sqrt(3 * k)}
     if relation == "add_remove_one":
@@ -137,10 +132,7 @@ def test_the_sensitivities_hold_for_a_numeric_target(relation, monkeypatch):
 def test_fewer_pairs_have_less_noise_for_the_same_sensitivity(relation, monkeypatch):
     """A limit of the cells leaves a tree: two pairs, of three that are planned."""
     monkeypatch.setattr(_cliques, "_MOST_CELLS", 8)
-    neighbors = [([*FIXED, row], {}) for row in ROWS]
-    if relation == "add_remove_one":
-        neighbors = [(FIXED, {}), *neighbors]
-    found, planned = largest_moves(monkeypatch, neighbors, relation)
+    found, planned = largest_moves(monkeypatch, relation)
     assert found["pairs"] == pytest.approx(planned["pairs"] / ROUNDED_ONCE, rel=1e-12)
     monkeypatch.undo()
     with pytest.MonkeyPatch.context() as limit:

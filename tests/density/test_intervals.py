@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binom, chi2, t
 
-from skdp import DPTreeDensity, DPTreeNB, PrivacyBudget
+from skdp import DPTreeDensity, DPTreeNB
 from skdp.accounting import gdp_mu
 from skdp.density import combine_estimates
 
@@ -196,8 +196,7 @@ def test_wrong_estimates_are_rejected(estimates, variances):
         combine_estimates(estimates, variances)
 
 
-def test_tables_have_the_form_of_a_sample_and_cost_nothing():
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+def test_tables_have_the_form_of_a_sample_and_cost_nothing(budget):
     frame = table(500)
     model = DPTreeDensity(**KNOWN, budget=budget).fit(frame)
     spent = budget.spent.epsilon

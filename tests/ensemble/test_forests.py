@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from additive_models import FACTS, JOBS, composed, labels, people
+from additive_models import FACTS, composed, labels, people
 from audit_bounds import lower_bound
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -198,10 +198,7 @@ def test_budgets_pay_once_and_refusals_cost_nothing(model, neighboring):
         model.fit(X, y)
     spent = budget.spent.epsilon
     wrong = [
-        ({"bounds": None}, "bounds must be given"),
-        ({"bounds": {"age": (100, 0), "income": (0, 1)}}, "are reversed"),
         ({"bounds": {"age": (0, 1)}}, "bounds have no pair for the columns"),
-        ({"categories": {"nobody": JOBS}}, "Unknown columns in"),
         ({"categories": None}, "no pair for the columns.*needs categories"),
         ({"transformation": {"job": "log"}}, "'job'"),
         ({"n_terms": 1.5}, "n_terms"),

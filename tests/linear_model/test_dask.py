@@ -233,10 +233,6 @@ def with_nan(values, row):
     return lazy(values)
 
 
-def part(i):
-    return FRAME if i != 1 else FRAME[["a", "b", "d"]]
-
-
 HINGE = partial(DPHingeClassifier, solver="noisy_gd")
 REFUSED = {
     "NaN in one block": (HINGE, with_nan(X, 850), lazy(LABELS), r"In block 2 .* column 0 has miss"),
@@ -249,18 +245,8 @@ REFUSED = {
     "an infinity": (HINGE, lazy(np.where(X[3, 2] == X, np.inf, X)), lazy(LABELS), "In block 0 .*2"),
     "another label": (partial(HINGE, classes=["no", "?"]), lazy(X), lazy(LABELS), "outside class"),
     "one class": (HINGE, lazy(X), lazy(np.full(N, "no")), "at least two classes"),
-    "chunks": (HINGE, lazy(X), lazy(LABELS, CHUNKS["many"]), "3 blocks of rows, and y 10"),
-    "lengths": (HINGE, lazy(X), lazy(LABELS, (400, 300, 200)), "In block 1 .* the same chunks"),
-    "rows": (HINGE, lazy(X), LABELS[:-1], "as many rows"),
-    "X in memory": (HINGE, X, lazy(LABELS), "X is in memory"),
     "no targets": (HINGE, lazy(X), None, "requires y"),
     "no rows": (HINGE, lazy(X)[:0], lazy(LABELS)[:0], "0 sample"),
-    "a column is missing": (
-        HINGE,
-        dd.from_map(part, [0, 1, 2], meta=FRAME[:0]),
-        da.concatenate([lazy(LABELS, (N,))] * 3),
-        r"In block 1 .*\['c'\] are not there",
-    ),
     "text": (
         HINGE,
         dd.from_pandas(FRAME.assign(c="x"), npartitions=3),

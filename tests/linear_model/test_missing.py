@@ -181,13 +181,3 @@ def test_the_row_clipper_says_it_in_the_same_words(rows, method):
     with pytest.raises(ValueError, match="missing") as refusal:
         getattr(RowClipper(), method)(ROWS[rows])
     assert_it_is_our_own(refusal)
-
-
-@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
-def test_nullable_columns_without_missing_values_are_numbers(dtype):
-    plain = pd.DataFrame({"a": [0, 1, 1, 0], "b": [1, 1, 0, 0]})
-    labels = pd.Series(["u", "v", "u", "v"], dtype="string")
-    one = DPLogisticRegression(random_state=0).fit(plain.astype(dtype), labels)
-    other = DPLogisticRegression(random_state=0).fit(plain, labels.to_numpy())
-    np.testing.assert_array_equal(one.coef_, other.coef_)
-    np.testing.assert_array_equal(one.predict(plain.astype(dtype)), other.predict(plain))

@@ -344,12 +344,11 @@ def test_a_seed_repeats_random_candidates_as_well(seed):
 
 
 @pytest.mark.parametrize("distribution", ["geometric", "logarithmic"])
-def test_hardly_more_than_one_run_is_planned(distribution):
+def test_hardly_more_than_one_run_is_planned(distribution, budget):
     search = DPGridSearchCV(
         MODEL, GRID, method="repeat", mean_runs=1 + 1e-10, distribution=distribution
     )
     assert search.fit(X, Y).privacy_.epsilon(1e-5) <= 1.0
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     with pytest.raises(ValueError, match="mean_runs"):
         search.set_params(mean_runs=1e305, budget=budget).fit(X, Y)
 

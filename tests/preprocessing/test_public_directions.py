@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
-from skdp import DPLogisticRegression, PrivacyBudget
+from skdp import DPLogisticRegression
 from skdp.accounting import gdp_mu
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline import check_pipeline, make_private_pipeline
@@ -104,12 +104,11 @@ def test_a_pipeline_does_not_fit_it_to_private_rows(fitted):
         make_private_pipeline(prior, DPLogisticRegression(), epsilon=1.0)
 
 
-def test_a_frozen_one_stays_as_it_is():
+def test_a_frozen_one_stays_as_it_is(budget):
     public, X = rows(), rows(seed=1) - 5.0
     y = (X[:, 0] > -2.0).astype(int)
     prior = FrozenEstimator(PublicDirections(n_components=3).fit(public))
     assert check_pipeline(make_pipeline(prior, DPLogisticRegression())) == []
-    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     model = make_private_pipeline(prior, DPLogisticRegression(), epsilon=2.0, budget=budget)
     model = clone(model).set_params(dplogisticregression__budget=budget).fit(X, y)
     np.testing.assert_array_equal(model[0].estimator.mean_, prior.estimator.mean_)

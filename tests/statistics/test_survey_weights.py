@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from skdp import PrivacyBudget, statistics
+from skdp import statistics
 from skdp.exceptions import FewRowsWarning
 from skdp.workloads import QueryPlan
 
@@ -168,8 +168,7 @@ def test_weights_that_hardly_count_are_noise_and_not_a_plausible_mean():
     assert found.notes[0].startswith("The noise outweighs")
 
 
-def test_wrong_weights_are_refused_before_the_spend():
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+def test_wrong_weights_are_refused_before_the_spend(budget):
     x = np.arange(40.0)
     frame = pd.DataFrame({"x": x, "w": x})
     for function, own in [
