@@ -92,7 +92,9 @@ def release_start(
     coordinates along the other directions are then clustered, at no cost.
     """
     axes = min(_MOST_AXES, spread.size)
-    box, per_axis = _WIDTH * spread[:axes], _cells_per_axis(plan, frame.center.n_rows, axes)
+    # A number such that cells have more rows than noise.
+    cells = min(frame.center.n_rows / (_ROWS_PER_CELL * plan.scale("cells")), MOST_CELLS)
+    box, per_axis = _WIDTH * spread[:axes], max(math.floor(cells ** (1.0 / axes)), 2)
     counts = records.total(partial(_counts, frame, box, per_axis))["cells"]
     noisy = plan.release("cells", counts, rng)
     few = min(max(_FEWEST_ROWS, _PER_CLUSTER * n_clusters), _MANY_ROWS)
@@ -114,12 +116,6 @@ def _counts(frame: Frame, box: np.ndarray, per_axis: int, records: Rows) -> Sums
         places = np.clip(cells, 0, per_axis - 1).astype(np.intp)
         counts += counted(np.ravel_multi_index(places.T, shape), counts.size, weights)
     return {"cells": counts_from_steps(counts, records.steps)}
-
-
-def _cells_per_axis(plan: GaussianPlan, n_rows: float, axes: int) -> int:
-    """Return a number such that cells have more rows than noise."""
-    cells = min(n_rows / (_ROWS_PER_CELL * plan.scale("cells")), MOST_CELLS)
-    return max(math.floor(cells ** (1.0 / axes)), 2)
 
 
 def _likely(counts: np.ndarray, scale: float) -> np.ndarray:

@@ -81,18 +81,13 @@ def _parts(value: object) -> Parts:
     if isinstance(value, set | frozenset):
         return dict(enumerate(sorted(map(repr, value))))
     if isinstance(value, FunctionType | MethodType | partial):
-        return _parts_of_function(value)
+        names = ("__self__", "__defaults__", "__kwdefaults__", "func", "args", "keywords")
+        kept: Parts = {name: getattr(value, name, None) for name in names}
+        for i, cell in enumerate(getattr(value, "__closure__", None) or ()):
+            with suppress(ValueError):  # a cell that is empty
+                kept[f"closure {i}"] = cell.cell_contents
+        return kept
     return _parts_of_table(value) if hasattr(value, "to_numpy") else _parts_of_object(value)
-
-
-def _parts_of_function(value: object) -> Parts:
-    """Return the defaults and the closure of a function."""
-    names = ("__self__", "__defaults__", "__kwdefaults__", "func", "args", "keywords")
-    kept: Parts = {name: getattr(value, name, None) for name in names}
-    for i, cell in enumerate(getattr(value, "__closure__", None) or ()):
-        with suppress(ValueError):  # a cell that is empty
-            kept[f"closure {i}"] = cell.cell_contents
-    return kept
 
 
 def _parts_of_table(value: MatrixLike) -> Parts:

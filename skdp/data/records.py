@@ -295,17 +295,14 @@ class Records(Generic[Facts]):
         for start in range(0, self.n_rows, size):
             rows = slice(start, start + size)
             steps = None if self.steps is None else self.steps[rows]
-            yield self._floats(rows), _rows_of(self.y, rows), steps
-
-    def _floats(self, rows: slice) -> np.ndarray:
-        """Return some rows as floats, without a copy if the user's array has them."""
-        X = self.X
-        if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
-            floats = self.columns.floats(rows)
-        else:
-            floats = X[rows].astype(float, copy=False)
-        floats.flags.writeable = False  # they may be the user's own
-        return floats
+            # Some rows as floats, without a copy if the user's array has them.
+            X = self.X
+            if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
+                floats = self.columns.floats(rows)
+            else:
+                floats = X[rows].astype(float, copy=False)
+            floats.flags.writeable = False  # they may be the user's own
+            yield floats, _rows_of(self.y, rows), steps
 
     def check(self, function: Callable[[Records[Facts]], T]) -> list[T]:
         """Call a function on the rows of each block: the first read, before the spend.

@@ -67,7 +67,6 @@ from skdp.linear_model._plans import (
     check_reads_blocks,
     check_start,
     check_takes_persons,
-    enough_of,
     plan_auto,
     plan_sampled,
     replaced,
@@ -107,6 +106,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 _MOST_ROWS = 1e15
+_ENOUGH_ROWS = 1_000_000  # of an automatic sample: more barely improve a fit
 _FEW = (
     "A noisy count finds about {} records, and a model needs about {:.2g} at this epsilon: noise "
     "may outweigh what it learns. A weighted record counts as its weight divided by max_weight."
@@ -608,7 +608,7 @@ def progress_of(model: BaseEstimator) -> Progress:
     if getattr(model, "_skl_callbacks", None):
         return StepsTask(model)
     if not model.verbose:
-        return _show_nothing
+        return lambda step, n_steps: None
     from skdp.support.other_libraries import ProgressBar
 
     return ProgressBar(type(model).__name__)
@@ -648,12 +648,8 @@ def _rate_of(
         rate = "auto" if can_be_sampled(records.facts.solver, parameters.delta) else None
     if isinstance(rate, str):
         n_known = records.n_known or model.n_samples_hint
-        return enough_of(n_known) if n_known else 1.0
+        return min(1.0, _ENOUGH_ROWS / n_known) if n_known else 1.0
     return 1.0 if rate is None else float(rate)
-
-
-def _show_nothing(step: int, n_steps: int) -> None:
-    pass
 
 
 @cache

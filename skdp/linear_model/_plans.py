@@ -31,9 +31,6 @@ from skdp.solvers.base import RowCount, composed
 from skdp.support.lazy_names import Registry
 from skdp.support.validation import check_choice
 
-ENOUGH_ROWS = 1_000_000
-"""Expected rows of an automatic sample. More barely improve a fit. No guarantee rests on it."""
-
 _ROUNDING = 1e-14  # relative: of 1/μ, there and back
 
 
@@ -66,11 +63,6 @@ class Learned(NamedTuple):
     facts: LinearFacts[Any]
     plan: Any  # a `LinearPlan`, or a `NonPrivatePlan` of scikit-learn's fit
     design: Design | None = None  # *private*; the rows of the fit, whose features may be kept
-
-
-def enough_of(n: int) -> float:
-    """Return the rate of an automatic sample of n records."""
-    return min(1.0, ENOUGH_ROWS / n)
 
 
 def is_gaussian(parameters: ReleaseParameters, records: LinearRecords[Any]) -> bool:

@@ -142,17 +142,13 @@ def _plan_all(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPla
         pure = PermuteAndFlip(sensitivity=1.0, epsilon=terms.epsilon * _SAFE, monotonic=monotonic)
         whole = SearchPlan(PureDPEvent(terms.epsilon), _ALL, terms, (once,) * k, pure)
     else:
-        whole = _plan_gaussian_fits(terms, k, monotonic)
+        mu = gdp_mu(terms.epsilon, terms.delta)
+        chance = float(ndtr(0.5 * mu))
+        epsilon = 2.0 * (math.log(chance) - math.log1p(-chance)) * _SAFE  # is μ-Gaussian DP
+        choice = ExponentialMechanism(sensitivity=1.0, epsilon=epsilon, monotonic=monotonic)
+        runs = (GaussianRun(mu / math.sqrt(k), terms.delta),) * k
+        whole = SearchPlan(GDPEvent(mu), _ALL, terms, runs, choice)
     return replace(whole, theorem=_SCORED, choice=None) if terms.release_scores else whole
-
-
-def _plan_gaussian_fits(terms: SearchTerms, k: int, monotonic: bool) -> SearchPlan:
-    mu = gdp_mu(terms.epsilon, terms.delta)
-    chance = float(ndtr(0.5 * mu))
-    epsilon = 2.0 * (math.log(chance) - math.log1p(-chance)) * _SAFE  # is μ-Gaussian DP
-    choice = ExponentialMechanism(sensitivity=1.0, epsilon=epsilon, monotonic=monotonic)
-    runs = (GaussianRun(mu / math.sqrt(k), terms.delta),) * k
-    return SearchPlan(GDPEvent(mu), _ALL, terms, runs, choice)
 
 
 def _plan_repeat(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPlan:

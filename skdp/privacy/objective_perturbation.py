@@ -118,7 +118,9 @@ class LeastCurve(SymmetricCurve):
         grid = np.linspace(first, last, _POINTS)
         found = self._chords_on(grid)
         for _ in range(_ZOOMS if found else 0):
-            grid = _refined(grid, [x for i, chord in found for x in (*chord[:2], grid[i])])
+            at = np.searchsorted(grid, [x for i, chord in found for x in (*chord[:2], grid[i])])
+            beside = grid[np.maximum(at - 1, 0)], grid[np.minimum(at + 2, grid.size - 1)]
+            grid = np.unique(np.concatenate([grid, np.linspace(*beside, _FINER).ravel()]))
             found = self._chords_on(grid)
         return [chord for _, chord in found]
 
@@ -257,13 +259,6 @@ def _lowest_chord(x: np.ndarray, logs: np.ndarray, i: int) -> _Chord:
     start, end = np.unravel_index(int(heights.argmin()), heights.shape)
     end += i + 1
     return float(x[start]), float(x[end]), float(logs[start]), float(logs[end])
-
-
-def _refined(grid: np.ndarray, points: list[float]) -> np.ndarray:
-    """Return the grid, with more points in the cells beside some of its points."""
-    at = np.searchsorted(grid, points)
-    beside = grid[np.maximum(at - 1, 0)], grid[np.minimum(at + 2, grid.size - 1)]
-    return np.unique(np.concatenate([grid, np.linspace(*beside, _FINER).ravel()]))
 
 
 def _log_expm1(z: Number) -> Number:

@@ -189,18 +189,13 @@ def _sampler(sampler: str | Sampler, target: Target) -> Sampler:
         return sampler
     kinds = SAMPLERS | REFERENCE_SAMPLERS
     if check_choice("sampler", sampler, ("cheapest", *kinds)) == "cheapest":
-        return _cheapest_near(target)
+        step = TangentStep(target, 1.0 / target.prior_precision, np.random.default_rng(0))
+        trials = (step.attempt(np.zeros(target.shape), _FEW_TRIES) for _ in range(_TRIALS))
+        if all(found is not None for found in trials):
+            return ExactSampler(max_exponent=_NO_LIMIT)
+        local = LocalizedSampler.requires <= _setting(target).offers and target.domain is None
+        return (LocalizedSampler if local else ProximalTVSampler)(max_passes=_NO_LIMIT)
     return kinds[sampler]()
-
-
-def _cheapest_near(target: Target) -> Sampler:
-    """Return a sampler of the target itself, or nearly, that makes few passes over these data."""
-    step = TangentStep(target, 1.0 / target.prior_precision, np.random.default_rng(0))
-    trials = (step.attempt(np.zeros(target.shape), _FEW_TRIES) for _ in range(_TRIALS))
-    if all(found is not None for found in trials):
-        return ExactSampler(max_exponent=_NO_LIMIT)
-    local = LocalizedSampler.requires <= _setting(target).offers and target.domain is None
-    return (LocalizedSampler if local else ProximalTVSampler)(max_passes=_NO_LIMIT)
 
 
 def _target(

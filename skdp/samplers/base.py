@@ -298,25 +298,6 @@ class Target:
         rows, total = scored(self.design, self.loss.gradient, theta)
         return rows, self.temperature * total + self.prior_precision * theta
 
-    def scored_minorant(self, theta: np.ndarray) -> tuple[Design, np.ndarray]:
-        """Return the rows scored at θ, and the gradient of an affine minorant of c·Σ ℓ.
-
-        The minorant nearly touches at θ; for a smooth loss it is the tangent. Takes one pass.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (d,) or (d, K)
-
-        Returns
-        -------
-        rows : Design
-            *Private.* See `design.scored`.
-        gradient : ndarray of the shape of θ
-            *Private.*
-        """
-        rows, total = scored(self.design, self.minorant.gradient, theta)
-        return rows, self.temperature * total
-
 
 @dataclass(frozen=True)
 class Effort:

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from skdp.design import Design, MemoryDesign, prefetch
+from skdp.design import Design, MemoryDesign, prefetch, scored
 from skdp.losses import Loss, Minorant
 from skdp.samplers.base import (
     Certificate,
@@ -202,7 +202,10 @@ class TangentSearch:
     def __init__(self, target: Target, variance: float, rng: np.random.Generator) -> None:
         self._target, self._variance, n = target, variance, target.design.n_samples
         self._rows = rng.integers(n, size=_SUBSAMPLE) if n > _SUBSAMPLE else np.arange(n)
-        self._tolerance = _CLOSE_ENOUGH * self._narrowest()
+        narrowest, domain = variance, target.domain
+        if domain is not None:  # seen from the surface, the whole ball may be near
+            narrowest = min(variance, 0.1 * domain.radius**2 / math.prod(target.shape))
+        self._tolerance = _CLOSE_ENOUGH * narrowest  # about the variance of one coordinate
 
     def start(self) -> TangentPoint:
         """Return the point 0."""
@@ -248,19 +251,10 @@ class TangentSearch:
         mean, domain = center - step, self._target.domain
         return (mean if domain is None else domain.project(mean)) - point
 
-    def _narrowest(self) -> float:
-        """Return the approximate variance of one coordinate of the proposal.
-
-        On a ball it is a fraction of it: seen from the surface, the whole ball may be near.
-        """
-        domain = self._target.domain
-        if domain is None:
-            return self._variance
-        return min(self._variance, 0.1 * domain.radius**2 / math.prod(self._target.shape))
-
     def _linearized(self, point: np.ndarray) -> tuple[Design, np.ndarray]:
-        rows, gradient = self._target.scored_minorant(point)
-        return rows, self._variance * gradient
+        """Return the rows scored at a point, and σ² times the slope of a minorant that touches."""
+        rows, slope = scored(self._target.design, self._target.minorant.gradient, point)
+        return rows, self._variance * (self._target.temperature * slope)
 
     def _preconditioner(self, design: Design, point: np.ndarray) -> _Preconditioner:
         """Return P from a subsample of rows."""

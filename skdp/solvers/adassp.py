@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -81,7 +80,7 @@ class AdaSSPPlan(Plan):
         of_gram, of_moment = math.sqrt(_SHARE) / R**2, math.sqrt(1.0 - _SHARE) / R
         gram = as_vector(design.cross_product(SumGrid.of(plan.sums.largest * R**2)))
         grid = SumGrid.of(plan.sums.largest * R)
-        moment = design.exact_sum(_moment_of(plan.problem.loss), grid)
+        moment = design.exact_sum(partial(_moment, plan.problem.loss), grid)
         noisy = plan.noise.release(np.concatenate([of_gram * gram, of_moment * moment]), rng)
         gram, moment = np.split(noisy, [gram.size])
         return NoisyMoments(as_matrix(gram) / of_gram, moment / of_moment)
@@ -165,17 +164,11 @@ class AdaSSP(GaussianSolver):
         )
 
 
-def _moment_of(loss: Loss) -> Callable[[MemoryDesign], np.ndarray]:
-    """Return a function of a block: Aᵀy, or for rows with shares Σ share·y·a."""
-    return partial(_shared_moment, loss.largest) if isinstance(loss, SharedLoss) else _moment
-
-
-def _moment(block: MemoryDesign) -> np.ndarray:
-    return block.weighted_sum(np.clip(block.targets, -1.0, 1.0))
-
-
-def _shared_moment(largest: float, block: MemoryDesign) -> np.ndarray:
-    shares, y = block.targets["weight"] / largest, block.targets["target"]
+def _moment(loss: Loss, block: MemoryDesign) -> np.ndarray:
+    """Return Aᵀy of a block, or for rows with shares Σ share·y·a."""
+    if not isinstance(loss, SharedLoss):
+        return block.weighted_sum(np.clip(block.targets, -1.0, 1.0))
+    shares, y = block.targets["weight"] / loss.largest, block.targets["target"]
     return block.weighted_sum(shares * np.clip(y, -1.0, 1.0))
 
 

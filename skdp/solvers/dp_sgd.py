@@ -272,19 +272,13 @@ def noise_multiplier(
         steps = sampled_steps(rate, math.exp(log_sigma), n_steps)
         return accountant.epsilon(composed((*others, steps)), delta) / epsilon - 1.0
 
-    low, high = _bracket(excess, _first_guess(rate, n_steps, neighboring, epsilon, delta))
+    # Log σ by the central limit theorem of Bu, Dong, Long and Su 2020, Corollary 4.
+    per_step = gdp_mu(epsilon, delta) / (neighboring.n_changed * rate * math.sqrt(n_steps))
+    low, high = _bracket(excess, -0.5 * math.log(math.log1p(per_step * per_step)))
     log_sigma = brentq(excess, low, high, xtol=0.3 * _PRECISION) + 0.3 * _PRECISION
     while excess(log_sigma) > 0.0:
         log_sigma += 0.3 * _PRECISION
     return math.exp(log_sigma)
-
-
-def _first_guess(
-    rate: float, n_steps: int, neighboring: Neighboring, epsilon: float, delta: float
-) -> float:
-    """Return log σ by the central limit theorem of Bu, Dong, Long and Su 2020, Corollary 4."""
-    per_step = gdp_mu(epsilon, delta) / (neighboring.n_changed * rate * math.sqrt(n_steps))
-    return -0.5 * math.log(math.log1p(per_step * per_step))
 
 
 def _bracket(excess: Callable[[float], float], guess: float) -> tuple[float, float]:

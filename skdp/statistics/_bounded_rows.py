@@ -305,7 +305,11 @@ def release_spread(
     if radius is None:
         assert quantile is not None
         noisy = plan.release("radius", sums["shells"], rng)
-        shell = _first_of_many(noisy, (1.0 - quantile) * center.n_rows)
+        # The outermost shell such that it and the shells beyond have more than `most` rows.
+        # Counting from outside adds up the noise of few shells, and a radius that is too large
+        # costs less than one that is too small. Without such a shell it is the last one.
+        many = np.flatnonzero(np.cumsum(noisy[::-1]) > ((1.0 - quantile) * center.n_rows))
+        shell = noisy.size - 1 - int(many[0]) if many.size else noisy.size - 1
         radius = float(_radii(records.facts)[shell])
     if center.mean.size == 1:
         return radius, Directions(np.ones((1, 1)), np.array([center.n_rows]), 0.0)
@@ -335,16 +339,6 @@ def weighed_rows(z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     if weights is None:
         return z
     return np.asarray(np.trunc(z * np.ldexp(weights, -STEP_BITS)[:, None]))
-
-
-def _first_of_many(counts: np.ndarray, most: float) -> int:
-    """Return the outermost shell such that it and the shells beyond have more than `most` rows.
-
-    Counting from outside adds up the noise of few shells, and a radius that is too large costs less
-    than one that is too small. Without such a shell it is the last one.
-    """
-    many = np.flatnonzero(np.cumsum(counts[::-1]) > most)
-    return counts.size - 1 - int(many[0]) if many.size else counts.size - 1
 
 
 def _from_center(

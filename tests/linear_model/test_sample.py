@@ -302,7 +302,7 @@ def test_automatic_samples_hold_a_million_rows():
 
 def test_dask_collections_beyond_a_million_rows_are_sampled_by_default(monkeypatch):
     da = pytest.importorskip("dask.array")
-    monkeypatch.setattr("skdp.linear_model._plans.ENOUGH_ROWS", 100)
+    monkeypatch.setattr("skdp.linear_model._base._ENOUGH_ROWS", 100)
     lazy = da.from_array(X, chunks=(len(X) // 3, X.shape[1])), da.from_array(Y, chunks=len(Y) // 3)
     whole = "Poisson sample" not in str(DPLogisticRegression().fit(X, Y).privacy_)
     assert whole, "rows in memory are all read"

@@ -44,7 +44,13 @@ class Bundle:
         """Add the plane that touches V at θ and return V(θ); evaluates each record once."""
         rows, slope = scored(self._target.design, self._target.loss.gradient, theta)
         gradient, value = self._target.temperature * slope.ravel(), self._value(rows, theta)
-        self._drop_idle_planes()
+        # Drop the oldest planes without weight if there are too many.
+        surplus = self._levels.size - self._gradients.shape[1] - _SPARE_PLANES
+        if surplus > 0:
+            idle = np.flatnonzero(self._weights == 0.0)[:surplus]
+            self._gradients = np.delete(self._gradients, idle, axis=0)
+            self._levels = np.delete(self._levels, idle)
+            self._weights = np.delete(self._weights, idle)
         self._gradients = np.vstack([self._gradients, gradient])
         self._levels = np.append(self._levels, value - gradient @ theta.ravel())
         self._weights = np.append(self._weights, 0.0 if self._weights.size else 1.0)
@@ -60,15 +66,6 @@ class Bundle:
 
     def _value(self, rows: Design, theta: np.ndarray) -> float:
         return self._target.temperature * float(rows.total(LossSum(self._target.loss.value, theta)))
-
-    def _drop_idle_planes(self) -> None:
-        """Drop the oldest planes without weight if there are too many."""
-        surplus = self._levels.size - self._gradients.shape[1] - _SPARE_PLANES
-        if surplus > 0:
-            idle = np.flatnonzero(self._weights == 0.0)[:surplus]
-            self._gradients = np.delete(self._gradients, idle, axis=0)
-            self._levels = np.delete(self._levels, idle)
-            self._weights = np.delete(self._weights, idle)
 
 
 def _best_mixture(weights: np.ndarray, lift: np.ndarray, gram: np.ndarray) -> np.ndarray:
