@@ -65,7 +65,7 @@ LINES = {
     "budget": 2850,
     "calibration": 1327,
     "cluster": 463,
-    "data": 6058,
+    "data": 6223,
     "decomposition": 292,
     "density": 2501,
     "design": 1969,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 585,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_027  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 396_509
+MOST_LINES = 66_192  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 397_998
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from skdp.data.engine import Block, Engine, Task
 from skdp.support.types import MatrixLike
@@ -28,6 +28,7 @@ class Batches:
     schema: Any  # *public*
     names: list[str] | str  # *public*; of the columns that are used
     is_function: bool = False
+    has_order: ClassVar[bool] = True  # *public*; whether results of rows may be in their order
 
     @property
     def columns(self) -> list[str]:
@@ -36,13 +37,17 @@ class Batches:
     def __getitem__(self, names: list[str] | str) -> Batches:
         return replace(self, names=names)
 
+    def blocks(self, columns: Sequence[Any]) -> Engine:
+        """Return blocks of some columns, with others by one name each, or None."""
+        return ArrowBlocks(lambda: map(partial(block_of, columns), self.tables()))
+
     def tables(self) -> Iterator[Any]:
         """Yield all columns of the rows, as at least one table."""
         import pyarrow as pa
 
         held: list[Any] = []
         i, n_rows, n_held = -1, 0, 0
-        for i, batch in enumerate(_safely(self.read)):
+        for i, batch in enumerate(safely(self.read)):
             _check_batch(i, batch, self.schema)
             held, n_held = [*held, batch] if batch.num_rows else held, n_held + batch.num_rows
             if n_held >= _LEAST_ROWS:
@@ -61,17 +66,6 @@ class ArrowBlocks(Engine):
 
     def __init__(self, blocks: Callable[[], Iterable[Any]], *, is_fixed: bool = False) -> None:
         self._blocks, self.is_fixed = blocks, is_fixed
-
-    @classmethod
-    def of(cls, parts: Mapping[str, MatrixLike]) -> ArrowBlocks:
-        """Return the blocks of X; y and weights are columns of the same batches, or None."""
-        (first, X), *others = parts.items()
-        for name, part in others:
-            if part is not None and getattr(part, "read", None) is not getattr(X, "read", X):
-                said = f"of {first}, if one of both is read in batches."
-                raise ValueError(f"{name} must be the name of a column {said}")
-        columns = [None if part is None else part.names for part in parts.values()]
-        return cls(lambda: map(partial(_block, columns), X.tables()))
 
     def read(self) -> Iterable[Any]:
         return self._blocks()
@@ -103,7 +97,18 @@ def _derived(blocks: Iterable[Any], tasks: Sequence[Task]) -> Iterator[Any]:
         yield function(*(here[i] for i in numbers))
 
 
-def _block(columns: Sequence[Any], table: Any) -> Block:
+def blocks_of(parts: Mapping[str, MatrixLike]) -> Engine:
+    """Return the blocks of X; y and weights are columns of the same batches, or None."""
+    (first, X), *others = parts.items()
+    for name, part in others:
+        if part is not None and getattr(part, "read", None) is not getattr(X, "read", X):
+            said = f"of {first}, if one of both is read in batches."
+            raise ValueError(f"{name} must be the name of a column {said}")
+    engine: Engine = X.blocks([None if part is None else part.names for part in parts.values()])
+    return engine
+
+
+def block_of(columns: Sequence[Any], table: Any) -> Block:
     """Return some columns of a table, and others by one name each."""
     X, *others = columns
     return Block(table.select(X), *(name and table.column(name) for name in others))
@@ -117,6 +122,11 @@ def in_batches(x: Any) -> Batches:
         rows = Batches(x.to_batches, x.projected_schema, [])
     else:
         rows = Batches(partial(x.to_batches, **_options(x)), x.schema, [])
+    return with_names(rows)
+
+
+def with_names(rows: Batches) -> Batches:
+    """Return all columns, which must have different names."""
     names = rows.schema.names
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"several columns of the batches have the name {twice[0]!r}.")
@@ -136,7 +146,7 @@ def _options(dataset: Any) -> dict[str, Any]:
 
 
 def _first_schema(function: Callable[[], Iterable[Any]]) -> Any:
-    first = next(_safely(function), None)
+    first = next(safely(function), None)
     if first is None:
         raise ValueError("the function returned no record batch. Return one, even if it is empty.")
     _check_batch(0, first, getattr(first, "schema", None))
@@ -151,7 +161,7 @@ def _check_batch(number: int, batch: Any, schema: Any) -> None:
         raise ValueError(f"In batch {number} of the rows: {said}")
 
 
-def _safely(read: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+def safely(read: Callable[[], Iterable[Any]]) -> Iterator[Any]:
     """Yield what is read, and replace errors, which could quote values."""
     try:
         yield from read()

@@ -24,7 +24,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from skdp.data import dask
-from skdp.data.arrow import ArrowBlocks, Batches
+from skdp.data.arrow import Batches, blocks_of
 from skdp.data.column import Column, check_plain, home_of
 from skdp.data.columns import frame_names, is_frame
 from skdp.data.dask import SAME_CHUNKS, DaskBlocks
@@ -125,7 +125,7 @@ class Blocks:
         """Return the blocks of X, with y and weights. Messages call the three by `parameters`."""
         parts = dict(zip(parameters, (X, y, sample_weight), strict=True))
         is_arrow = any(isinstance(part, Batches) for part in parts.values())
-        return cls((ArrowBlocks if is_arrow else DaskBlocks).of(parts), empty_rows(X))
+        return cls((blocks_of if is_arrow else DaskBlocks.of)(parts), empty_rows(X))
 
     def __len__(self) -> int:
         """Return the number of blocks, since `check`."""
@@ -305,7 +305,7 @@ def _arrays(part: MatrixLike) -> list[VectorLike]:
 
 def single_column(name: str, part: MatrixLike) -> MatrixLike:
     """Return a table of one column as that column, with a warning; all else as it is."""
-    shape: Sequence[float] = getattr(part, "shape", ())
+    shape: Sequence[float] = part.shape if hasattr(type(part), "shape") else ()
     if len(shape) != 2 or shape[1] != 1:
         return part
     warnings.warn(

@@ -30,6 +30,7 @@ import numpy as np
 from scipy import sparse
 
 from skdp.data.arrow import ONLY_ONCE, Batches, in_batches
+from skdp.data.spark import in_spark
 from skdp.support.types import Label, MatrixLike, VectorLike
 
 _NUMBERS = (Real, Decimal, np.bool_)
@@ -247,6 +248,8 @@ def received(x: MatrixLike) -> MatrixLike:
         return x
     if type(x).__module__ == _DATASETS:
         return in_batches(x)
+    if home_of(x) == "pyspark":
+        return in_spark(x)
     if home_of(x):
         return x
     for protocol, convert in _PROTOCOLS.items():
@@ -315,11 +318,7 @@ def _home_of_class(kind: type) -> str:
 
 def is_collection(x: object) -> bool:
     """Return whether an engine reads the data in blocks; functions are `received` first."""
-    return (
-        home_of(x) in ("dask", "dask_expr")
-        or isinstance(x, Batches)
-        or type(x).__module__ == _DATASETS
-    )
+    return home_of(x) in _OF_ENGINES or isinstance(x, Batches) or type(x).__module__ == _DATASETS
 
 
 def _from_arrow(kind: str, x: MatrixLike) -> MatrixLike:
@@ -437,7 +436,8 @@ def _of_polars(series: VectorLike) -> Values:
 
 
 _READERS = {"pandas": _of_pandas, "pyarrow": _of_arrow, "polars": _of_polars}
-_HOMES = (*_READERS, "dask", "dask_expr")
+_OF_ENGINES = ("dask", "dask_expr", "pyspark")
+_HOMES = (*_READERS, *_OF_ENGINES)
 
 
 def _decoded(codes: np.ndarray, known: Values) -> Values:

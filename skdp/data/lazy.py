@@ -79,6 +79,11 @@ def summed_over_blocks(method: Callable[..., float]) -> Callable[..., float]:
 def _in_memory(
     name: str, estimator: BaseEstimator, X: Batches, args: tuple[object, ...]
 ) -> MatrixLike:
+    if not X.has_order:
+        raise ValueError(
+            f"{name} cannot return the rows of a Spark data frame, because they have no order. "
+            f"Call {name} in a function of mapInArrow or mapInPandas, which keeps other columns."
+        )
     fitted = [str(one) for one in column_names(estimator)]
     X = X[fitted] if fitted and {*fitted} < {*X.columns} else X  # the others are targets or weights
     tables = Blocks.of(X).map(attrgetter("X"))
