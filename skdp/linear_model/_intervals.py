@@ -157,6 +157,7 @@ class InferredSolution(Solution):
     covariance: Covariance
     kind: str  # of the covariance, in words
     notes: tuple[str, ...] = ()  # for a table
+    dispersion: float | None = None  # of counts: variance over mean, as a share of the largest
 
 
 def coef_interval(
@@ -298,7 +299,11 @@ def publish_inference(
         estimates = np.append(estimates, np.ravel(model.intercept_)[0])
         scales = np.append(scales, unit * intercept_scaling)
     covariance = solution.covariance.of(np.diag(scales))
-    model._inference_ = Inference(estimates, covariance, n, solution.kind, solution.notes)
+    notes = solution.notes
+    if solution.dispersion is not None:
+        most = model.target_bounds_[1]
+        notes = (*notes, f"Variance of counts over their mean: {most * solution.dispersion:.3g}.")
+    model._inference_ = Inference(estimates, covariance, n, solution.kind, notes)
     model.coef_std_error_ = covariance.std_errors()[:n].reshape(shape)
     model.coef_noise_std_ = covariance.std_errors(sampling=False)[:n].reshape(shape)
     model.coef_covariance_ = covariance.shown
@@ -310,7 +315,7 @@ def _inference_of(model: Any, scaler: object) -> tuple[Inference, list[str]]:
     if found is None:
         raise ValueError(
             "This fit has no standard errors. Set standard_errors=True in DPLogisticRegression, "
-            "DPLinearRegression or DPHuberRegressor."
+            "DPLinearRegression, DPHuberRegressor or DPPoissonRegressor."
         )
     feature_map = getattr(model, "feature_map_", None)
     if scaler is None:

@@ -19,9 +19,9 @@ from skdp.design import Design
 from skdp.design.base import MemoryDesign
 from skdp.linear_model._plans import Learned
 from skdp.linear_model._probabilities import FARTHEST, Probabilities, Recalibration, against_others
-from skdp.linear_model._records import LinearRecords, TargetRange, retargeted
+from skdp.linear_model._records import ExposureLoss, LinearRecords, TargetRange, retargeted
 from skdp.losses import Loss, SquaredLoss
-from skdp.losses.regression import PoissonLoss
+from skdp.losses.regression import PoissonLoss, shares_of_counts
 from skdp.solvers import Problem
 from skdp.solvers._releases import MachineSum, mean_sum
 from skdp.solvers.base import SCALE_MARGIN
@@ -43,6 +43,7 @@ class RowNumbers(NamedTuple):
     longest: float
     slope: float
     size: int = 2
+    by_share: bool = True  # whether numbers are multiplied by a row's share of a record
 
     def released(
         self,
@@ -56,7 +57,8 @@ class RowNumbers(NamedTuple):
         length = self.slope * float(np.linalg.norm(theta)) * (1.0 + SCALE_MARGIN)
         facts = problem.with_columns(theta.size)
         sums = mean_sum(facts, self.between, self.longest, length, self.size)
-        noise, largest = sums.noise(mu), getattr(problem.loss, "largest", 1.0)
+        noise = sums.noise(mu)
+        largest = getattr(problem.loss, "largest", 1.0) if self.by_share else None
         added = partial(_sums, theta, self.of_rows, largest)
         total = sums.grid.floats(design.exact_total(added, sums.grid))
         return noise.release(total, rng), noise.scale
@@ -121,7 +123,7 @@ class MeanShift(ABC):
         """Return the range to which targets are clipped, given the released one of the fit."""
         half = self.widening * found.half_width
         low, high = max(found.middle - half, self.bounds.low), found.middle + half
-        return TargetRange(low, min(high, self.bounds.high))
+        return replace(self.bounds, low=low, high=min(high, self.bounds.high))
 
     @abstractmethod
     def _numbers(
@@ -167,6 +169,7 @@ class ScoreShift(MeanShift):
 class LogShift(MeanShift):
     """Σ s·(y, f) in units of the largest count; the shift of the logarithm of predictions.
 
+    Of rows with exposures they are counts, and predicted ones: s·y is at most 1 as a whole.
     0 ≤ y ≤ 1 and 0 ≤ f ≤ F, with the end F of the range that the fit has found. Rows, and a row
     and 0, are at most √(1 + F²) apart, under both relations.
     """
@@ -174,9 +177,13 @@ class LogShift(MeanShift):
     def _numbers(
         self, wide: TargetRange, found: TargetRange, problem: Problem, theta: np.ndarray
     ) -> RowNumbers:
-        loss, most = getattr(problem.loss, "loss", problem.loss), found.high / wide.high
+        outer, most = problem.loss, found.high / wide.high
+        loss = getattr(outer, "loss", outer)
         assert isinstance(loss, PoissonLoss), "planned for this loss only"
         longest = math.hypot(1.0, most)
+        if isinstance(outer, ExposureLoss):
+            rates = partial(_exposed, outer.max_weight, most, loss.start)
+            return RowNumbers(rates, longest, longest, most, by_share=False)
         return RowNumbers(partial(_counts, most, loss.start), longest, longest, most)
 
     def _shift(self, wide: TargetRange, sums: np.ndarray, noise: float) -> float:
@@ -195,12 +202,12 @@ def shift_kind(loss: Loss) -> type[MeanShift] | None:
 def _sums(
     theta: np.ndarray,
     of_rows: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    largest: float,
+    largest: float | None,
     block: MemoryDesign,
 ) -> np.ndarray:
     """Return sums of numbers of rows in a block, by their shares."""
     y, shares = block.targets, np.ones(block.n_samples)
-    if y.dtype.names is not None:
+    if largest is not None and y.dtype.names is not None:
         y, shares = y["target"], y["weight"] / largest
     return np.asarray(of_rows(y, block.scores(theta)) @ shares)
 
@@ -212,7 +219,14 @@ def _residuals(factor: float, start: float, y: np.ndarray, scores: np.ndarray) -
 
 def _counts(most: float, start: float, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
     predicted = most * np.exp(np.minimum(scores + start, 0.0))
-    return np.stack([np.clip(0.5 + 0.5 * y, 0.0, 1.0), predicted])
+    return np.stack([shares_of_counts(y), predicted])
+
+
+def _exposed(
+    longest: float, most: float, start: float, y: np.ndarray, scores: np.ndarray
+) -> np.ndarray:
+    counted, predicted = _counts(most, start, y["target"], scores)
+    return np.stack([counted, y["weight"] / longest * predicted])
 
 
 def _shrunk(shift: float, noise: float) -> float:

@@ -34,12 +34,14 @@ from skdp.features.base import FeatureMap, PublicFeatures
 from skdp.features.combined import AutoMap
 from skdp.features.row_wise import RowWiseMap, feature_map_of
 from skdp.losses import Loss
+from skdp.losses.regression import PoissonLoss, shares_of_counts
 from skdp.losses.weighted import SharedLoss, WeightedLoss, weighted_targets
 from skdp.solvers import Problem, Solver
 from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_size
 
 _LARGEST_VALUE = 1e100
+_TINY = 1e-150  # an exposure, so that logarithms are finite; it counts as none
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
 """Types that X keeps. All others, such as objects and dates, become the first."""
@@ -61,6 +63,7 @@ class TargetRange:
     shift: float = 0.0  # released: of predictions; of their logarithms for counts
     is_searched: bool = False  # whether a narrower range was looked for
     is_doubtful: bool = False  # released: most targets have one value, and few others are seen
+    counts: bool = False  # whether targets are counts, or rates of weights that are exposures
 
     @property
     def middle(self) -> float:
@@ -75,6 +78,48 @@ class TargetRange:
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Return clipped targets as numbers in [−1, 1]."""
         return np.clip((np.clip(y, self.low, self.high) - self.middle) / self.half_width, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class ExposureLoss(WeightedLoss):
+    """The Poisson loss w·(e·e^s − u·s) of a count u in an exposure e, with w = `max_weight`.
+
+    e in [0, 1] is the weight over w, e^s the predicted rate, and u in [0, 1] the count, as shares
+    of the largest exposure, rate and count. It is the weighted loss of the rate u/e, but only the
+    whole derivative is clipped: w·clip(e·e^s − u, ±h). So counts in short exposures, whose rates
+    are far above the largest one, are not cut off.
+
+    *Constants.* With the offset log e the loss is that of a count, moved by log e. A clip at ±h and
+    e·e^s, u in [0, 1] give the Lipschitz constant w·min(h, 1), and e·e^s ≤ 1 the smoothness w, as
+    for `WeightedLoss`, whatever the exposure is.
+    """
+
+    loss: PoissonLoss
+
+    def _parts(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return e, u, s, and the nearest point to s at which the derivative is not clipped."""
+        e, u, s = y["weight"] / self.max_weight, shares_of_counts(y["target"]), z + self.loss.start
+        tiny, h = np.maximum(e, _TINY), self.loss.threshold
+        most = np.minimum(np.log((u + h) / tiny), 0.0)
+        least = np.log(np.maximum(u - h, _TINY**2) / tiny)
+        return e, u, s, np.clip(s, np.minimum(least, most), most)
+
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        e, u, s, inside = self._parts(y, z)
+        slope = np.clip(e * np.exp(inside) - u, -self.loss.threshold, self.loss.threshold)
+        return self.max_weight * (e * np.exp(inside) - u * inside + slope * (s - inside))
+
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        e, u = y["weight"] / self.max_weight, shares_of_counts(y["target"])
+        rise = e * np.exp(np.minimum(z + self.loss.start, 0.0)) - u
+        return self.max_weight * np.clip(rise, -self.loss.threshold, self.loss.threshold)
+
+    curvature = PoissonLoss.curvature
+
+    def hessian(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        e, _, s, inside = self._parts(y, z)
+        steep = e * np.exp(np.minimum(s, 0.0))
+        return self.max_weight * np.where((s < 0.0) & (inside == s), steep, 0.0)
 
 
 @dataclass(frozen=True)
@@ -274,7 +319,15 @@ def weighted(loss: Loss, records: LinearRecords[TaskT]) -> Loss:
         largest = 1.0 if records.weights is None else float(records.weights.max(initial=1.0))
     if records.persons is not None:
         return SharedLoss(loss, largest)
+    if isinstance(loss, PoissonLoss) and _has_exposures(records):
+        return ExposureLoss(loss, largest)
     return loss if records.weights is None else WeightedLoss(loss, largest)
+
+
+def _has_exposures(records: LinearRecords[TaskT]) -> bool:
+    """Return whether weights are exposures of counts. The shares of a person's rows are not."""
+    counts = isinstance(records.facts.task, TargetRange) and records.facts.task.counts
+    return counts and records.max_weight is not None and records.persons is None
 
 
 def row_weights(records: LinearRecords[TaskT]) -> np.ndarray | None:
@@ -325,7 +378,8 @@ def _targets(records: LinearRecords[TaskT]) -> np.ndarray:
     """Return targets as the loss expects them."""
     weights, targets, task = row_weights(records), records.y, records.facts.task
     if isinstance(task, TargetRange):
-        targets = task.encode(targets)
+        assert not _has_exposures(records) or records.shares is not None, "weights have a bound"
+        targets = task.encode(targets * records.shares if _has_exposures(records) else targets)
     return targets if weights is None else weighted_targets(targets, weights)
 
 

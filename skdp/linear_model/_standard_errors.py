@@ -18,8 +18,10 @@ from skdp.design import Design, MemoryDesign, row_products, slope_products
 from skdp.design.base import Pointwise
 from skdp.exceptions import IncompatibleSolverError
 from skdp.linear_model._intervals import Curvature, InferredSolution
+from skdp.linear_model._records import ExposureLoss
 from skdp.losses import Loss
 from skdp.losses.base import MarginLoss
+from skdp.losses.regression import PoissonLoss
 from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
 from skdp.privacy import Event, GDPEvent, Neighboring, NonPrivateEvent
 from skdp.samplers.base import Progress
@@ -56,8 +58,6 @@ _PRECISION = 1e-5  # relative, of the noise multiplier; the larger end is used
 def solver_with_errors(model: Any) -> Solver:
     """Return the solver of a model with standard errors."""
     names, asked = model.with_errors, model.solver
-    if not names:
-        raise ValueError(f"{type(model).__name__} has no standard errors.")
     if not (isinstance(asked, str) and asked in ("auto", *names)):
         raise IncompatibleSolverError(
             f"standard_errors=True needs solver='auto' or one of {list(names)}, got {asked!r}."
@@ -313,15 +313,23 @@ class TiltedPlan(Plan):
         return noise, fit.output_noise * (one + fit.ridge * H.inverse)
 
     @property
+    def is_of_counts(self) -> bool:
+        return isinstance(_unweighted(self.problem.loss), PoissonLoss)
+
+    @property
     def kind(self) -> str:
         if self.middle is None:
-            return "by the model" if self.spread is None else "constant variance"
+            if self.spread is None:
+                return "by the model"
+            return "variance in proportion to mean" if self.is_of_counts else "constant variance"
         return _robust_kind(self.problem)
 
     def notes(self, spread: tuple[float, float] | None) -> tuple[str, ...]:
         """Footer of the summary on clipped residuals, if the number of records is public."""
         n = self.problem.n_samples
         if spread is None or n is None or not self.problem.count_is_public:
+            return ()
+        if self.is_of_counts:  # the second sum is of predicted counts
             return ()
         clipped = min(max(1.0 - spread[1] / n, 0.0), 1.0)
         return (f"About {clipped:.0%} of the residuals were clipped.",)
@@ -340,11 +348,12 @@ class TiltedPlan(Plan):
         v = fit.ridge * (H.inverse @ tilted)
         theta, (noise, blur) = tilted + v, self.noise(H, v)
         lost = float(np.trace(H.inverse @ noise))
-        J, share, spread = H.matrix, 0.0, None
+        J, share, spread, variance = H.matrix, 0.0, None, None
         if self.spread is not None:
             spread = self.spread.release(design.total(partial(loss_spread, loss, theta)), rng)
             share = lost / spread[1]
-            J = _variance(*spread, lost, theta.size) * H.matrix
+            variance = _variance(*spread, lost, theta.size)
+            J = variance * H.matrix
         if self.middle is not None:  # by released squares instead of by the model
             squares = slope_products(design, loss.gradient, theta)
             J = _positive(self.middle.release(squares, rng) - share * H.matrix)
@@ -357,6 +366,7 @@ class TiltedPlan(Plan):
             covariance=covariance.unknown() if is_far else covariance,
             kind=self.kind,
             notes=(_FAR,) if is_far else self.notes(spread),
+            dispersion=variance if self.is_of_counts else None,
         )
 
 
@@ -492,7 +502,7 @@ def _check_columns(problem: Problem) -> None:
 
 def _has_weights(loss: Loss) -> bool:
     """Return whether records count differently, so that the model alone gives no covariance."""
-    return _unweighted(loss) is not loss
+    return _unweighted(loss) is not loss and not isinstance(loss, ExposureLoss)
 
 
 def _unweighted(loss: Loss) -> Loss:

@@ -445,9 +445,11 @@ class DPPoissonRegressor(DPLinearRegression):
 
     The model is E[y] = exp(x·coef + intercept), a generalized linear model with a log link: each
     coefficient multiplies the expected count. Targets are at least 0, so pass
-    ``target_bounds=(0, high)``. For rates pass ``y = counts / exposure`` and the exposure as
-    `sample_weight`. The loss is e^s − t·s, with the score s and the count t divided by `high`. Its
-    derivative is clipped at `slope_bound`.
+    ``target_bounds=(0, high)``. For rates pass ``y = counts / exposure``, the exposure as
+    `sample_weight`, as to scikit-learn, and its bound as `max_weight`. This is the model of counts
+    with the offset log(exposure). The loss is e^s − t·s, with the score s, the offset included, and
+    the count t divided by `high` or, for rates, by `high` · `max_weight`. Its derivative is clipped
+    at `slope_bound`. So rates above `high` count in full, if their counts are not too large.
 
     Solvers, ridge and intercept are those of `DPLinearRegression`, with scores on the scale of
     logarithms. With ``epsilon=inf`` it is scikit-learn's `PoissonRegressor`, with ``alpha=1/(C·n)``
@@ -498,8 +500,11 @@ class DPPoissonRegressor(DPLinearRegression):
         *Public.* Whether to spend a tenth of μ² on a noisy mean of the rows and fit the model to
         shifted rows, for which the same noise weighs less. ``"auto"`` decides by public facts. See
         *A learned center* in the user guide.
-    standard_errors : False
-        *Public.* Standard errors are not available for counts.
+    standard_errors : bool or "robust", default False
+        *Public.* Whether to release what standard errors, intervals and tests of the coefficients,
+        the logarithms of rate ratios, need. The variance is proportional to the mean, by a factor
+        that `summary` states (quasi-Poisson). ``"robust"``: valid also if it is not, as for weights
+        that are not exposures. With `groups` they are cluster-robust.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Which solver?* in the user guide); see `solver_`.
@@ -525,6 +530,8 @@ class DPPoissonRegressor(DPLinearRegression):
         *Released.*
     intercept_ : float
         *Released* likewise: the logarithm of the expected count of a row of zeros.
+    coef_std_error_, coef_noise_std_, coef_covariance_ : ndarray
+        *Released,* only with `standard_errors`: see `DPLinearRegression`.
     target_bounds_ : (float, float)
         *Public, or released* if a narrower range was found. No prediction is above the upper bound.
 
@@ -532,7 +539,8 @@ class DPPoissonRegressor(DPLinearRegression):
     -----
     **Guarantee.** As `DPLinearRegression` without ``"adassp"``. One record more or less changes the
     sum of the losses by a function whose Lipschitz constant is at most `slope_bound` times the
-    norm of a row, the constant column included (proof: `skdp.losses.PoissonLoss`).
+    norm of a row, the constant column included (proof: `skdp.losses.PoissonLoss`). An offset moves
+    the argument of a loss, which leaves its Lipschitz constant as it is.
     **Assumed.** As there.
 
     The other attributes are those of `DPLinearRegression`.
@@ -549,7 +557,7 @@ class DPPoissonRegressor(DPLinearRegression):
     array([2.8])
     """
 
-    with_errors = ()
+    with_errors = ("objective_perturbation",)
 
     def _target_range(self) -> TargetRange:
         target_range = super()._target_range()
@@ -558,7 +566,7 @@ class DPPoissonRegressor(DPLinearRegression):
                 "target_bounds of DPPoissonRegressor must begin at 0, for example (0, 20), got "
                 f"{self.target_bounds!r}."
             )
-        return target_range
+        return replace(target_range, counts=True)
 
     def _loss_of(self, task: TargetRange) -> PoissonLoss:
         return PoissonLoss(check_real("slope_bound", self.slope_bound, low=1e-6, high=1e6))

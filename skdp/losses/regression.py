@@ -260,16 +260,21 @@ class PoissonLoss(Loss):
         return min(self.threshold, 1.0)
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        s, t = z + self.start, _share(y)
+        s, t = z + self.start, shares_of_counts(y)
         inside = self._inside(t, s)  # beyond it ℓ continues along its tangent
         return np.exp(inside) * (1.0 + s - inside) - t * s
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        rise = np.exp(np.minimum(z + self.start, 0.0)) - _share(y)
+        rise = np.exp(np.minimum(z + self.start, 0.0)) - shares_of_counts(y)
         return np.clip(rise, -self.threshold, self.threshold)
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return (self.gradient(y, z + _CHORD) - self.gradient(y, z - _CHORD)) / (2.0 * _CHORD)
+
+    def hessian(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return e^s where the derivative is not clipped, else 0."""
+        s, t = z + self.start, shares_of_counts(y)
+        return np.where((s < 0.0) & (self._inside(t, s) == s), np.exp(np.minimum(s, 0.0)), 0.0)
 
     def _inside(self, t: np.ndarray, s: np.ndarray) -> np.ndarray:
         """Return log v, the nearest point to s at which the derivative is not clipped."""
@@ -277,5 +282,6 @@ class PoissonLoss(Loss):
         return np.clip(s, low, np.log(np.minimum(t + self.threshold, 1.0)))
 
 
-def _share(y: np.ndarray) -> np.ndarray:
+def shares_of_counts(y: np.ndarray) -> np.ndarray:
+    """Return targets in [−1, 1] as shares of the largest count."""
     return np.clip(0.5 + 0.5 * y, 0.0, 1.0)

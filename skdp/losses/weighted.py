@@ -11,10 +11,8 @@ from skdp.losses.base import (
     GradientDirections,
     Loss,
     LossFamily,
-    MarginLoss,
     Minorant,
     ProbabilityLoss,
-    ResidualLoss,
     adapted,
     oscillation,
 )
@@ -108,7 +106,7 @@ class _Weighted(Loss, LossFamily, ProbabilityLoss):
 
     def hessian(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Return the weighted second derivatives of a loss of one score that has them."""
-        assert isinstance(self.loss, MarginLoss | ResidualLoss | _Weighted), "no other loss has one"
+        assert hasattr(self.loss, "hessian"), "no other loss has one"
         return self._weights(y) * self.loss.hessian(self._targets(y), z)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from skdp.accounting import gdp_mu
 from skdp.data.persons import Persons
 from skdp.design import ClippedDesign, SharedDesign, row_products, slope_products
 from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
+from skdp.linear_model._records import ExposureLoss
 from skdp.linear_model._standard_errors import (
     MomentInference,
     TiltedInference,
@@ -25,14 +26,20 @@ from skdp.linear_model._standard_errors import (
     loss_spread,
     residual_spread,
 )
-from skdp.losses import HuberLoss, LogisticLoss, SquaredLoss
-from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss, weighted_targets
+from skdp.losses import HuberLoss, LogisticLoss, PoissonLoss, SquaredLoss
+from skdp.losses.weighted import (
+    ClassWeightedLoss,
+    SharedLoss,
+    WeightedLoss,
+    weighted_targets,
+)
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
 
 ANGLES = np.linspace(0.0, 2.0 * np.pi, 9)[:-1]
 ROWS = [r * np.array([math.cos(a), math.sin(a)]) for a in ANGLES for r in (0.5, 1.0)]
 THETAS = [np.zeros(3), np.array([0.8, -0.6, 0.3]), np.array([0.0, 3.0, -1.0])]
+THETAS += [np.array([0.0, 0.0, 3.2])]  # the largest curvature of a Poisson loss
 NORM, SCALING = 1.0, 0.5
 LARGEST = 2.0  # weight
 rng = np.random.default_rng(0)
@@ -99,6 +106,9 @@ TILTED = [
     (HuberLoss(0.3), (-1, 0, 1)),
     (WeightedLoss(HuberLoss(0.3), LARGEST), (-1, 0, 1)),
     (SharedLoss(HuberLoss(0.3), LARGEST), (-1, 0, 1)),
+    (PoissonLoss(3.0), (-1, 0, 1)),
+    (ExposureLoss(PoissonLoss(3.0), LARGEST), (-1, 0, 1)),
+    (SharedLoss(PoissonLoss(3.0), LARGEST), (-1, 0, 1)),
 ]
 
 
@@ -148,9 +158,10 @@ MODELS = [
     (DPHuberRegressor(**BOUNDS), NUMBERS),
     (DPLinearRegression(**BOUNDS), NUMBERS),
     (DPLinearRegression(**BOUNDS, solver="adassp"), NUMBERS),
+    (DPPoissonRegressor(target_bounds=(0, 5)), LABELS),
 ]
 every_model = pytest.mark.parametrize(
-    ("model", "y"), MODELS, ids=["logistic", "huber", "linear", "adassp"]
+    ("model", "y"), MODELS, ids=["logistic", "huber", "linear", "adassp", "poisson"]
 )
 
 
@@ -213,12 +224,6 @@ def test_what_has_no_standard_errors_is_refused_before_the_spend(wrong, message,
 def test_too_many_columns_are_refused():
     with pytest.raises(IncompatibleSolverError, match="2048"):
         DPLogisticRegression(standard_errors=True).fit(np.zeros((20, 2048)), LABELS[:20])
-
-
-def test_counts_have_none():
-    model = DPPoissonRegressor(target_bounds=(0, 5), standard_errors=True)
-    with pytest.raises(ValueError, match="no standard errors"):
-        model.fit(X, LABELS)
 
 
 @every_model

@@ -6,6 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from skdp.linear_model._records import ExposureLoss
 from skdp.losses import (
     ClippedLogisticLoss,
     CompetitorLoss,
@@ -19,7 +20,11 @@ from skdp.losses import (
 )
 from skdp.losses.base import adapted
 from skdp.losses.classification import AdaptiveCompetitorLoss
-from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss, weighted_targets
+from skdp.losses.weighted import (
+    ClassWeightedLoss,
+    WeightedLoss,
+    weighted_targets,
+)
 from skdp.research.pairwise_loss import PairwiseLoss
 from skdp.solvers._releases import record_error
 
@@ -35,6 +40,7 @@ OF_SEVERAL += [adapted(AdaptiveCompetitorLoss(ClippedLogisticLoss(), 5), 100.0)]
 OF_SEVERAL += [MultinomialLoss(3), MultinomialLoss(40), QuantileLoss((0.1, 0.5, 0.7), 0.4)]
 OF_SEVERAL += [ClassWeightedLoss(CompetitorLoss(SmoothedHingeLoss(), 4), (0.5, 3.0, 1.0, 2.0))]
 WEIGHTED = [WeightedLoss(one, 2.5) for one in (LogisticLoss(), HuberLoss(), OF_SEVERAL[2])]
+WEIGHTED += [ExposureLoss(PoissonLoss(0.3), 2.5), ExposureLoss(PoissonLoss(3.0), 2.5)]
 LOSSES = [*OF_ONE, *OF_SEVERAL, *WEIGHTED]
 
 
@@ -99,6 +105,10 @@ def exact(loss, y, z, weight=None):
     """The gradient of a loss for one record, written without its code."""
     if isinstance(loss, ClassWeightedLoss):
         return [real(loss.weights[y]) * one for one in exact(loss.loss, y, z)]
+    if isinstance(loss, ExposureLoss):
+        inner, share = loss.loss, real(weight / loss.max_weight)
+        rise = share * mp.exp(min(z[0] + real(inner.start), 0)) - clip((1 + y) / 2, 0, 1)
+        return [real(loss.max_weight) * clip(rise, -real(inner.threshold), real(inner.threshold))]
     if isinstance(loss, WeightedLoss):
         return [real(weight) * one for one in exact(loss.loss, y, z)]
     kinds = {CompetitorLoss: of_competitors, PairwiseLoss: of_pairs, MultinomialLoss: of_softmax,

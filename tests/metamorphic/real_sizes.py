@@ -338,6 +338,12 @@ REAL: dict[str, list[RealCase]] = {
         (*ROWS, *PERSONS),
     ),
     "standard errors": real(HUBER, {"standard_errors": True}, {TILTED: 2}, (*ROWS, *WEIGHTED)),
+    "errors of counts": real(
+        "linear_model.DPPoissonRegressor",
+        {"standard_errors": True, "target_bounds": (0.0, 10.0)},
+        {TILTED: 2},
+        (*ROWS, *WEIGHTED),
+    ),
     "robust errors": real(LOGISTIC, ROBUST, {TILTED: 2}, (*ROWS, *WEIGHTED)),
     "errors by person": real(HUBER, {**ROBUST, "max_rows": 3}, {TILTED: 3}, PERSONS),
     "errors of classes by person": real(LOGISTIC, {**ROBUST, "max_rows": 3}, {TILTED: 2}, PERSONS),
