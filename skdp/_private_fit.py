@@ -525,7 +525,7 @@ def _check_units(schemas: Sequence[TableSchema], budget: object) -> None:
     if not isinstance(budget, budgets.BudgetHandle) or not budget.has_limit:
         return
     for one in schemas:
-        if one.unit not in (None, budget.unit):
+        if one.unit not in (None, budget.unit.of_fits):
             why = f" (columns of the kind 'id': {one.ids})" if one.unit == Unit.PERSON else ""
             raise ValueError(
                 f"the schema has the unit {one.unit!r}{why}, but this budget has "

@@ -62,7 +62,7 @@ LINES = {
     "accounting": 2697,
     "additive": 1426,
     "auditing": 1542,
-    "budget": 2850,
+    "budget": 2908,
     "calibration": 1327,
     "cluster": 463,
     "data": 6223,
@@ -74,15 +74,15 @@ LINES = {
     "features": 2711,
     "inspection": 860,
     "ledger": 2796,
-    "linear_model": 6325,
-    "losses": 1492,
+    "linear_model": 6416,
+    "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2752,
     "model_selection": 1534,
     "naive_bayes": 984,
-    "pipeline": 1426,
+    "pipeline": 1427,
     "preprocessing": 964,
-    "privacy": 3707,
+    "privacy": 3719,
     "research": 3659,
     "samplers": 1193,
     "solvers": 3685,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 585,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_192  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 397_998
+MOST_LINES = 66_358  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 399_268
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -43,9 +43,10 @@ class PrivacyBudget(BudgetHandle):
         δ; ρ; Rényi divergences; or ε with ``delta=0``, for pure releases only.
     neighboring : {"replace_one", "add_remove_one"}
         *Public.* Relation of all fits. A fit under the other relation raises ValueError.
-    unit : {"record", "person"}
+    unit : {"record", "person", "person-month"}
         *Public.* Privacy unit of all fits: a person with ``groups=``, otherwise a record. A fit
-        with the other unit raises ValueError.
+        with the other unit raises ValueError. With "person-month" each fit reads one month,
+        ``budget.at(period=...)``, and protects what one person adds to one month.
     path : path-like, str or None
         *Public.* File of the ledger, used from one machine, with its companions ``-wal`` and
         ``-shm``: copy all or none. Or the address of a PostgreSQL server,

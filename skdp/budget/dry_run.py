@@ -256,7 +256,7 @@ class Price(DryRun):
 
         X, y, params = data
         _check_rows(X)
-        if self._budget.unit is Unit.PERSON:
+        if self._budget.unit.of_fits is Unit.PERSON:
             params = {"groups": np.arange(X[0] if _is_shape(X) else len(X))} | params
         copy = self._prepared(estimator)
         y = _targets(copy, X, y)

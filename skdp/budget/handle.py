@@ -130,7 +130,12 @@ class BudgetHandle:
         return self._copied(BudgetHandle, _parent=self, _filter=rule, _account=account)
 
     def at(
-        self, *, name: str | None = None, partition: str | int | None = None, n: int | None = None
+        self,
+        *,
+        name: str | None = None,
+        partition: str | int | None = None,
+        period: str | int | None = None,
+        n: int | None = None,
     ) -> Self:
         """Return a handle on the same ledger that names its releases or reads one partition.
 
@@ -147,6 +152,10 @@ class BudgetHandle:
             depend on other records, nor, under ``replace_one``, on the values of the record: its
             replacement is in the same partition. An integer is converted to a string. ``None``: the
             earlier one, by default all partitions.
+        period : str, int or None
+            *Public.* Partition of a budget with ``unit="person-month"``, such as "2025-03": all
+            rows of a calendar month, or those without a readable date. Under ``replace_one`` it
+            needs `n`, because a replaced person stays in the period, whose size is then public.
         n : int or None
             *Public.* Number of records in the partition, only under ``replace_one``. A release on
             more records raises ValueError. ``None``: the earlier one of this partition, by default
@@ -156,6 +165,11 @@ class BudgetHandle:
         -------
         BudgetHandle
             Its `share` keeps the name and the partition.
+
+        Raises
+        ------
+        ValueError
+            If a name, a partition or `n` is wrong, or the unit has no periods.
 
         Examples
         --------
@@ -172,6 +186,8 @@ class BudgetHandle:
         name, partition = check_release_name(name), check_partition(partition)
         if n is not None and not self.neighboring.count_is_public:
             raise ValueError(f"n is private under {str(self.neighboring)!r}. Leave it out.")
+        self._check_period(partition, period, n)
+        partition = check_partition(period) if partition is None else partition
         if name is None and partition is None and n is None:
             return self
         partition = self._partition if partition is None else partition
@@ -181,6 +197,21 @@ class BudgetHandle:
             _partition=partition,
             _n=kept if n is None else check_count("n", n),
         )
+
+    def _check_period(self, partition: object, period: object, n: int | None) -> None:
+        """Raise ValueError unless the period is one of this unit, which replaced persons keep."""
+        if period is not None and not self.unit.has_periods:
+            raise ValueError(
+                f"period needs a budget with unit='person-month', and this one has unit="
+                f"{str(self.unit)!r}: a person may have rows in several periods."
+            )
+        if partition is not None and self.unit.has_periods:
+            raise ValueError("a budget with unit='person-month' has periods. Pass period.")
+        if period is not None and n is None and self.neighboring.count_is_public:
+            raise ValueError(
+                "period needs n, the public number of persons in it, under 'replace_one'. If a "
+                "replaced person may move to another period, use neighboring='add_remove_one'."
+            )
 
     def spend(
         self,
@@ -237,6 +268,8 @@ class BudgetHandle:
         name = name or self._release_name or "release"
         part = self._partition if partition is None else check_partition(partition)
         n = int(n) if isinstance(n, np.integer) else n
+        if part is None and self.unit.has_periods:
+            raise ValueError(f"{name} names no period. Pass budget=budget.at(period=...).")
         self._check_stated(guarantee, name, n, self._n if part == self._partition else None)
 
         facts = self._filter.facts(
@@ -314,7 +347,7 @@ class BudgetHandle:
             guarantee = release.event
             if not isinstance(guarantee, PrivacyGuarantee):  # without a theorem: is there room?
                 guarantee = PrivacyGuarantee(
-                    guarantee, self.neighboring, "plan", unit=self.unit, exact=self.exact
+                    guarantee, self.neighboring, "plan", unit=self.unit.of_fits, exact=self.exact
                 )
             asked, quoted = guarantee.asked or (None, delta)
             handle.spend(guarantee, delta=quoted, epsilon=asked, partition=release.partition)
@@ -625,7 +658,7 @@ class BudgetHandle:
                 f"{label} has neighboring={str(guarantee.neighboring)!r}, but this budget has "
                 f"neighboring={str(self.neighboring)!r}."
             )
-        if guarantee.unit != self.unit:
+        if guarantee.unit != self.unit.of_fits:
             raise ValueError(
                 f"{label} protects one {guarantee.unit}, but this budget has "
                 f"unit={str(self.unit)!r}. A fit protects persons with groups=, otherwise records."

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from html import escape
 from typing import Any
 from unicodedata import category
@@ -15,6 +16,7 @@ from skdp.budget.filters import FILTERS, Amount, Filter
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.ledger.release import (
     EVERY,
+    EXACT,
     PEAK,
     UNREADABLE,
     VERSION,
@@ -24,6 +26,7 @@ from skdp.ledger.release import (
     finite,
     minus,
     owns,
+    scope_of,
     skipped_in,
 )
 from skdp.ledger.store import Group, SpendRequest
@@ -82,6 +85,11 @@ NEIGHBORS = {
     "the number of persons is public, the number of records is private",
     (Unit.PERSON, False): "all records of one person are added or removed; the numbers of persons "
     "and of records are private",
+    (Unit.PERSON_MONTH, True): "all records of one person in one month are replaced by any records "
+    "of another one in that month; the number of persons in each month is public, the number of "
+    "records is private",
+    (Unit.PERSON_MONTH, False): "all records of one person in one month are added or removed; the "
+    "numbers of persons and of records are private",
 }
 _TRUST = (
     "central: the curator, who runs the fits and holds the ledger, sees the records. Only releases "
@@ -180,6 +188,7 @@ class Report:
             },
             "releases": rows,
             "partitions": _sizes(releases),
+            **({"whole_person": self._whole_person()} if budget.unit.has_periods else {}),
             "notices": [*map(_notice, notices)],
             **({"head": budget.head} if self._is_internal else {}),  # it hashes the hidden fields
             "not_protected": [*UNPROTECTED],
@@ -383,8 +392,23 @@ class Report:
         )
         yield ceiling["risk_explained"]
 
+    def _whole_person(self) -> dict[str, float]:
+        """Return the (ε, δ) of all releases for a person with records in every period."""
+        rule, ledger, account = self._rule, self._budget._ledger, self._budget._account
+        parts = ledger.scopes(account) - {EVERY, PEAK}
+        sums = [ledger.totals(account, one.removeprefix(scope_of("")))[one] for one in parts]
+        whole = reduce(lambda one, more: tuple(map(EXACT.add, one, more)), sums, rule.nothing)
+        basic = Amount(*map(float, whole[-2:]))
+        own = rule.amount(whole[:-2]) if all(map(rule.fits, sums)) else basic
+        return {"n_periods": len(parts), **own._asdict()}
+
     def _of_releases(self) -> Iterator[str]:
         data = self.data
+        if (whole := data.get("whole_person")) is not None:
+            yield (
+                f"For a person with records in all {whole['n_periods']} periods so far, releases "
+                f"of all periods add up: {_pair(whole)}. The limit is that of one period."
+            )
         if not data["releases"]:
             yield "None so far."
         if data["partitions"]:

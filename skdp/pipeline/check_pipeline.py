@@ -308,7 +308,8 @@ def _without_ids(parts: list[tuple[str, BaseEstimator]]) -> Iterator[Leak]:
     if not any(one.unit == Unit.PERSON for one in schemas_in(part for _, part in parts)):
         return
     for path, leaf in (found for name, part in parts for found in leaves(part, name)):
-        of_persons = getattr(getattr(leaf, "budget", None), "unit", None) == Unit.PERSON
+        unit = getattr(getattr(leaf, "budget", None), "unit", None)
+        of_persons = unit in (Unit.PERSON, Unit.PERSON_MONTH)
         told = of_persons or get_routing_for_object(leaf).consumes("fit", ["groups"])
         if is_private(leaf) and not (told or any(one.unit for one in schemas_in([leaf]))):
             advice = (

@@ -48,6 +48,7 @@ class Unit(_Term):
 
     ``record``: one row. ``person``: all rows of one person, by the ``groups`` of `fit`. Under
     ``replace_one`` the number of persons is public, and the number of rows is not.
+    ``person-month``, of budgets: all rows of one person in one month, by the ``period`` of `at`.
 
     Examples
     --------
@@ -62,6 +63,17 @@ class Unit(_Term):
 
     RECORD = "record"
     PERSON = "person"
+    PERSON_MONTH = "person-month"
+
+    @property
+    def has_periods(self) -> bool:
+        """Whether each fit reads one period."""
+        return self is Unit.PERSON_MONTH
+
+    @property
+    def of_fits(self) -> Unit:
+        """The unit that a fit protects in the rows that it reads."""
+        return Unit.PERSON if self.has_periods else self
 
 
 class Composition(_Term):
