@@ -575,8 +575,12 @@ def together(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> PrivacyGuarant
     Fits to one partition and fits to all records read a record of that partition. A guarantee that
     holds for every partition holds for all records (*Disjoint parts* in the user guide).
     """
+    if earlier.unit != now.unit:
+        raise ValueError(
+            f"Earlier calls protected one {earlier.unit}, and this call protects one {now.unit}. "
+            "Pass groups in every call of partial_fit or in none."
+        )
     by_part = _summed(earlier.by_part + now.by_part)
-    _check_same_unit(earlier, now)
     every = by_part.get(None, Counter())
     read = [every + own for part, own in by_part.items() if part is not None] or [every]
     distinct = [own for k, own in enumerate(read) if own not in read[:k]]
@@ -592,14 +596,6 @@ def together(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> PrivacyGuarant
     parts = [_composed(own) for own in distinct]
     curves = tuple(_bound(part, relation) or part.curve(relation) for part in parts)
     return PrivacyGuarantee(event, relation, now.theorem, MaximumCurve(curves), **facts)
-
-
-def _check_same_unit(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> None:
-    if earlier.unit != now.unit:
-        raise ValueError(
-            f"Earlier calls protected one {earlier.unit}, and this call protects one {now.unit}. "
-            "Pass groups in every call of partial_fit or in none."
-        )
 
 
 def _summed(releases: Iterable[tuple[str | None, Event]]) -> dict[str | None, Counter[Event]]:

@@ -565,18 +565,14 @@ def _discrete_gaussian(curve: DiscreteGaussianCurve) -> LossPair:
     return _by_curve(curve, lattice)
 
 
-def _discrete_laplace(curve: DiscreteLaplaceCurve) -> LossPair:
-    """The losses are (2x − D)/t for integers x."""
-    return _by_curve(curve, (2 - curve.shift % 2) / curve.scale)
-
-
 PAIRS: dict[type, Callable[[Any], LossPair]] = {
     GaussianCurve: lambda curve: GaussianPair(curve.mu),
     LaplaceCurve: lambda curve: LaplacePair(curve.shift),
     ApproxDPCurve: lambda curve: ApproximatePair(curve.bound, curve.failure),
     ApproximatedCurve: lambda curve: _by_curve(curve, loss_pair(curve.curve).lattice),
     DiscreteGaussianCurve: _discrete_gaussian,
-    DiscreteLaplaceCurve: _discrete_laplace,
+    # The losses are (2x − D)/t for integers x.
+    DiscreteLaplaceCurve: lambda curve: _by_curve(curve, (2 - curve.shift % 2) / curve.scale),
     MixtureCurve: lambda curve: _by_curve(curve, loss_pair(curve.curves[0]).lattice),
     PoissonSampledCurve: _poisson,
     SubstitutedGaussianCurve: lambda curve: ReplaceOneGaussianPair(1.0 / curve.scale, curve.rate),

@@ -268,14 +268,12 @@ class PairsOf:
         if parameters.is_private:
             rest = rest_of(parameters, search.mu)
             bound = GDPEvent(most_rest(parameters, search.mu))
-        replan = partial(self._plan_paired, rest, records)
+
+        def replan(pairs: Pairs) -> LinearPlan:
+            return self.plan_fit(rest, _with_pairs(records, pairs))
+
         replan(_widest(candidates, map_of(records)))  # what it rejects, nothing is spent on
         return PairsPlan(search, replan(()), replan, bound, relation)
-
-    def _plan_paired(
-        self, parameters: ReleaseParameters, records: LinearRecords[Any], pairs: Pairs
-    ) -> LinearPlan:
-        return self.plan_fit(parameters, _with_pairs(records, pairs))
 
 
 def with_known_pairs(

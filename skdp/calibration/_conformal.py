@@ -131,7 +131,10 @@ class _Choices(Thresholds):
         neighbors = Neighbors(parameters.neighboring.n_changed, n_groups, in_parts)
         plain = tuple(Rank(level) for level in levels)
         cost = neighbors.cost((plain,), parameters.epsilon, parameters.delta, "pld")
-        raised = Margin((1.0,), (1.0 + _mean_shortfall(cost.unit) + _MOVED_RANK,))
+        # A choice is low by w ranks with probability at most N·e^(−λw), λ = `unit`, because one of
+        # N + 1 grid points has the rank: 1 up to w = ln(N)/λ; the rest of the mean adds 1/λ.
+        shortfall = (1.0 + math.log(_N)) / cost.unit
+        raised = Margin((1.0,), (1.0 + shortfall + _MOVED_RANK,))
         ranks = tuple(Rank(level, raised, 1) for level in levels)
         # A record changes a utility by at most 1: #{s ≤ t} by 1 if it is replaced, else less.
         choice = ExponentialMechanism(sensitivity=_ROUNDING, epsilon=2.0 * _ROUNDING * cost.unit)
@@ -146,15 +149,6 @@ class _Choices(Thresholds):
 
     def _chosen(self, counts: np.ndarray, rng: np.random.Generator, in_steps: bool) -> np.ndarray:
         return choose_all(self.choices, counts[:, None], rng, in_steps)[..., 0].T
-
-
-def _mean_shortfall(unit: float) -> float:
-    """Return the mean, in rows, of the largest distribution of the ranks by which a choice is low.
-
-    The choice is low by w with probability at most N·e^(−λw), where λ is `unit`, because one of the
-    N + 1 grid points has the rank. This is 1 up to w = ln(N)/λ; the rest adds 1/λ.
-    """
-    return (1.0 + math.log(_N)) / unit
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def _falling(middles: np.ndarray, whole: bool) -> sparse.csr_array:
     return steps[np.flatnonzero(sign)]
 
 
-_ROWS = 8000  # about, of the program if `cells` is None; no guarantee rests on it
+_ROWS = 500  # about, of the program if `cells` is None; no guarantee rests on it
 
 
 @dataclass(frozen=True)

@@ -298,7 +298,10 @@ class DataDependentNoise(Mechanism):
             partition=_reals("partition", self.partition, -math.inf),
         )
         self._check_partition()
-        self._set(weights=self._checked_weights(), half_cells=self._checked_half())
+        half = math.ceil(self.cells * (reach(self.epsilon, self.delta) + 1.0))
+        if self.half_cells is not None:
+            half = check_count("half_cells", self.half_cells)
+        self._set(weights=self._checked_weights(), half_cells=half)
         if self.cap is not None:
             self._set(cap=check_real("cap", self.cap, low=0.0))
         if self.costs is not None:
@@ -313,11 +316,6 @@ class DataDependentNoise(Mechanism):
                 f"{self.weights!r}."
             )
         return tuple(weight / math.fsum(weights) for weight in weights)
-
-    def _checked_half(self) -> int:
-        if self.half_cells is not None:
-            return check_count("half_cells", self.half_cells)
-        return math.ceil(self.cells * (reach(self.epsilon, self.delta) + 1.0))
 
     def _checked_costs(self, costs: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
         values = np.asarray(costs, dtype=float)

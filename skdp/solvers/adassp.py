@@ -87,7 +87,9 @@ class AdaSSPPlan(Plan):
 
     def _inverse(self, moments: NoisyMoments) -> np.ndarray:
         gram, d, problem = moments.gram.copy(), len(moments.moment), self.problem
-        if _knows_weight(problem) and problem.intercept_scaling > 0.0:
+        # The sum of all rows' weights may be public: the number of rows.
+        shared = isinstance(problem.loss, SharedLoss) or not problem.neighboring.count_is_public
+        if not shared and problem.intercept_scaling > 0.0:
             assert problem.n_samples is not None
             gram[-1, -1] = problem.n_samples * problem.intercept_scaling**2
         values, vectors = np.linalg.eigh(gram)
@@ -170,11 +172,6 @@ def _moment(loss: Loss, block: MemoryDesign) -> np.ndarray:
         return block.weighted_sum(np.clip(block.targets, -1.0, 1.0))
     shares, y = block.targets["weight"] / loss.largest, block.targets["target"]
     return block.weighted_sum(shares * np.clip(y, -1.0, 1.0))
-
-
-def _knows_weight(problem: Problem) -> bool:
-    """Whether the sum of all rows' weights is public: the number of rows."""
-    return problem.neighboring.count_is_public and not isinstance(problem.loss, SharedLoss)
 
 
 def _sensitivity(neighboring: Neighboring) -> float:

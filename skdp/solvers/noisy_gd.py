@@ -317,7 +317,8 @@ class NoisyGD(GaussianSolver, DescentSolver):
         return self._planned(problem, RowCount(problem.n_samples, 0.0), mu)
 
     def _planned(self, problem: Problem, count: RowCount, mu: float) -> NoisyGDPlan:
-        gram = GramRelease.plan(problem, mu) if self._takes_metric else None
+        metric = self.precondition and self.step_size is None and self.momentum != 0.0
+        gram = GramRelease.plan(problem, mu) if metric else None
         gram = None if gram is not None and _hides_all(gram, problem) else gram
         steps = mu if gram is None else gram.rest(mu)
         return NoisyGDPlan(
@@ -351,10 +352,6 @@ class NoisyGD(GaussianSolver, DescentSolver):
     def _clips(self, problem: Problem) -> bool:
         """Whether gradients may be clipped."""
         return problem.rows_each != 1 if self.clip_share is None else self.clip_share < 1.0
-
-    @property
-    def _takes_metric(self) -> bool:
-        return self.precondition and self.step_size is None and self.momentum != 0.0
 
     def _given_run(self, problem: Problem, n: int, t: float) -> _Run:
         """Return T, h and β, some of them given, stable for the worst `n` rows."""

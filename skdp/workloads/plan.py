@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import ClassVar
 
@@ -50,10 +50,12 @@ _MOST_COUNTS = 2**26  # of a table, which needs half a gigabyte
 ROUNDED_ONCE = 1.0 + 2.0**-20
 """Factor of sensitivities of sums that are rounded once, as floats of at most 2^31."""
 
-# No guarantee rests on these four: they select the kinds of noise to try.
+# No guarantee rests on these six: they select the kinds of noise to try.
 _FEW = 5  # numbers that one record may change, beyond which splitting δ loses against composing
 _FLAT = 5e-4  # δ up to which staircase noise has nearly all of the gain of optimized noise
 _ALMOST_PURE = 2e4  # (e^ε − 1)/δ, ε ≤ 1, beyond which δ makes the noise of a count 0.4 % less
+_SMOOTH = 0.005  # ε up to which staircase noise is at most 1.1e-6 less than Laplace noise, ε²/24
+_WORTHWHILE = 1.004  # the loss of other noise over the bound on optimized noise, to look for it
 _FINE = 0.5  # of the scale, below which noise on the integers is much less than on the reals
 
 # No guarantee rests on these factors, because `_within` checks every plan. They save a second
@@ -263,7 +265,7 @@ class QueryPlan:
         )
         return events[0] if len(events) == 1 else ComposedEvent(events)
 
-    @property
+    @cached_property
     def loss(self) -> float:
         """Mean absolute noise in units of `linf_sensitivity`, averaged over the queries."""
         sizes = [
@@ -335,8 +337,8 @@ def plan_queries(
     noise : str, default "auto"
         *Public.* One of `NOISES`. "auto" takes Gaussian noise for a Gaussian `composition`, else
         the least `QueryPlan.loss`. It skips kinds that are rarely better: noise that splits δ
-        between more than five numbers, optimized noise on the reals for δ ≤ 5e-4, and, for one
-        count, noise that needs δ and gains at most 0.4 %.
+        between more than five numbers, optimized noise on the reals for δ ≤ 5e-4 or several
+        numbers, and noise that gains at most 0.4 % if it is optimized, or needs δ for one count.
     composition : str or None, default None
         *Public.* Composition of the budget. "gdp", "zcdp" and "rdp" count Gaussian noise at its
         cost, and other noise at more.
@@ -383,9 +385,12 @@ def _least(queries: Queries, epsilon: float, delta: float) -> QueryPlan:
         return _within(queries, epsilon, delta, names[0])
     plans: list[QueryPlan] = []
     for name in names:
+        enough = min((plan.loss for plan in plans), default=math.inf)
+        if name == "optimized" and enough < _WORTHWHILE * _least_loss(queries, epsilon, delta):
+            break  # it is the last kind
         with suppress(OutOfRangeError, UncertifiedNoiseError):
             if name != "laplace" or not _beats_laplace(plans, epsilon, delta):
-                plans.append(_within(queries, epsilon, delta, name))
+                plans.append(_within(queries, epsilon, delta, name, enough))
     if not plans:
         raise OutOfRangeError(
             f"epsilon={epsilon!r} and delta={delta!r} need noise that is too small or too large to "
@@ -417,6 +422,21 @@ def _beats_laplace(plans: list[QueryPlan], epsilon: float, delta: float) -> bool
     return False
 
 
+def _least_loss(queries: Queries, epsilon: float, delta: float) -> float:
+    """Bound from below the loss of optimized noise, whose program and event may be large.
+
+    Of the best noise X for one number, taken symmetric, let u_k be P(X ≤ −k) in sensitivities.
+    Then 1 − u_1 ≤ e^ε·u_1 + δ and u_k ≤ e^ε·u_{k+1} + δ, and the mean size is at least 2·Σ u_k,
+    on the reals as on the integers. With u_k = x_k − c, c = δ/(e^ε − 1), x falls by e^−ε a step.
+    """
+    parts = _l0_sensitivity(queries)
+    epsilon, delta = min(epsilon / parts, 20.0), max(delta / parts, 1e-12)  # beyond, there is none
+    c = delta / math.expm1(epsilon)
+    first = (1.0 - delta) / (1.0 + math.exp(epsilon)) + c
+    n = math.ceil(math.log(first / c) / epsilon)
+    return 2.0 * (first * math.expm1(-n * epsilon) / math.expm1(-epsilon) - n * c)
+
+
 def _worth_trying(queries: Queries, epsilon: float, delta: float) -> Iterator[str]:
     l0, integer = _l0_sensitivity(queries), all(query.integer for query in queries)
     one_count = l0 == 1 and integer
@@ -426,21 +446,28 @@ def _worth_trying(queries: Queries, epsilon: float, delta: float) -> Iterator[st
             continue
         if name not in ("gaussian", "laplace") and l0 > _FEW:
             continue
-        if name == "staircase" and integer:  # the geometric distribution is never larger
-            continue
-        if name == "optimized" and not (integer or delta > _FLAT):
+        if name == "staircase" and (integer or epsilon <= _SMOOTH):
+            continue  # the geometric distribution is never larger
+        if name == "optimized" and not (integer or (l0 == 1 and delta > _FLAT)):
             continue
         yield name
 
 
-def _within(queries: Queries, epsilon: float, delta: float, noise: str) -> QueryPlan:
-    """Return the plan of a kind of noise, checked by the accountant that the ledger uses."""
+def _within(
+    queries: Queries, epsilon: float, delta: float, noise: str, enough: float = math.inf
+) -> QueryPlan:
+    """Return the plan of a kind of noise, checked by the accountant that the ledger uses.
+
+    Its loss grows with each attempt: from `enough` on, which another kind has, none is made.
+    """
     kind = NOISES[noise]
     if kind.needs_delta and delta == 0.0:
         raise OutOfRangeError(f"noise={noise!r} needs delta > 0; 'laplace' and 'staircase' do not.")
-    for rounding in (0.0, *np.geomspace(1e-7, 1e-2, 12)):
+    for rounding in (0.0, *np.geomspace(1e-7, 1e-2, 6)):
         mechanisms = kind.mechanisms(queries, epsilon * (1.0 - rounding), delta)
         plan = QueryPlan(queries, noise, tuple(mechanisms))
+        if math.isfinite(enough) and plan.loss >= enough:
+            break
         if _meets(plan.event, epsilon, delta):
             return plan
     raise OutOfRangeError(

@@ -1,12 +1,15 @@
 """Several queries, one guarantee: never above what is asked, and "auto" takes the least noise."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from skdp.accounting import PLDAccountant
 from skdp.exceptions import OutOfRangeError
+from skdp.mechanisms import OptimizedNoise, linear_program
 from skdp.privacy import GDPEvent
-from skdp.workloads import NOISES, Query, plan_queries
+from skdp.workloads import NOISES, Query, plan, plan_queries
 
 COUNT = Query("count", linf_sensitivity=1.0, integer=True)
 CELLS = Query("cells", size=50, linf_sensitivity=1.0, l0_sensitivity=2, integer=True)
@@ -113,6 +116,39 @@ def test_a_delta_that_would_hardly_gain_is_not_used_for_one_count(epsilon):
     pure, best = (plan_queries((COUNT,), epsilon, delta, kind) for kind in ("auto", "optimized"))
     assert pure.noise == "laplace"
     assert best.loss < pure.loss < 1.004 * best.loss
+
+
+@pytest.mark.parametrize("support", ["integer", "real"])
+@pytest.mark.parametrize("epsilon", [0.05, 0.4, 2.5])
+@pytest.mark.parametrize("delta", [1e-4, 0.003, 0.2])
+def test_the_bound_on_optimized_noise_is_attained_on_integers(epsilon, delta, support):
+    bound = plan._least_loss((COUNT,), epsilon, delta)
+    found = OptimizedNoise(epsilon, delta, support=support).expected_loss("l1")
+    assert bound <= found * (1.0 + 1e-6)
+    assert found <= bound * (1.0 + 1e-6) or support == "real"
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.02, 0.3, 1.0, 4.0, 30.0])
+def test_no_target_needs_a_large_program_or_many_attempts(epsilon, monkeypatch):
+    solved, checked = [], []
+    solve, meets = linear_program.linprog, plan._meets
+
+    def counted_solve(costs, *args, **kwargs):
+        solved.append(costs.size)
+        return solve(costs, *args, **kwargs)
+
+    def counted_check(event, *target):
+        checked.append(event)
+        return meets(event, *target)
+
+    monkeypatch.setattr(linear_program, "linprog", counted_solve)
+    monkeypatch.setattr(plan, "_meets", counted_check)
+    for delta, l0, integer in product((1e-9, 1e-5, 1e-3, 0.05), (1, 2, 5), (True, False)):
+        query = Query("x", size=9, linf_sensitivity=1.0, l0_sensitivity=l0, integer=integer)
+        plan_queries([query], epsilon * 1.0001, delta)  # not used before
+        assert sum(solved) <= 2500, (delta, l0, integer)
+        assert len(checked) <= 12, (delta, l0, integer)
+        solved.clear(), checked.clear()
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e-8, 0.0), (1e8, 0.0)])

@@ -180,7 +180,8 @@ def compare_with_quadrature(samples: np.ndarray, target: Target) -> Distribution
         )
     axes = _axes(target)
     p = _probabilities(target, axes)
-    columns = [_check_marginal(samples[:, j], axes[j], _marginal(p, j)) for j in range(d)]
+    others = [tuple(i for i in range(d) if i != j) for j in range(d)]
+    columns = [_check_marginal(samples[:, j], axes[j], p.sum(others[j])) for j in range(d)]
     return DistributionCheck(*(tuple(column) for column in zip(*columns, strict=True)))
 
 
@@ -219,10 +220,6 @@ def _probabilities(target: Target, axes: list[np.ndarray]) -> np.ndarray:
         energy[np.linalg.norm(points, axis=0) > target.domain.radius] = np.inf
     p = np.exp(energy.min() - energy)
     return (p / p.sum()).reshape([axis.size for axis in axes])
-
-
-def _marginal(p: np.ndarray, j: int) -> np.ndarray:
-    return p.sum(axis=tuple(i for i in range(p.ndim) if i != j))
 
 
 def _check_marginal(

@@ -232,7 +232,14 @@ class ZerothOrderSampler(Sampler):
                 f"ZerothOrderSampler takes time like n²; {setting.n_samples} rows are more than "
                 f"max_samples={self.max_samples}. Use sampler='proximal'."
             )
-        n_steps = _schedule(setting).n_steps
+        c, n = setting.C * setting.prior_precision, setting.n_samples or 0
+        n_steps = AlternatingSchedule.within(
+            _TYPICAL_TV,
+            lipschitz=n * c * setting.loss.lipschitz * setting.row_norm,
+            prior_precision=setting.prior_precision,
+            dimension=(setting.n_features or 1) * setting.loss.n_scores,
+            radius=math.inf if setting.domain is None else setting.domain.radius,
+        ).n_steps
         if n_steps > self.max_steps:
             raise IncompatibleSolverError(
                 f"ZerothOrderSampler would take {n_steps:.3g} steps, more than "
@@ -273,18 +280,6 @@ class ZerothOrderSampler(Sampler):
                 "n_steps": schedule.n_steps,
             },
         )
-
-
-def _schedule(setting: Setting) -> AlternatingSchedule:
-    """Return about the run that a setting leads to."""
-    c, n = setting.C * setting.prior_precision, setting.n_samples or 0
-    return AlternatingSchedule.within(
-        _TYPICAL_TV,
-        lipschitz=n * c * setting.loss.lipschitz * setting.row_norm,
-        prior_precision=setting.prior_precision,
-        dimension=(setting.n_features or 1) * setting.loss.n_scores,
-        radius=math.inf if setting.domain is None else setting.domain.radius,
-    )
 
 
 class _Inner:

@@ -110,7 +110,14 @@ class ExponentialMechanismSolver(Solver):
         change = problem.neighboring.n_changed * oscillation(loss, R * domain.radius)
         c = epsilon / change * (1.0 - SCALE_MARGIN)
         alpha = 0.0 if isinstance(problem.C, str) else c / float(problem.C)
-        self._check_tries(problem, domain, c, n)
+        exponent = log_of_tries(problem, domain, c, n)
+        if exponent > self.max_exponent:
+            raise IncompatibleSolverError(
+                f"solver='exponential_mechanism': the worst-case expected number of proposals is "
+                f"e^{exponent:.3g} for {n} rows of {problem.loss!r}, and "
+                f"max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}: take fewer "
+                "features, a lower epsilon or a smaller domain, or another solver with delta > 0."
+            )
         theorem = "exponential mechanism on a ball, McSherry and Talwar 2007, Theorem 6"
         noise = min(domain.radius, 1.0 / (c * n * loss.lipschitz * R))
         return ExponentialMechanismPlan(
@@ -122,16 +129,6 @@ class ExponentialMechanismSolver(Solver):
             prior_precision=alpha,
             noise=noise,
         )
-
-    def _check_tries(self, problem: Problem, domain: Ball, c: float, n: int) -> None:
-        exponent = log_of_tries(problem, domain, c, n)
-        if exponent > self.max_exponent:
-            raise IncompatibleSolverError(
-                f"solver='exponential_mechanism': the worst-case expected number of proposals is "
-                f"e^{exponent:.3g} for {n} rows of {problem.loss!r}, and "
-                f"max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}: take fewer "
-                "features, a lower epsilon or a smaller domain, or another solver with delta > 0."
-            )
 
 
 def log_of_tries(problem: Problem, domain: Ball, c: float, n: int) -> float:

@@ -142,7 +142,12 @@ class PhasedSGD(Solver):
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> PhasedSGDPlan:
         require_delta(delta, "phased_sgd")
-        _require_smooth(problem)
+        if math.isinf(problem.loss.smoothness):
+            raise IncompatibleSolverError(
+                "solver='phased_sgd' needs a smooth loss: the proof rests on contraction, and "
+                f"gradient steps on {problem.loss!r} do not contract at its non-smooth points. "
+                "Take its Moreau envelope; the hinge's is DPHingeClassifier(smoothing=...)."
+            )
         count = RowCount.plan(problem, epsilon, delta)
         mu = count.rest(gdp_mu(epsilon, delta))
         event = composed((*count.events, GDPEvent(mu)))
@@ -208,12 +213,3 @@ def _step(
     gradient = design.slope_sum(problem.loss.gradient, theta, records=rows)
     weight = phase.weight(rows.size, problem.neighboring.count_is_public)
     return (theta - phase.step_size * weight * gradient) / (1.0 + phase.pull)
-
-
-def _require_smooth(problem: Problem) -> None:
-    if math.isinf(problem.loss.smoothness):
-        raise IncompatibleSolverError(
-            "solver='phased_sgd' needs a smooth loss: the proof rests on contraction, and gradient "
-            f"steps on {problem.loss!r} do not contract at its non-smooth points. Take its Moreau "
-            "envelope; the hinge's is SmoothedHingeLoss, DPHingeClassifier(smoothing=...)."
-        )
