@@ -77,7 +77,9 @@ class TargetRange:
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Return clipped targets as numbers in [−1, 1]."""
-        return np.clip((np.clip(y, self.low, self.high) - self.middle) / self.half_width, -1.0, 1.0)
+        scaled = np.clip(y, self.low, self.high) - self.middle
+        scaled /= self.half_width  # in place, as there may be millions
+        return np.clip(scaled, -1.0, 1.0, out=scaled)
 
 
 @dataclass(frozen=True)

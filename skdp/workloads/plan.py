@@ -456,10 +456,7 @@ def _worth_trying(queries: Queries, epsilon: float, delta: float) -> Iterator[st
 def _within(
     queries: Queries, epsilon: float, delta: float, noise: str, enough: float = math.inf
 ) -> QueryPlan:
-    """Return the plan of a kind of noise, checked by the accountant that the ledger uses.
-
-    Its loss grows with each attempt: from `enough` on, which another kind has, none is made.
-    """
+    """Return the plan of a kind of noise, of loss below `enough`, checked as the ledger does."""
     kind = NOISES[noise]
     if kind.needs_delta and delta == 0.0:
         raise OutOfRangeError(f"noise={noise!r} needs delta > 0; 'laplace' and 'staircase' do not.")

@@ -137,22 +137,16 @@ class _BundleStep:
         """Return one sample for a center; refine the bundle after many rejections."""
         for tries in count():
             if tries % _TRIES_PER_ROUND == 0:
-                level, gradient = self._touching(center)
-                mean = center - self._variance * gradient
+                for _ in range(_PLANES_PER_ROUND):  # until the minorant nearly touches at `mean`
+                    level, gradient = self._bundle.minorant(center)
+                    mean = center - self._variance * gradient
+                    gap = self._bundle.cut(mean) - level - float(np.vdot(gradient, mean))
+                    self.effort += self._pass
+                    if gap <= _CLOSE_ENOUGH:
+                        break
             theta = mean + math.sqrt(self._variance) * self._rng.standard_normal(mean.shape)
             excess = self._bundle.value(theta) - level - float(np.vdot(gradient, theta))
             self.effort += self._pass + Effort(n_tries=1)
             if excess <= self._rng.standard_exponential():
                 return theta
         raise AssertionError("unreachable")
-
-    def _touching(self, center: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return an affine minorant that nearly touches at its proposal's mean."""
-        for _ in range(_PLANES_PER_ROUND):
-            level, gradient = self._bundle.minorant(center)
-            mean = center - self._variance * gradient
-            gap = self._bundle.cut(mean) - level - float(np.vdot(gradient, mean))
-            self.effort += self._pass
-            if gap <= _CLOSE_ENOUGH:
-                break
-        return level, gradient
