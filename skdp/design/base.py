@@ -68,6 +68,7 @@ T = TypeVar("T")
 RowNumbers = np.ndarray | slice
 
 Pointwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
+OfBlock = Callable[["MemoryDesign"], T]
 """A function of targets and scores, row by row, such as a method of a loss."""
 
 
@@ -108,9 +109,7 @@ class Design(ABC):
         """Number of columns of A, with the intercept's."""
 
     @abstractmethod
-    def parts(
-        self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
-    ) -> Iterator[T]:
+    def parts(self, function: OfBlock[T], most_rows: int | None = None) -> Iterator[T]:
         """Yield a function of each block of rows, in order; there is at least one block.
 
         Parameters
@@ -127,10 +126,7 @@ class Design(ABC):
         """
 
     def total(
-        self,
-        function: Callable[[MemoryDesign], T],
-        most_rows: int | None = None,
-        rows: np.ndarray | None = None,
+        self, function: OfBlock[T], most_rows: int | None = None, rows: np.ndarray | None = None
     ) -> T:
         """Return the sum of a function over all blocks of rows, in their order, or over some rows.
 
@@ -153,10 +149,7 @@ class Design(ABC):
         return reduce(add, self.parts(function, most_rows))
 
     def exact_total(
-        self,
-        function: Callable[[MemoryDesign], np.ndarray],
-        grid: SumGrid,
-        rows: np.ndarray | None = None,
+        self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the sum of a function over blocks of at most `ROWS_SUMMED` rows, on a grid.
 
@@ -179,10 +172,7 @@ class Design(ABC):
         return np.asarray(self.total(of_block, ROWS_SUMMED, rows))
 
     def exact_sum(
-        self,
-        function: Callable[[MemoryDesign], np.ndarray],
-        grid: SumGrid,
-        rows: np.ndarray | None = None,
+        self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
     ) -> np.ndarray:
         """Return `exact_total` as floats. A single block is not rounded to the grid.
 
@@ -226,7 +216,7 @@ class Design(ABC):
         ndarray of the shape of θ
             *Private.*
         """
-        slopes: Callable[[MemoryDesign], np.ndarray] = SlopeSum(derivative, theta)
+        slopes: OfBlock[np.ndarray] = SlopeSum(derivative, theta)
         if longest < math.inf:
             slopes = partial(_clipped_slope_sum, derivative, theta, longest)
         if grid is not None:
@@ -358,9 +348,7 @@ class MemoryDesign(Design):
         The memory of a block may be written to when the next one is made.
         """
 
-    def parts(
-        self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
-    ) -> Iterator[T]:
+    def parts(self, function: OfBlock[T], most_rows: int | None = None) -> Iterator[T]:
         for _, block in self.blocks(most_rows):
             yield function(block)
 
@@ -369,20 +357,14 @@ class MemoryDesign(Design):
         return self.take(rows)
 
     def exact_total(
-        self,
-        function: Callable[[MemoryDesign], np.ndarray],
-        grid: SumGrid,
-        rows: np.ndarray | None = None,
+        self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
     ) -> np.ndarray:
         if rows is not None:
             return self.take(rows).exact_total(function, grid)
         return reduce(add, (grid.integers(function(block)) for block in self._summed))
 
     def exact_sum(
-        self,
-        function: Callable[[MemoryDesign], np.ndarray],
-        grid: SumGrid,
-        rows: np.ndarray | None = None,
+        self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
     ) -> np.ndarray:
         if rows is not None:
             return self.take(rows).exact_sum(function, grid)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from operator import add, attrgetter, methodcaller
@@ -10,7 +10,7 @@ from operator import add, attrgetter, methodcaller
 import numpy as np
 
 from skdp.data.blocks import Blocks
-from skdp.design.base import ROWS_SUMMED, Design, MemoryDesign, RowNumbers, SumGrid, T
+from skdp.design.base import ROWS_SUMMED, Design, MemoryDesign, OfBlock, RowNumbers, SumGrid, T
 from skdp.design.memory import ClippedDesign
 
 _MOST_NUMBERS = 1 << 23  # of rows that are fetched to be summed; no guarantee rests on it
@@ -37,17 +37,12 @@ class DaskDesign(Design):
     def n_features(self) -> int:
         return self.n_columns
 
-    def parts(
-        self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
-    ) -> Iterator[T]:
+    def parts(self, function: OfBlock[T], most_rows: int | None = None) -> Iterator[T]:
         for parts in self._gather(partial(_parts, function, most_rows)):
             yield from parts
 
     def total(
-        self,
-        function: Callable[[MemoryDesign], T],
-        most_rows: int | None = None,
-        rows: np.ndarray | None = None,
+        self, function: OfBlock[T], most_rows: int | None = None, rows: np.ndarray | None = None
     ) -> T:
         if rows is None:
             return reduce(add, self._gather(methodcaller("total", function, most_rows)))
@@ -56,10 +51,7 @@ class DaskDesign(Design):
         return reduce(add, self.blocks.gather(partial(_over, function), self.blocks.places(rows)))
 
     def exact_total(
-        self,
-        function: Callable[[MemoryDesign], np.ndarray],
-        grid: SumGrid,
-        rows: np.ndarray | None = None,
+        self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
     ) -> np.ndarray:
         exact = methodcaller("exact_total", function, grid)
         if rows is None:
@@ -67,10 +59,7 @@ class DaskDesign(Design):
         return exact(self.take(rows)) if self._are_few(rows) else self.total(exact, rows=rows)
 
     def exact_sum(
-        self,
-        function: Callable[[MemoryDesign], np.ndarray],
-        grid: SumGrid,
-        rows: np.ndarray | None = None,
+        self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
     ) -> np.ndarray:
         if rows is None and self.n_samples <= ROWS_SUMMED and len(self.blocks) == 1:
             return self._gather(function)[0]
@@ -105,7 +94,7 @@ class DaskDesign(Design):
     def _fetched(self, rows: np.ndarray) -> list[ClippedDesign]:
         return self.blocks.gather(_rows, self.blocks.places(rows))
 
-    def _gather(self, function: Callable[[MemoryDesign], T]) -> list[T]:
+    def _gather(self, function: OfBlock[T]) -> list[T]:
         """Return a function of each block, and fetch announced rows."""
         wanted, self._here.wanted = self._here.wanted, None
         if wanted is None:
@@ -145,13 +134,11 @@ class _Here:
         return design.take(numbers.searchsorted(rows))
 
 
-def _parts(
-    function: Callable[[MemoryDesign], T], most_rows: int | None, block: MemoryDesign
-) -> list[T]:
+def _parts(function: OfBlock[T], most_rows: int | None, block: MemoryDesign) -> list[T]:
     return list(block.parts(function, most_rows))
 
 
-def _over(function: Callable[[MemoryDesign], T], rows: np.ndarray, block: MemoryDesign) -> T:
+def _over(function: OfBlock[T], rows: np.ndarray, block: MemoryDesign) -> T:
     return function(block.take(rows))
 
 
@@ -160,6 +147,6 @@ def _rows(rows: np.ndarray, block: MemoryDesign) -> ClippedDesign:
 
 
 def _with_rows(
-    function: Callable[[MemoryDesign], T], rows: np.ndarray | None, block: MemoryDesign
+    function: OfBlock[T], rows: np.ndarray | None, block: MemoryDesign
 ) -> tuple[T, ClippedDesign | None]:
     return function(block), None if rows is None else _rows(rows, block)

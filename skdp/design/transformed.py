@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import methodcaller
@@ -17,6 +17,7 @@ from skdp.design.base import (
     ROWS_SUMMED,
     Design,
     MemoryDesign,
+    OfBlock,
     Pointwise,
     RowNumbers,
     SumGrid,
@@ -144,16 +145,11 @@ class TransformedDesign(_Transformed):
         norm = float(np.linalg.norm(matrix, 2)) * (1.0 + _NORM_MARGIN)
         return cls(inner, matrix / max(1.0, norm))
 
-    def parts(
-        self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
-    ) -> Iterator[T]:
+    def parts(self, function: OfBlock[T], most_rows: int | None = None) -> Iterator[T]:
         yield from self.inner.parts(partial(_in_coordinates, function, self.matrix), most_rows)
 
     def total(
-        self,
-        function: Callable[[MemoryDesign], T],
-        most_rows: int | None = None,
-        rows: np.ndarray | None = None,
+        self, function: OfBlock[T], most_rows: int | None = None, rows: np.ndarray | None = None
     ) -> T:
         return self.inner.total(partial(_in_coordinates, function, self.matrix), most_rows, rows)
 
@@ -215,9 +211,7 @@ class TransformedRows(_Transformed, MemoryDesign):
             yield rows, TransformedRows(block, self.matrix)
 
 
-def _in_coordinates(
-    function: Callable[[MemoryDesign], T], matrix: np.ndarray, block: MemoryDesign
-) -> T:
+def _in_coordinates(function: OfBlock[T], matrix: np.ndarray, block: MemoryDesign) -> T:
     """Return a function of the transformed rows of a block."""
     return function(TransformedRows(block, matrix))
 
@@ -245,9 +239,7 @@ class SharedDesign(Wrapper):
     def n_records(self) -> int:
         return self.persons.n_persons
 
-    def parts(
-        self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
-    ) -> Iterator[T]:
+    def parts(self, function: OfBlock[T], most_rows: int | None = None) -> Iterator[T]:
         yield from self.inner.parts(function, most_rows)
 
     def slope_sum(
@@ -268,18 +260,12 @@ class SharedDesign(Wrapper):
         return self.inner.slope_sum(derivative, theta, records=rows, grid=grid)
 
     def exact_total(
-        self,
-        function: Callable[[MemoryDesign], np.ndarray],
-        grid: SumGrid,
-        rows: np.ndarray | None = None,
+        self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
     ) -> np.ndarray:
         return self.inner.exact_total(function, grid, rows)
 
     def exact_sum(
-        self,
-        function: Callable[[MemoryDesign], np.ndarray],
-        grid: SumGrid,
-        rows: np.ndarray | None = None,
+        self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
     ) -> np.ndarray:
         return self.inner.exact_sum(function, grid, rows)
 

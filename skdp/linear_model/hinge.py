@@ -23,8 +23,6 @@ from skdp.support.validation import check_real
 if TYPE_CHECKING:
     from skdp.budget import BudgetHandle
 
-__all__ = ["DPHingeClassifier"]
-
 _SHARPEST = 0.05
 
 

@@ -21,8 +21,6 @@ from skdp.metrics.error_scores import (
 from skdp.metrics.label_scores import dp_accuracy_score, dp_brier_score_loss, dp_log_loss
 from skdp.support.types import MatrixLike, VectorLike
 
-__all__ = ["PrivateScorer", "make_private_scorer"]
-
 _OF_SECOND = (dp_roc_auc_score, dp_average_precision_score)
 _OF_EACH = (dp_log_loss, dp_brier_score_loss)
 _OF_NUMBERS = (dp_mean_squared_error, dp_mean_absolute_error, dp_r2_score)

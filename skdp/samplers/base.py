@@ -212,6 +212,11 @@ class SamplerPlan:
     contraction: float = math.inf
 
 
+def plan_at_once(C: float, tv: float = 0.0) -> SamplerPlan:
+    """Return the plan of one sample within `tv` of a target with this C = c/α."""
+    return SamplerPlan(n_steps=1, step=C, stability=1.0, spread=C, tv=tv, contraction=0.0)
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Target:
     """The distribution with density ∝ exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²) on a domain.

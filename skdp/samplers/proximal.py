@@ -19,6 +19,7 @@ from skdp.samplers.base import (
     SamplerPlan,
     Setting,
     Target,
+    plan_at_once,
 )
 from skdp.samplers.kernels import AlternatingSampler, TangentStep
 from skdp.support.validation import check_real, make_plain
@@ -147,9 +148,7 @@ class ExactSampler(Sampler):
         return 0.5 * d * math.log1p(largest)
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        return SamplerPlan(
-            n_steps=1, step=setting.C, stability=1.0, spread=setting.C, contraction=0.0
-        )
+        return plan_at_once(setting.C)
 
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress

@@ -65,8 +65,6 @@ from skdp.support.types import (
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import counts_query
 
-__all__ = ["Description", "describe"]
-
 _USUAL = (0.25, 0.5, 0.75)
 _NUMBERS = ("count", "mean", "std")
 

@@ -35,8 +35,6 @@ from skdp.statistics._results import (
 )
 from skdp.support.types import Bounds, KeysLike, MatrixLike, RandomState, VectorLike
 
-__all__ = ["Quantile", "quantile"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Quantile(Statistic):

@@ -30,6 +30,7 @@ from skdp.samplers.base import (
     SamplerPlan,
     Setting,
     Target,
+    plan_at_once,
 )
 from skdp.samplers.kernels import excess_is_below
 from skdp.support.validation import check_real, make_plain
@@ -399,9 +400,7 @@ class LocalizedSampler(Sampler):
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
         refuse_endless("LocalizedSampler", setting, tv, self.max_passes)
-        return SamplerPlan(
-            n_steps=1, step=setting.C, stability=1.0, spread=setting.C, tv=tv, contraction=0.0
-        )
+        return plan_at_once(setting.C, tv)
 
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress

@@ -20,6 +20,7 @@ from skdp.samplers.base import (
     SamplerPlan,
     Setting,
     Target,
+    plan_at_once,
 )
 from skdp.samplers.kernels import TangentSearch, TangentStep
 from skdp.support.validation import check_real, make_plain
@@ -264,8 +265,7 @@ class ProximalTVSampler(Sampler):
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
         refuse_endless("ProximalTVSampler", setting, tv, self.max_passes)
-        C = setting.C
-        return SamplerPlan(n_steps=1, step=C, stability=1.0, spread=C, tv=tv, contraction=0.0)
+        return plan_at_once(setting.C, tv)
 
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress

@@ -21,6 +21,7 @@ from skdp.samplers.base import (
     SamplerPlan,
     Setting,
     Target,
+    plan_at_once,
 )
 from skdp.support.validation import check_count, check_real, check_size, make_plain
 
@@ -247,9 +248,7 @@ class ZerothOrderSampler(Sampler):
             )
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        return SamplerPlan(
-            n_steps=1, step=setting.C, stability=1.0, spread=setting.C, tv=tv, contraction=0.0
-        )
+        return plan_at_once(setting.C, tv)
 
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress

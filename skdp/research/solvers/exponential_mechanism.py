@@ -12,9 +12,9 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Minorant
 from skdp.losses.base import oscillation
 from skdp.privacy.noise_events import BoundedRangeEvent
-from skdp.samplers import SAMPLERS, SamplerPlan, Target
+from skdp.samplers import SAMPLERS, Target
 from skdp.samplers.ball import Ball
-from skdp.samplers.base import Progress
+from skdp.samplers.base import Progress, plan_at_once
 from skdp.solvers.base import (
     SCALE_MARGIN,
     Plan,
@@ -47,7 +47,7 @@ class ExponentialMechanismPlan(Plan):
             prior_precision=self.prior_precision,
             domain=self.domain,
         )
-        run = SamplerPlan(n_steps=1, step=1.0, stability=1.0, spread=1.0, contraction=0.0)
+        run = plan_at_once(1.0)
         draw = SAMPLERS["exact"]().sample(target, run, rng, progress)
         return Solution(rounded_inwards(draw.theta, self.noise), 1, draw.diagnostics)
 
