@@ -156,7 +156,7 @@ def test_a_module_imports_from_its_own_folder_or_from_lower_floors(path):
 
 @pytest.mark.parametrize("folder", ["losses", "mechanisms", "samplers", "solvers"])
 def test_one_algorithm_never_imports_another(folder):
-    shared = {"base", "ball", "kernels", "grid_gaussian", "linear_program"}
+    shared = {"base", "kernels", "grid_gaussian", "linear_program"}
     above = {"__init__", "auto"}
     for path in (ROOT / folder).glob("*.py"):
         if path.stem in above | shared:
@@ -166,7 +166,7 @@ def test_one_algorithm_never_imports_another(folder):
         assert own <= shared | private, f"{path.stem} imports {own - shared - private}"
 
 
-KERNELS = r"samplers\.(base|ball|kernels)"
+KERNELS = r"samplers\.(base|kernels)"
 OF_PAPERS = r"research\.samplers\.(proximal_chain|reference)"
 
 
@@ -177,7 +177,7 @@ OF_PAPERS = r"research\.samplers\.(proximal_chain|reference)"
         ("research/samplers/*.py", f"{KERNELS}|{OF_PAPERS}"),
         (
             "research/solvers/*.py",
-            r"solvers\.(base|regularized_\w+|_\w+)|samplers\.(base|ball)|research\.samplers\.zeroth_order",
+            r"solvers\.(base|regularized_\w+|_\w+)|samplers\.base|research\.samplers\.zeroth_order",
         ),
     ],
 )

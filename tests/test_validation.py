@@ -8,7 +8,7 @@ from skdp.losses import HuberLoss, QuantileLoss, SmoothedHingeLoss
 from skdp.privacy import Neighboring
 from skdp.research.samplers.langevin import LangevinSampler
 from skdp.research.solvers.coordinate_descent import CoordinateDescent
-from skdp.samplers.ball import Ball
+from skdp.samplers.base import Ball
 
 
 @pytest.mark.parametrize(

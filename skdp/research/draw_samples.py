@@ -16,8 +16,7 @@ from skdp.losses import LOSSES, Loss, MarginLoss
 from skdp.research.samplers.localized import LocalizedSampler
 from skdp.research.samplers.proximal_chain import ProximalTVSampler
 from skdp.research.samplers.zeroth_order import AlternatingSchedule, BlackBox, ZerothOrderSampler
-from skdp.samplers.ball import Ball
-from skdp.samplers.base import REFERENCE_SAMPLERS, SAMPLERS, Sampler, Setting, Target
+from skdp.samplers.base import REFERENCE_SAMPLERS, SAMPLERS, Ball, Sampler, Setting, Target
 from skdp.samplers.kernels import TangentStep
 from skdp.samplers.proximal import ExactSampler
 from skdp.solvers.regularized_exponential import Schedule
@@ -255,7 +254,7 @@ def expected_evaluations(schedule: Schedule, tv: float) -> float:
     >>> from skdp.losses import LogisticLoss
     >>> from skdp.privacy import Neighboring
     >>> from skdp.research import expected_evaluations
-    >>> from skdp.samplers.ball import Ball
+    >>> from skdp.samplers.base import Ball
     >>> from skdp.solvers import Problem, RegularizedExponential
     >>> facts = {"loss": LogisticLoss(), "neighboring": Neighboring.REPLACE_ONE, "n_features": 10}
     >>> problem = Problem(data_norm=1.0, intercept_scaling=0.0, n_samples=500, **facts)

@@ -16,8 +16,7 @@ from skdp.losses import GradientDirections
 from skdp.privacy import Event, GDPEvent, NonPrivateEvent
 from skdp.privacy.composed_events import ApproximatedEvent
 from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, Sampler, SamplerPlan, Setting, Target
-from skdp.samplers.ball import Ball
-from skdp.samplers.base import Certificate, Progress
+from skdp.samplers.base import Ball, Certificate, Progress
 from skdp.samplers.proximal import ProximalSampler
 from skdp.solvers._releases import GramRelease, Metric
 from skdp.solvers.base import (

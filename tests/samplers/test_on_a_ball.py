@@ -22,7 +22,7 @@ from skdp.research.samplers.proximal_chain import ProximalTVSampler, _distance
 from skdp.research.samplers.reference import HitAndRunSampler
 from skdp.research.samplers.zeroth_order import AlternatingSchedule, ZerothOrderSampler
 from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, SamplerPlan
-from skdp.samplers.ball import Ball, TruncatedGaussian
+from skdp.samplers.base import Ball, TruncatedGaussian
 from skdp.samplers.proximal import ProximalSampler
 
 REGISTERED = SAMPLERS | REFERENCE_SAMPLERS

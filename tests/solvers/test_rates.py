@@ -15,7 +15,7 @@ from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss, MultinomialLoss
 from skdp.privacy import Neighboring
-from skdp.samplers.ball import Ball
+from skdp.samplers.base import Ball
 from skdp.solvers import RegularizedExponential
 
 FACTS = problem_with(LogisticLoss(), 10_000, Neighboring.REPLACE_ONE, n_features=10)

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers.ball import Ball
 from skdp.samplers.base import (
+    Ball,
     Certificate,
     Progress,
     Requirement,

@@ -13,8 +13,7 @@ from skdp.losses import Minorant
 from skdp.losses.base import oscillation
 from skdp.privacy.noise_events import BoundedRangeEvent
 from skdp.samplers import SAMPLERS, Target
-from skdp.samplers.ball import Ball
-from skdp.samplers.base import Progress, plan_at_once
+from skdp.samplers.base import Ball, Progress, plan_at_once
 from skdp.solvers.base import (
     SCALE_MARGIN,
     Plan,

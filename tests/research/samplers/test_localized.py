@@ -24,7 +24,7 @@ from skdp.losses.weighted import ClassWeightedLoss
 from skdp.research.samplers import proximal_chain
 from skdp.research.samplers.localized import LocalizedSampler, find_ball, in_ball, tail_bound
 from skdp.research.samplers.proximal_chain import Length, run_chain, tune_chain
-from skdp.samplers.ball import Ball
+from skdp.samplers.base import Ball
 
 FALSE_ALARM = 1e-6
 TARGETS = [

@@ -8,7 +8,7 @@ from problems import problem_with
 from skdp.losses import LogisticLoss
 from skdp.privacy import Neighboring
 from skdp.research import expected_evaluations
-from skdp.samplers.ball import Ball
+from skdp.samplers.base import Ball
 from skdp.solvers import RegularizedExponential
 
 

@@ -25,7 +25,7 @@ from skdp.losses.weighted import ClassWeightedLoss, weighted_targets
 from skdp.privacy import Neighboring
 from skdp.privacy.noise_events import BoundedRangeEvent
 from skdp.research.solvers.exponential_mechanism import ExponentialMechanismSolver, log_of_tries
-from skdp.samplers.ball import Ball
+from skdp.samplers.base import Ball
 from skdp.solvers import SOLVERS
 
 FALSE_ALARM = 1e-6
