@@ -41,6 +41,7 @@ rng = np.random.default_rng(0)
 FRAME = pd.DataFrame(rng.random((N, 3)), columns=["a", "b", "c"]).assign(
     d=rng.integers(0, 2, N), w=rng.random(N), sex=rng.choice(["f", "m"], N)
 )
+FRAME["who"] = rng.choice(rng.integers(-(2**60), 2**60, 4000), N)  # a person of each row
 TABLE = pa.Table.from_pandas(FRAME, preserve_index=False)
 NUMBERS = ["a", "b", "c"]
 
@@ -122,24 +123,43 @@ TERMS = {"epsilon": 1.0, "delta": 0.0, "random_state": 0}
 GAUSSIAN = {"epsilon": 1.0, "delta": 1e-7, "random_state": 0}
 BOUNDS = {"bounds": (0, 1)}
 STATISTICS = {
-    "mean": (NUMBERS, lambda x: st.mean(x, **BOUNDS, **TERMS)),
-    "integers": (["d"], lambda x: st.sum(x, **BOUNDS, **TERMS)),
-    "variance": (NUMBERS, lambda x: st.variance(x, **BOUNDS, **TERMS)),
-    "covariance": (NUMBERS, lambda x: st.covariance(x, **BOUNDS, **TERMS)),
-    "quantile": (NUMBERS, lambda x: st.quantile(x, q=[0.1, 0.5], **BOUNDS, **TERMS)),
-    "histogram": (["a"], lambda x: st.histogram(x, edges=[[0, 0.5, 1]], **TERMS)),
-    "by integers": ([*NUMBERS, "d"], lambda x: st.mean(x, by="d", keys=[0, 1], **BOUNDS, **TERMS)),
+    "mean": (NUMBERS, lambda x, **who: st.mean(x, **BOUNDS, **TERMS, **who)),
+    "integers": (["d"], lambda x, **who: st.sum(x, **BOUNDS, **TERMS, **who)),
+    "variance": (NUMBERS, lambda x, **who: st.variance(x, **BOUNDS, **TERMS, **who)),
+    "covariance": (NUMBERS, lambda x, **who: st.covariance(x, **BOUNDS, **TERMS, **who)),
+    "quantile": (
+        NUMBERS,
+        lambda x, **who: st.quantile(x, q=[0.1, 0.5], **BOUNDS, **TERMS, **who),
+    ),
+    "histogram": (["a"], lambda x, **who: st.histogram(x, edges=[[0, 0.5, 1]], **TERMS, **who)),
+    "by integers": (
+        [*NUMBERS, "d"],
+        lambda x, **who: st.mean(x, by="d", keys=[0, 1], **BOUNDS, **TERMS, **who),
+    ),
     "by strings": (
         ["a", "sex"],
-        lambda x: st.mean(x, by="sex", keys=["f", "m"], **BOUNDS, **TERMS),
+        lambda x, **who: st.mean(x, by="sex", keys=["f", "m"], **BOUNDS, **TERMS, **who),
     ),
-    "marginals": (["sex"], lambda x: st.marginals(x, categories={"sex": ["f", "m"]}, **TERMS)),
+    "marginals": (
+        ["sex"],
+        lambda x, **who: st.marginals(x, categories={"sex": ["f", "m"]}, **TERMS, **who),
+    ),
     "description": (
         ["a", "sex"],
-        lambda x: st.describe(x, bounds={"a": (0, 1)}, categories={"sex": ["f", "m"]}, **TERMS),
+        lambda x, **who: st.describe(
+            x, bounds={"a": (0, 1)}, categories={"sex": ["f", "m"]}, **TERMS, **who
+        ),
     ),
 }
 UNSUPERVISED = {
+    "components": lambda x, **who: DPPCA(**BOUNDS, **GAUSSIAN).fit(x, **who).components_,
+    "clusters": lambda x, **who: DPKMeans(n_clusters=2, max_iter=2, **BOUNDS, **GAUSSIAN).fit(
+        x, **who
+    ),
+    "scaler": lambda x, **who: DPStandardScaler(**BOUNDS, **TERMS).fit(x, **who).scale_,
+    "density": lambda x, **who: DPTreeDensity(**BOUNDS, **GAUSSIAN).fit(x, **who).sample(50, 0),
+}
+SUPERVISED = {
     "components": lambda x: DPPCA(**BOUNDS, **GAUSSIAN).fit(x).components_,
     "clusters": lambda x: DPKMeans(n_clusters=2, max_iter=2, **BOUNDS, **GAUSSIAN).fit(x),
     "scaler": lambda x: DPStandardScaler(**BOUNDS, **TERMS).fit(x).scale_,
@@ -159,6 +179,9 @@ SUPERVISED = {
 def values_of(found):
     found = getattr(found, "value", getattr(found, "cluster_centers_", found))
     return list(found.values()) if isinstance(found, dict) else found
+
+
+OF_PERSONS = STATISTICS | {name: (NUMBERS, release) for name, release in UNSUPERVISED.items()}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -214,6 +237,44 @@ def test_weights_are_a_named_column(engine):
     found = model.fit(lazy, "sex", sample_weight="w").coef_
     expected = model.fit(TABLE.select(NUMBERS), TABLE["sex"], FRAME["w"]).coef_
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", OF_PERSONS)
+def test_persons_are_those_of_memory(engine, name, monkeypatch):
+    monkeypatch.setattr("skdp.data.blocks._OF_PERSONS", 2**18)
+    columns, release = OF_PERSONS[name]
+    lazy = engine(cut(TABLE.select([*columns, "who"]), LAYOUTS["unequal"]))
+    expected = release(TABLE.select(columns), groups=TABLE["who"])
+    np.testing.assert_array_equal(values_of(release(lazy, groups="who")), values_of(expected))
+
+
+@pytest.mark.parametrize("kept", [2**30, 0])
+def test_persons_of_a_supervised_fit(engine, kept, monkeypatch):
+    monkeypatch.setattr("skdp.data.blocks._OF_PERSONS", 2**18)
+    monkeypatch.setattr("skdp.data.engine.KEPT_LOCALLY", kept)
+    lazy = engine(cut(TABLE.select([*NUMBERS, "who", "sex"]), LAYOUTS["unequal"]))
+    model = DPGaussianNB(**BOUNDS, **TERMS)
+    found = model.fit(lazy, "sex", groups="who").theta_
+    expected = model.fit(TABLE.select(NUMBERS), TABLE["sex"], groups=TABLE["who"]).theta_
+    np.testing.assert_array_equal(found, expected)
+    assert str(model.privacy_.unit) == "person"
+
+
+def test_a_sample_of_persons_is_brought_to_memory(engine, monkeypatch):
+    monkeypatch.setattr("skdp.data.blocks._OF_PERSONS", 2**18)
+    table = TABLE.select([*NUMBERS, "who"]).append_column("y", pa.array(FRAME["a"] > 0.5))
+    model = DPLogisticRegression(subsample=0.5, max_rows=2, **GAUSSIAN | {"epsilon": 5.0})
+    model.fit(engine(cut(table, LAYOUTS["unequal"])), "y", groups="who")
+    assert str(model.privacy_.unit) == "person"
+    assert model.coef_[0, 0] > 2.0 * np.abs(model.coef_[0, 1:]).max()
+
+
+def test_persons_without_an_id_cost_nothing(engine):
+    table = pa.table({"a": [0.5] * 30, "who": [1, None, 2] * 10})
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-6, unit="person")
+    with pytest.raises(ValueError, match=r"groups has missing values.* Nothing was spent\.$"):
+        st.mean(engine([table]), groups="who", epsilon=1.0, budget=budget, **BOUNDS)
+    assert budget.spent.epsilon == 0.0
 
 
 def test_rows_that_do_not_fit_are_read_again(engine, monkeypatch):
@@ -354,9 +415,17 @@ BY_NAME = {
         lambda b, x: DPGaussianNB(**BOUNDS, budget=b).fit(FRAME[NUMBERS], x),
         "y must be the name of a column of X",
     ),
-    "groups": (
-        lambda b, x: st.mean(x, groups="d", budget=b, epsilon=1.0, **BOUNDS),
-        "groups cannot be given",
+    "unknown groups": (
+        lambda b, x: st.mean(x, groups="e", budget=b, epsilon=1.0, **BOUNDS),
+        "groups must be one of the columns",
+    ),
+    "groups in memory": (
+        lambda b, x: st.mean(x, groups=FRAME["d"], budget=b, epsilon=1.0, **BOUNDS),
+        "groups must be the name of a column",
+    ),
+    "groups without a sample": (
+        lambda b, x: DPLogisticRegression(budget=b).fit(x, "d", groups="a"),
+        "as a sample of persons only",
     ),
     "keys in memory": (
         lambda b, x: st.mean(x, by=FRAME["d"], keys=[1], budget=b, epsilon=1.0, **BOUNDS),

@@ -167,9 +167,22 @@ def test_no_rows_raise_only_where_their_number_is_public(data):
     assert Records.of(Model("add_remove_one"), *data).check(check_numeric) == [None]
 
 
-def test_groups_are_for_rows_in_memory():
-    with pytest.raises(ValueError, match="groups cannot be given with rows outside"):
-        Records.of(Model(), lazy(X), lazy(Y), groups=GROUPS)
+@pytest.mark.parametrize("cut_up", [np.asarray, lazy], ids=["memory", "dask"])
+@pytest.mark.parametrize("most", [2**28, 200])
+def test_persons_in_blocks_are_those_of_memory(cut_up, most, monkeypatch):
+    monkeypatch.setattr("skdp.data.blocks._OF_PERSONS", most)
+    alone = checked(X, Y, groups=GROUPS)
+    records = checked(lazy(X), lazy(Y), groups=cut_up(GROUPS))
+    assert records.n_records == alone.n_records
+    chosen = [0, *range(2, alone.n_records)]
+    found = records.chosen(np.array(chosen))
+    assert found.n_records == len(chosen)
+    whose = {tuple(row): person for row, person in zip(X, GROUPS, strict=True)}
+    persons = [whose[tuple(row)] for row in np.asarray(found.X)]
+    assert len({*zip(persons, found.persons.codes, strict=True)}) == len(chosen)
+    left = {*GROUPS} - {*persons}
+    assert len(left) == 1
+    assert len(persons) == len(GROUPS) - (np.asarray(GROUPS) == left.pop()).sum()
 
 
 @pytest.mark.parametrize("width", [1, 2**12])

@@ -76,6 +76,12 @@ class ArrowBlocks(Engine):
     def derived(self, tasks: Sequence[Task]) -> ArrowBlocks:
         return ArrowBlocks(lambda: _derived(self._blocks(), tasks))
 
+    def shuffled(
+        self, part: Callable[[int, Any], Any], join: Callable[..., Any], n: int, n_blocks: int
+    ) -> ArrowBlocks:  # with one read for each new block
+        rounds = [partial(part, i) for i in range(n)]
+        return ArrowBlocks(lambda: (join(*map(one, self._blocks())) for one in rounds))
+
     def kept(self) -> ArrowBlocks:
         blocks = [*self._blocks()]
         return ArrowBlocks(lambda: blocks, is_fixed=True)

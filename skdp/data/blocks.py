@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import pairwise
+from secrets import token_bytes
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -29,9 +30,11 @@ from skdp.data.column import Column, check_plain, home_of
 from skdp.data.columns import frame_names, is_frame
 from skdp.data.dask import SAME_CHUNKS, DaskBlocks
 from skdp.data.engine import Block, Engine, n_rows, rows_of
+from skdp.data.persons import Persons, with_places
 from skdp.support.other_libraries import public_error
 from skdp.support.types import MatrixLike, VectorLike
 
+_OF_PERSONS = 2**28  # bytes of a block with all rows of some persons, about
 Piece = tuple[int, slice]
 """Some rows of a block, by its number."""
 
@@ -110,6 +113,7 @@ class Blocks:
 
     def __init__(self, engine: Engine, empty: MatrixLike = None) -> None:
         self.n_rows: list[int] = []  # of each block, since `check`; *private* if their sum is
+        self.n_persons: list[int] = []  # likewise, of each block, if persons are given
         self.is_kept = False  # *public*; whether reads compute nothing anew
         self._engine, self._empty, self._n_given = engine, empty, "all"
 
@@ -119,11 +123,13 @@ class Blocks:
         X: MatrixLike,
         y: VectorLike = None,
         sample_weight: VectorLike = None,
+        groups: VectorLike = None,
         *,
         parameters: Sequence[str] = ("X", "y", "sample_weight"),
     ) -> Blocks:
-        """Return the blocks of X, with y and weights. Messages call the three by `parameters`."""
-        parts = dict(zip(parameters, (X, y, sample_weight), strict=True))
+        """Return the blocks of X and the others. Messages call the first three by `parameters`."""
+        given = (X, y, sample_weight, groups)
+        parts = dict(zip((*parameters, "groups"), given, strict=True))
         is_arrow = any(isinstance(part, Batches) for part in parts.values())
         return cls((blocks_of if is_arrow else DaskBlocks.of)(parts), empty_rows(X))
 
@@ -131,12 +137,13 @@ class Blocks:
         """Return the number of blocks, since `check`."""
         return len(self.n_rows)
 
-    def check(self, function: Callable[[Block], T]) -> list[T]:
+    def check(self, function: Callable[[Block], T], *, of_persons: bool = False) -> list[T]:
         """Return ``function(block)`` of each block that has rows: the first read of the data.
 
         If blocks raise errors, it raises the first one, with the number of the block in X.
         `function` raises ValueError or TypeError, of which `public_error` shows what is public, or
         another exception, whose type is shown. Blocks without rows are dropped, but not all blocks.
+        If `of_persons`, each of the blocks from now on has all rows of some persons.
         """
         if fits := self._engine.n_bytes <= self._engine.room():
             self._keep()
@@ -149,11 +156,24 @@ class Blocks:
                 raise kind(f"In block {i} of the rows: {text}")
         self.n_rows = [seen[i].n_rows for i in numbers]
         self._guard({i: seen[i].fingerprint for i in numbers})
-        if fits or sum(seen[i].n_bytes for i in numbers) <= self._engine.room():
+        n_bytes = sum(seen[i].n_bytes for i in numbers)
+        if of_persons:
+            self._bring_persons_together(n_bytes)
+        if fits or n_bytes <= self._engine.room():
             self._keep()
         elif self._engine.may_end:  # a second read, before the spend
             list(self._engine.derived([(Block.parts, [0])]).read())
         return [seen[i].found for i in numbers]
+
+    def _bring_persons_together(self, n_bytes: int) -> None:
+        """Cut new blocks, each with all rows of some persons."""
+        n, n_blocks = 1 + n_bytes // _OF_PERSONS, len(self.n_rows)
+        placed = self._engine.mapped(partial(with_places, token_bytes(), n))
+        self._engine = placed.shuffled(_part, partial(_cut_out, None), n, n_blocks)
+        sizes = self.gather(_n_rows_and_persons)
+        numbers = [i for i, (n_rows, _) in enumerate(sizes) if n_rows] or [0]
+        self.n_rows, self.n_persons = ([sizes[i][j] for i in numbers] for j in (0, 1))
+        self._guard(dict.fromkeys(numbers))
 
     def gather(
         self, function: Callable[..., T], arguments: Mapping[int, object] | None = None
@@ -174,14 +194,15 @@ class Blocks:
         yield from self._engine.mapped(function).read()
         _LOG.debug("%s of %s blocks", _name(function), self._n_given)
 
-    def places(self, rows: np.ndarray) -> dict[int, np.ndarray]:
+    def places(self, rows: np.ndarray, sizes: Sequence[int] | None = None) -> dict[int, np.ndarray]:
         """Split increasing row numbers by block, counted from the first row of each, for `gather`.
 
-        There is at least one block.
+        There is at least one block. With the `sizes` of blocks, others than rows are counted.
         """
-        ends = np.cumsum(self.n_rows)
+        sizes = self.n_rows if sizes is None else sizes
+        ends = np.cumsum(sizes)
         parts = np.split(rows, rows.searchsorted(ends[:-1]))
-        found = {i: part - (ends[i] - self.n_rows[i]) for i, part in enumerate(parts) if part.size}
+        found = {i: part - (ends[i] - sizes[i]) for i, part in enumerate(parts) if part.size}
         return found or {0: rows}
 
     def map(self, function: Callable[[Any], object]) -> Blocks:
@@ -268,16 +289,32 @@ def _unchanged(number: int, known: int | None, block: Block) -> Block:
     return block
 
 
-def _cut_out(rows: Sequence[slice], *blocks: Block) -> Block:
-    """Return some rows of each block as one."""
+def _cut_out(rows: Sequence[slice | np.ndarray] | None, *blocks: Block) -> Block:
+    """Return some rows of each block as one, or all rows."""
     cut = [
         [
-            None if part is None else rows_of(part)[some]
-            for part in (one.X, one.y, one.sample_weight)
+            None if part is None else _some_rows(part, some)
+            for part in (one.X, one.y, one.sample_weight, one.groups)
         ]
-        for one, some in zip(blocks, rows, strict=True)
+        for one, some in zip(blocks, rows or [slice(None)] * len(blocks), strict=True)
     ]
     return Block(*map(stacked, zip(*cut, strict=True)))
+
+
+def _part(i: int, placed: tuple[Block, np.ndarray]) -> Block:
+    """Return the rows of a block that the i-th new block gets."""
+    block, places = placed
+    return _cut_out([np.flatnonzero(places == i)], block)
+
+
+def _n_rows_and_persons(block: Block) -> tuple[int, int]:
+    n = n_rows(block.groups)
+    return n, Persons.of(block.groups, n).n_persons
+
+
+def _some_rows(part: MatrixLike, rows: slice | np.ndarray) -> MatrixLike:
+    is_arrow = home_of(part) == "pyarrow" and not isinstance(rows, slice)
+    return part.take(rows) if is_arrow else rows_of(part)[rows]
 
 
 def _fingerprint(block: Block) -> int:

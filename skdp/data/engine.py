@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from skdp.support.types import MatrixLike, VectorLike
@@ -17,14 +18,16 @@ Task = tuple[Callable[..., Any], Sequence[int]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Block:
-    """*Private* consecutive rows as they came, with their targets and weights if there are any."""
+    """*Private* consecutive rows as they came, with targets, weights and persons, if there are."""
 
     X: MatrixLike
     y: VectorLike = None
     sample_weight: VectorLike = None
+    groups: VectorLike = None
 
     def parts(self) -> list[MatrixLike]:
-        return [part for part in (self.X, self.y, self.sample_weight) if part is not None]
+        every = self.X, self.y, self.sample_weight, self.groups
+        return [part for part in every if part is not None]
 
 
 class Engine(ABC):
@@ -49,6 +52,16 @@ class Engine(ABC):
     @abstractmethod
     def kept(self) -> Engine:
         """Compute the blocks and keep them where they are."""
+
+    def shuffled(
+        self, part: Callable[[int, Any], Any], join: Callable[..., Any], n: int, n_blocks: int
+    ) -> Engine:
+        """Return n blocks, of which the i-th joins ``part(i, block)`` of all `n_blocks`, lazily."""
+        numbers = range(n_blocks)
+        parts = self.derived([(partial(part, i), [block]) for i in range(n) for block in numbers])
+        return parts.derived(
+            [(join, range(i, i + n_blocks)) for i in range(0, n * n_blocks, n_blocks)]
+        )
 
     def room(self) -> float:
         """Return the number of bytes that may be kept between reads."""

@@ -7,17 +7,27 @@ neighbors are at most ``n_changed`` times b apart.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
+from hashlib import blake2b
+from uuid import UUID
 
 import numpy as np
 
 from skdp.data.column import Column, is_collection
-from skdp.data.columns import values_of
-from skdp.support.types import VectorLike
+from skdp.data.column_schema import text_of
+from skdp.data.columns import Columns, values_of
+from skdp.data.engine import Block, n_rows
+from skdp.support.types import Label, VectorLike
 from skdp.support.validation import check_count
 
 _TIMES = (np.datetime64, np.timedelta64)
+_KINDS = (str, bytes, date, complex, UUID)
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +44,7 @@ class Persons:
         Equal values are one person. No message shows the values, or how many there are.
         """
         if is_collection(groups):
-            refuse_blocks(groups)
+            raise ValueError("groups are outside of memory, but X is in memory.")
         if isinstance(groups, str):
             raise ValueError("groups must be an array here, not the name of a column.")
         read = values_of(groups, "groups")
@@ -89,14 +99,29 @@ class Persons:
         found, codes = np.unique(self.codes[rows], return_inverse=True)
         return Persons(codes, len(found))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Persons]) -> Persons:
+        """Return the persons of all parts, which have no person in common."""
+        ends = np.cumsum([0, *(one.n_persons for one in parts)])
+        codes = [one.codes + start for one, start in zip(parts, ends[:-1], strict=True)]
+        return cls(np.concatenate(codes), int(ends[-1]))
 
-def refuse_blocks(groups: VectorLike) -> None:
-    """Raise ValueError if groups are given with rows in blocks."""
-    if groups is not None:
-        raise ValueError(
-            "groups cannot be given with rows outside of memory, because a person's rows may lie "
-            "in any block. Call .compute() or .to_table() if X, y and groups fit into memory."
-        )
+
+def with_places(key: bytes, n: int, block: Block) -> tuple[Block, np.ndarray]:
+    """Return a block, and for each row a number below n: a hash of the person with a secret key."""
+    persons = Persons.of(block.groups, n_rows(block.groups))
+    if n == 1:
+        return block, np.zeros(len(persons.codes), dtype=np.intp)
+    names = (repr(name_of(one)).encode() for one in one_each(persons, block.groups))
+    hashes = (blake2b(name, digest_size=8, key=key).digest() for name in names)
+    places = [int.from_bytes(one) % n for one in hashes]
+    return block, np.array(places, dtype=np.intp)[persons.codes]
+
+
+def one_each(persons: Persons, groups: VectorLike) -> Iterator[Label]:
+    """Yield the ID of each person."""
+    ids = [*Columns.of(groups, "groups").parts[0].values()]
+    return (ids[row] for row in np.unique(persons.codes, return_index=True)[1])
 
 
 def check_max_rows(max_rows: int | None, groups: VectorLike) -> int | None:
@@ -126,3 +151,35 @@ def _numbered(values: np.ndarray) -> np.ndarray:
     except Exception:  # of a class that the user has defined
         raise ValueError("groups must contain hashable values: numbers, strings.") from None
     return np.array(found, dtype=np.intp)
+
+
+def name_of(person: Label) -> list[str]:
+    """Return the kind and the value of an ID; values that Python finds equal have one name."""
+    if isinstance(person, np.generic):
+        unit = f"{person.dtype.kind}8[us]"  # readers choose the unit of dates and times
+        person = (person.astype(unit) if unit[0] in "mM" else person).item()
+    if isinstance(person, complex) and not person.imag:
+        person = person.real
+    if isinstance(person, (int, float, Decimal, Fraction)):  # a bool is an int
+        return ["number", _exact(person)]
+    if isinstance(person, datetime):  # also a timestamp of pandas
+        word = "date" if person.utcoffset() is None else "moment"
+        zoned = person.replace(tzinfo=UTC) if word == "date" else person
+        return [word, str(text_of(np.datetime64((zoned - _EPOCH) // _MICROSECOND, "us")))]
+    if isinstance(person, timedelta):
+        return ["timedelta", str(person // _MICROSECOND)]
+    if isinstance(person, tuple):
+        return ["tuple", *(word for one in person for word in name_of(one))]
+    kind = next((one for one in _KINDS if isinstance(person, one)), None)
+    if kind is None:
+        raise ValueError("IDs must be strings, bytes, numbers, dates, times, UUIDs or tuples.")
+    return [kind.__name__, str(text_of(person))]
+
+
+def _exact(number: Label) -> str:
+    """Return a number as a fraction, in which no two numbers are equal."""
+    try:
+        exact = Fraction(number)
+    except (OverflowError, ValueError):  # infinite
+        return str(float(number))
+    return f"{exact.numerator:x}/{exact.denominator:x}"

@@ -36,7 +36,7 @@ from skdp.data.column import Column, array_of_list, is_collection, received, typ
 from skdp.data.columns import ROWS_AT_ONCE, Columns, frame_names, is_label
 from skdp.data.encoding import Encoding
 from skdp.data.engine import Block
-from skdp.data.persons import Persons, refuse_blocks
+from skdp.data.persons import Persons
 from skdp.data.schema import encoding_of
 from skdp.data.validation import (
     check_lengths,
@@ -121,14 +121,14 @@ class Records(Generic[Facts]):
         records: Records[Any]
         is_lazy = is_collection(X) or is_collection(y)
         if is_lazy:
-            refuse_blocks(groups)
             X, y = _split_collection(X, y, "y")
             X, sample_weight = _split_collection(X, sample_weight, "sample_weight")
+            X, groups = _split_collection(X, groups, "groups")
             y = typed(y) if _takes_several(estimator) else single_column("y", y)
-            blocks = Blocks.of(X, y, sample_weight)
+            blocks = Blocks.of(X, y, sample_weight, groups)
             remember_columns(estimator, X, _needed(estimator, y), reset=reset)
             public["n_targets"] = int(y.shape[1]) if len(getattr(y, "shape", ())) == 2 else 1
-            records = cls._in_blocks(blocks, X, sample_weight, **public)
+            records = cls._in_blocks(blocks, X, sample_weight, groups, **public)
         else:
             if validate is None:
                 X = validated_table(estimator, X, _needed(estimator, y), reset=reset)
@@ -170,8 +170,8 @@ class Records(Generic[Facts]):
             given["max_weight"] = _checked_max_weight(sample_weight, max_weight, is_private=True)
         given["names"] = parameter, "by", "sample_weight"
         if is_collection(x):
-            refuse_blocks(groups)
-            return cls.of_rows(x, by, read=_as_columns, sample_weight=sample_weight, **given)
+            given |= {"sample_weight": sample_weight, "groups": groups}
+            return cls.of_rows(x, by, read=_as_columns, **given)
         records = cls.of_rows(x, by, read=_as_columns, **given)
         own: dict[str, VectorLike] = {"sample_weight": sample_weight, "groups": groups}
         for name, one in own.items():
@@ -199,22 +199,24 @@ class Records(Generic[Facts]):
         """
         public["parameter"] = names[0]
         if is_collection(X) or is_collection(y):
-            refuse_blocks(groups)
             X, y = _split_collection(X, y, names[1])
             X, sample_weight = _split_collection(X, sample_weight, names[2])
-            blocks = Blocks.of(X, single_column(names[1], y), sample_weight, parameters=names)
-            records = cls._in_blocks(blocks, X, sample_weight, **public)
-        else:
-            records = Records(received(X), None, y, **public)
+            X, groups = _split_collection(X, groups, "groups")
+            y = single_column(names[1], y)
+            blocks = Blocks.of(X, y, sample_weight, groups, parameters=names)
+            records = cls._in_blocks(blocks, X, sample_weight, groups, **public)
+            return records if read is None else records.mapped(read)
+        records = Records(received(X), None, y, **public)
         records = records if read is None else records.mapped(read)
         return records._with_weights_and_persons(None, groups)
 
     @classmethod
     def _in_blocks(
-        cls, blocks: Blocks, X: MatrixLike, sample_weight: VectorLike, **public: Any
+        cls, blocks: Blocks, X: MatrixLike, sample_weight: Any, groups: Any, **public: Any
     ) -> Records[None]:
         weights = None if sample_weight is None else np.empty(0)
-        return Records(empty_rows(X), None, None, weights, blocks=blocks, **public)
+        persons = None if groups is None else Persons(np.empty(0, dtype=np.intp), 0)
+        return Records(empty_rows(X), None, None, weights, persons, blocks=blocks, **public)
 
     def _with_weights_and_persons(
         self, sample_weight: VectorLike, groups: VectorLike
@@ -244,7 +246,9 @@ class Records(Generic[Facts]):
     @property
     def n_records(self) -> int:
         """The number of records: of persons, or of rows."""
-        return self.n_rows if self.persons is None else self.persons.n_persons
+        if self.persons is None:
+            return self.n_rows
+        return self.persons.n_persons if self.blocks is None else sum(self.blocks.n_persons)
 
     @property
     def size(self) -> float:
@@ -312,7 +316,8 @@ class Records(Generic[Facts]):
         """
         found: list[T] = []
         if self.blocks is not None:
-            found = self.blocks.check(partial(_in_block, self._without_rows, function))
+            checked = partial(_in_block, self._without_rows, function)
+            found = self.blocks.check(checked, of_persons=self.persons is not None)
         if self.n_rows >= _MOST_ROWS:
             raise ValueError(f"{self.parameter} must have fewer than 2^31 rows.")
         if self.count_is_public and not self.n_rows:
@@ -366,8 +371,10 @@ class Records(Generic[Facts]):
         return replace(changed, views=(*self.views, function))
 
     def recut(self, step: int) -> Records[Facts]:
-        """Return the records with blocks, if any, that begin at multiples of `step` rows."""
-        return self if self.blocks is None else replace(self, blocks=self.blocks.recut(step))
+        """Return the records with blocks, unless of persons, that begin at multiples of `step`."""
+        if self.blocks is None or self.persons is not None:
+            return self
+        return replace(self, blocks=self.blocks.recut(step))
 
     def select(self, columns: Sequence[int]) -> Records[Facts]:
         return replace(self, X=self.columns.select(columns))
@@ -379,7 +386,9 @@ class Records(Generic[Facts]):
 
     def chosen(self, records: np.ndarray) -> Records[Facts]:
         """Return the records of these increasing numbers, with all of their rows, in memory."""
-        return self.take(records if self.persons is None else self.persons.rows_of(records))
+        if self.persons is None or self.blocks is None:
+            return self.take(records if self.persons is None else self.persons.rows_of(records))
+        return self._brought(Records.chosen, self.blocks.places(records, self.blocks.n_persons))
 
     def kept(self, max_rows: float, rng: np.random.Generator) -> Records[Facts]:
         """Return the records with at most `max_rows` rows of each person."""
@@ -390,19 +399,27 @@ class Records(Generic[Facts]):
     def take(self, rows: np.ndarray) -> Records[Facts]:
         """Return the rows of these increasing numbers, in memory."""
         if self.blocks is not None:
-            some = partial(_taken, self._without_rows)
-            found = self.blocks.gather(some, self.blocks.places(rows))
-            parts = ([getattr(one, name) for one in found] for name in ("X", "y", "weights"))
-            X, y, weights = map(stacked, parts)
-            return replace(found[0], X=X, y=y, weights=weights)
+            return self._brought(Records.take, self.blocks.places(rows))
         persons = None if self.persons is None else self.persons.take(rows)
         X, y, weights = (_rows_of(one, rows) for one in (self.X, self.y, self.weights))
         return replace(self, X=X, y=y, weights=weights, persons=persons)
 
+    def _brought(
+        self, method: Callable[..., Records[Any]], places: Mapping[int, np.ndarray]
+    ) -> Records[Facts]:
+        """Return some records of blocks, by what a method returns for the numbers in each."""
+        assert self.blocks is not None
+        found = self.blocks.gather(partial(_taken, self._without_rows, method), places)
+        parts = ([getattr(one, name) for one in found] for name in ("X", "y", "weights"))
+        X, y, weights = map(stacked, parts)
+        persons = [one.persons for one in found if one.persons is not None]
+        whose = Persons.joined(persons) if persons else None
+        return replace(found[0], X=X, y=y, weights=weights, persons=whose)
+
     @property
     def _without_rows(self) -> Records[Facts]:
         """The public facts that workers need: these records without their rows."""
-        return replace(self, X=None, y=None, weights=None, blocks=None)
+        return replace(self, X=None, y=None, weights=None, persons=None, blocks=None)
 
 
 def _added(some: Sums, more: Sums) -> Sums:
@@ -471,7 +488,7 @@ def _coded(classes: np.ndarray, records: Records[Facts]) -> Records[Facts]:
 def _in_block(empty: Records[Facts], function: Callable[[Records[Facts]], T], block: Block) -> T:
     """Return a function of the rows of a block, as records in memory."""
     rows = replace(empty, X=received(block.X), y=block.y, views=())
-    rows = rows._with_weights_and_persons(block.sample_weight, None)
+    rows = rows._with_weights_and_persons(block.sample_weight, block.groups)
     for view in empty.views:
         rows = view(rows)
     return function(rows)
@@ -484,8 +501,10 @@ def _rows_of(values: MatrixLike, rows: Any) -> MatrixLike:
     return values.take(rows) if isinstance(values, Columns) else _safe_indexing(values, rows)
 
 
-def _taken(empty: Records[Facts], rows: np.ndarray, block: Block) -> Records[Facts]:
-    return _in_block(empty, partial(Records.take, rows=rows), block)
+def _taken(
+    empty: Records[Facts], method: Callable[..., Records[Any]], numbers: np.ndarray, block: Block
+) -> Records[Facts]:
+    return _in_block(empty, lambda records: method(records, numbers), block)
 
 
 def _needed(estimator: BaseEstimator, y: VectorLike) -> VectorLike:

@@ -655,9 +655,8 @@ def _ids_in(X: MatrixLike, name: Hashable) -> Column:
     """Return the column of a table that identifies persons."""
     if is_collection(X):
         raise ValueError(
-            f"the schema identifies persons by the column {name!r}, but outside of memory the "
-            "rows of a person may lie in any block. Read the data into memory if they fit, or pass "
-            "unit='record' to TableSchema to protect single rows."
+            f"the schema identifies persons by the column {name!r}. Outside of memory pass groups="
+            f"{name!r}, too, or pass unit='record' to TableSchema to protect single rows."
         )
     columns = Columns.of(X, "X")
     if name not in columns.labels or columns.single:

@@ -262,6 +262,11 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             return FitPlan(1.0, plan, nothing.event, nothing.theorem, nothing.exact)
         solver, plan_fit = records.facts.solver, partial(_plan_corrected, self, self._plan_fit)
         rate = _rate_of(self, parameters, records)
+        if rate == 1.0 and records.blocks is not None and records.persons is not None:
+            raise ValueError(
+                "With groups, rows outside of memory are read as a sample of persons only: pass "
+                "subsample= below 1 to a linear model, or read the data into memory if they fit."
+            )
         if rate < 1.0:
             return plan_sampled(rate, parameters, records, plan_fit)
         if records.blocks is not None:

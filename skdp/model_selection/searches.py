@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
-from fractions import Fraction
 from hashlib import blake2b
-from uuid import UUID
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator, ParameterGrid, ParameterSampler
 
 from skdp.budget import PrivacyBudget
-from skdp.data.column_schema import text_of
-from skdp.data.columns import Columns
-from skdp.data.persons import Persons
+from skdp.data.persons import Persons, name_of, one_each
 from skdp.model_selection._held_out import Scoring, Setting
 from skdp.model_selection._private_search import PrivateSearch
 from skdp.privacy import Neighboring
@@ -304,8 +298,6 @@ class DPRandomizedSearchCV(PrivateSearch):
 
 
 _BITS = 64
-_KINDS = (str, bytes, date, complex, UUID)
-_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 
 class HashSplit(BaseCrossValidator):
@@ -421,9 +413,7 @@ class HashSplit(BaseCrossValidator):
         if groups is None:
             raise ValueError("HashSplit needs groups: the ID of each row's person.")
         persons = Persons.of(groups, X.shape[0] if hasattr(X, "shape") else len(X))
-        ids = [*Columns.of(groups, "groups").parts[0].values()]
-        _, first = np.unique(persons.codes, return_index=True)
-        folds = np.array([self._fold(ids[row]) for row in first], dtype=int)
+        folds = np.array([self._fold(one) for one in one_each(persons, groups)], dtype=int)
         if relation.count_is_public and len(np.unique(folds)) < self.n_splits:
             raise ValueError(
                 f"a training or test set would be empty with n_splits={self.n_splits}: there are "
@@ -434,39 +424,7 @@ class HashSplit(BaseCrossValidator):
 
     def _fold(self, person: Label) -> int:
         # JSON quotes the salt and the name, so that different ones make different texts
-        named = json.dumps([int(self.n_splits), str(self.salt), *_name(person)])
+        named = json.dumps([int(self.n_splits), str(self.salt), *name_of(person)])
         digest = blake2b(named.encode(), digest_size=_BITS // 8).digest()
         # The folds differ by at most 2^−64 in their share of all hashes.
         return int.from_bytes(digest) * int(self.n_splits) >> _BITS
-
-
-def _name(person: Label) -> list[str]:
-    """Return the kind and the value of an ID; values that Python finds equal have one name."""
-    if isinstance(person, np.generic):
-        unit = f"{person.dtype.kind}8[us]"  # readers choose the unit of dates and times
-        person = (person.astype(unit) if unit[0] in "mM" else person).item()
-    if isinstance(person, complex) and not person.imag:
-        person = person.real
-    if isinstance(person, (int, float, Decimal, Fraction)):  # a bool is an int
-        return ["number", _exact(person)]
-    if isinstance(person, datetime):  # also a timestamp of pandas
-        word = "date" if person.utcoffset() is None else "moment"
-        zoned = person.replace(tzinfo=UTC) if word == "date" else person
-        return [word, str(text_of(np.datetime64((zoned - _EPOCH) // _MICROSECOND, "us")))]
-    if isinstance(person, timedelta):
-        return ["timedelta", str(person // _MICROSECOND)]
-    if isinstance(person, tuple):
-        return ["tuple", *(word for one in person for word in _name(one))]
-    kind = next((one for one in _KINDS if isinstance(person, one)), None)
-    if kind is None:
-        raise ValueError("IDs must be strings, bytes, numbers, dates, times, UUIDs or tuples.")
-    return [kind.__name__, str(text_of(person))]
-
-
-def _exact(number: Label) -> str:
-    """Return a number as a fraction, in which no two numbers are equal."""
-    try:
-        exact = Fraction(number)
-    except (OverflowError, ValueError):  # infinite
-        return str(float(number))
-    return f"{exact.numerator:x}/{exact.denominator:x}"
