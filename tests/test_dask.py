@@ -268,7 +268,7 @@ def average(x):
 LABELS_OF_TWO_TYPES = dd.from_map(two_types, [150, 150, 100], meta=pd.Series([], dtype=object))
 PUBLIC = DPGaussianNB(bounds=(0, 1)).fit(X, LABELS)
 STEPS = BoundsScaler(bounds=(0, 1)), DPGaussianNB(bounds=(-1, 1))
-UNREADABLE = "cannot read these dask collections"
+UNREADABLE = "cannot read data outside of memory"
 REFUSED = {
     "NaN in one block": (naive(ARRAY, with_nan()), "In block 2 of the rows: y has missing values"),
     "another label": (naive(ARRAY, Y_ARRAY, classes=["no", "?"]), "outside classes"),

@@ -6,7 +6,7 @@ From the outside in:
 - `exact_sums`: sums of numbers over records, as integers.
 - `column`, `columns`: one column, and a table, of any library. The only conversion of user data.
 - `column_facts`: public bounds, categories and keys of columns.
-- `blocks`, `lazy`: rows in Dask collections, for fits and for predictions.
+- `engine`, `blocks`, `lazy`: rows outside of memory, by the engines `arrow`, `dask` and `spark`.
 - `persons`: records of several rows.
 - `schema`, `column_schema`, `schema_readers`: public facts about a table and a column, stated once
   or read from other tools. `encoding`: a table as its schema encodes it.

@@ -1,6 +1,6 @@
-"""The records of a fit: in memory or in Dask blocks, of persons or not, weighted or not.
+"""The records of a fit: in memory or in blocks, of persons or not, weighted or not.
 
-A model family is a few functions of `Records`, which provide Dask, persons, weights, sampling,
+A model family is a few functions of `Records`, which provide engines, persons, weights, sampling,
 missing values and dry runs (`tests/test_toy_family.py` is a complete family in 50 lines)::
 
     def _check_data(self, parameters, X, y, **more):  # before the spend; more: weights, groups
@@ -84,7 +84,7 @@ class Records(Generic[Facts]):
     count_is_public: bool = False  # *public*
     rate: float = 1.0  # *public*; with which each record is in this sample
     parameter: str = "X"  # *public* name of the rows in messages
-    blocks: Blocks | None = None  # *private* rows in Dask blocks
+    blocks: Blocks | None = None  # *private* rows outside of memory
     # *Public* functions of `mapped` that convert each block when it is read.
     views: tuple[Callable[[Records[Any]], Records[Any]], ...] = ()
 

@@ -51,7 +51,7 @@ _CODED_AT_ONCE = 1 << 16  # labels; the arrays of a look-up are as large as the 
 _UNSORTED = "y and classes must hold labels of one type that can be sorted."
 _KINDS = {"b": "booleans", **dict.fromkeys("iuf", "numbers"), **dict.fromkeys("US", "strings")}
 _OF_DASK = (
-    "{} cannot read these dask collections or record batches. Private linear and additive models, "
+    "{} cannot read data outside of memory. Private linear and additive models, "
     "naive Bayes, statistics, scalers, DPPCA and DPKMeans can, if X and y are lazy and epsilon is "
     "finite. Otherwise call .compute() or .to_table() if the data fit into memory."
 )
@@ -357,7 +357,7 @@ def check_lengths(X: MatrixLike, y: VectorLike) -> None:
 def validated_weights(sample_weight: VectorLike, n_samples: int) -> np.ndarray:
     """Return the weights as finite numbers, one per row."""
     if is_collection(sample_weight):
-        raise ValueError("sample_weight is a dask collection, and X is in memory.")
+        raise ValueError("sample_weight is outside of memory, but X is in memory.")
     given = present("sample_weight", sample_weight)
     try:
         weights = given.astype(np.float64)
@@ -414,7 +414,7 @@ def bounds_of_columns(estimator: BaseEstimator) -> ColumnBounds:
 def remember_columns(
     estimator: BaseEstimator, X: MatrixLike, y: VectorLike = "no_validation", *, reset: bool = True
 ) -> None:
-    """Keep the number and names of the columns of a Dask collection, or compare with them."""
+    """Keep the number and names of the columns of a collection, or compare with them."""
     empty = empty_rows(X)
     _check_names(estimator, empty, y, reset=reset)
     _keep_or_compare(estimator, empty, reset=reset)
