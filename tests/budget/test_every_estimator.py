@@ -142,3 +142,16 @@ def test_a_share_is_named_in_plain_words():
             *make_classification(random_state=0)
         )
     assert "in 0 releases;" in str(share)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_dry_run_reads_and_publishes_nothing(name, monkeypatch):
+    model, x = ESTIMATORS[name]
+    model = clone(model)
+    if name == "exponential_mechanism":
+        model.set_params(n_samples_hint=60)
+    for step in ("_read", "_publish"):
+        monkeypatch.setattr(type(model), step, lambda *_: pytest.fail("the dry run goes on"))
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    assert budget.price(model, x, Y).epsilon > 0.0
+    assert budget.history() == []
