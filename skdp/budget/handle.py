@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from functools import partial
+from html import escape
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,12 +16,12 @@ import numpy as np
 from skdp.accounting import gdp_mu
 from skdp.budget.dry_run import DryRun, PlanCost, PlannedRelease, Price, StandIns, cost_of_plan
 from skdp.budget.filters import Allowance, Amount, Filter, largest_gaussian, priced_release, rule_of
-from skdp.budget.report import FORMATS, RefusedError, Report, shown
-from skdp.exceptions import BudgetExceededError
-from skdp.ledger.release import Amounts, Release, head_of, owns
+from skdp.budget.report import FORMATS, RefusedError, Report
+from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.ledger.release import EVERY, PEAK, Amounts, Release, head_of, owns
 from skdp.ledger.store import FORMAT, Ledger, SpendRequest
 from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee, Unit
-from skdp.support.display import at_least
+from skdp.support.display import at_least, at_most
 from skdp.support.rounding import ROOT, down
 from skdp.support.types import MatrixLike
 from skdp.support.validation import (
@@ -38,6 +39,7 @@ if TYPE_CHECKING:  # skdp.budget does not import scikit-learn
 
 QUOTED = ("time", "content", "seal")  # of an entry, in an export
 _IN_DOUBT = "The ledger may have recorded this release: count it as spent."
+_CELLS, _DIGITS = 20, 4
 _BELOW = down(1.0, ROOT)  # no guarantee rests on it: the budget checks each release
 
 
@@ -698,12 +700,51 @@ class BudgetHandle:
         return f"PrivacyBudget({', '.join(f'{k}={v!r}' for k, v in terms.items())}){share}{at}"
 
     def __str__(self) -> str:
-        return shown(self, html=False)
+        return _shown(self, html=False)
 
     def _repr_html_(self) -> str:
-        return shown(self, html=True)
+        return _shown(self, html=True)
 
 
 def sums_of(handle: BudgetHandle, part: str | None = None) -> Amounts:
     """Return the sums that decide on a release of a handle."""
     return handle._ledger.totals(handle._account, part).worst(handle._filter.nothing, part)
+
+
+def _shown(budget: Any, *, html: bool) -> str:
+    """Return a bar of the spent part and the amounts, or say that the ledger is closed."""
+    name = repr(budget)
+    try:
+        spent, left, releases = budget.spent, budget.remaining, _releases(budget)
+        head = f"; head {budget.head}" if html else ""  # a terminal has no room for it
+    except BudgetClosedError:
+        return f"{name}: the ledger is closed"
+    account = (
+        f"spent epsilon={at_least(spent.epsilon, _DIGITS):g} at delta={at_least(spent.delta):g} in "
+        f"{releases}; left for one more release: epsilon={at_most(left.epsilon, _DIGITS):g} "
+        f"at delta={at_most(left.delta, _DIGITS):g}{head}"
+    )
+    filled = min(1.0, spent.epsilon / budget.epsilon)
+    if not html:
+        cells = round(_CELLS * filled)
+        return f"{name}\n[{'#' * cells}{'.' * (_CELLS - cells)}] {account}"
+    bar = (
+        '<div style="width:20em;height:.8em;border:1px solid #888;background:#eee">'
+        f'<div style="width:{100.0 * filled:.4g}%;height:100%;background:#4878a8"></div></div>'
+    )
+    said = f"<code>{escape(name)}</code>{bar}<small>{escape(account)}</small>"
+    return f'<div style="overflow-wrap:anywhere">{said}</div>'  # a head is long
+
+
+def _releases(budget: Any) -> str:
+    """Return the number of releases and their partitions; the ledger does not count shares.
+
+    Both come from sums that the ledger keeps, because it may have many rows.
+    """
+    scopes = budget._ledger.scopes(budget._account)
+    number = budget._ledger.head().number if scopes else 0
+    releases = "1 release" if number == 1 else f"{number} releases"
+    releases = "releases" if scopes and budget._account else releases
+    named = len(scopes - {EVERY, PEAK})
+    parts = f" on {named} part{'s' * (named > 1)}{' and on all' * (EVERY in scopes)}"
+    return releases + (parts if named else "")

@@ -13,7 +13,7 @@ from unicodedata import category
 
 from skdp.accounting import gdp_mu
 from skdp.budget.filters import FILTERS, Amount, Filter
-from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.exceptions import BudgetExceededError
 from skdp.ledger.release import (
     EVERY,
     EXACT,
@@ -560,49 +560,9 @@ def _in_markdown(text: object) -> str:
     return _MARKUP.sub(r"\\\g<0>", escape(plain, quote=False))
 
 
-_CELLS, _DIGITS = 20, 4
 _MOST_ROWS = 500  # a longer ledger is not read again for a message
 _MUCH_MORE, _MOST_NAMED = 1.25, 3
 _COMPARABLE = ("gdp", "basic", "zcdp")
-
-
-def shown(budget: Any, *, html: bool) -> str:
-    """Return a bar of the spent part and the amounts, or say that the ledger is closed."""
-    name = repr(budget)
-    try:
-        spent, left, releases = budget.spent, budget.remaining, _releases(budget)
-        head = f"; head {budget.head}" if html else ""  # a terminal has no room for it
-    except BudgetClosedError:
-        return f"{name}: the ledger is closed"
-    account = (
-        f"spent epsilon={at_least(spent.epsilon, _DIGITS):g} at delta={at_least(spent.delta):g} in "
-        f"{releases}; left for one more release: epsilon={at_most(left.epsilon, _DIGITS):g} "
-        f"at delta={at_most(left.delta, _DIGITS):g}{head}"
-    )
-    filled = min(1.0, spent.epsilon / budget.epsilon)
-    if not html:
-        cells = round(_CELLS * filled)
-        return f"{name}\n[{'#' * cells}{'.' * (_CELLS - cells)}] {account}"
-    bar = (
-        '<div style="width:20em;height:.8em;border:1px solid #888;background:#eee">'
-        f'<div style="width:{100.0 * filled:.4g}%;height:100%;background:#4878a8"></div></div>'
-    )
-    said = f"<code>{escape(name)}</code>{bar}<small>{escape(account)}</small>"
-    return f'<div style="overflow-wrap:anywhere">{said}</div>'  # a head is long
-
-
-def _releases(budget: Any) -> str:
-    """Return the number of releases and their partitions; the ledger does not count shares.
-
-    Both come from sums that the ledger keeps, because it may have many rows.
-    """
-    scopes = budget._ledger.scopes(budget._account)
-    number = budget._ledger.head().number if scopes else 0
-    releases = "1 release" if number == 1 else f"{number} releases"
-    releases = "releases" if scopes and budget._account else releases
-    named = len(scopes - {EVERY, PEAK})
-    parts = f" on {named} part{'s' * (named > 1)}{' and on all' * (EVERY in scopes)}"
-    return releases + (parts if named else "")
 
 
 class RefusedError(BudgetExceededError):

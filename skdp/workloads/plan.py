@@ -336,9 +336,9 @@ def plan_queries(
         *Public.* The guarantee of all answers together.
     noise : str, default "auto"
         *Public.* One of `NOISES`. "auto" takes Gaussian noise for a Gaussian `composition`, else
-        the least `QueryPlan.loss`. It skips kinds that are rarely better: noise that splits δ
-        between more than five numbers, optimized noise on the reals for δ ≤ 5e-4 or several
-        numbers, and noise that gains at most 0.4 % if it is optimized, or needs δ for one count.
+        the least `QueryPlan.loss`. It skips kinds that are rarely better. These are noise that
+        splits δ between more than five numbers, and optimized noise on the reals for δ ≤ 5e-4 or
+        several numbers. Optimized noise must gain .4 %, as noise that needs δ must for one count.
     composition : str or None, default None
         *Public.* Composition of the budget. "gdp", "zcdp" and "rdp" count Gaussian noise at its
         cost, and other noise at more.

@@ -9,8 +9,7 @@ from types import SimpleNamespace as Like
 import pytest
 
 from skdp import TableSchema
-from skdp.data.column_draft import ColumnDraft
-from skdp.data.schema_readers import _Header, _read_labels
+from skdp.data.schema_readers import ColumnDraft, _Header, _read_labels
 
 PAGE = Path(__file__).parents[2] / "docs" / "facts_of_formats.md"
 NUMBER, WHOLE = {"datatype": "number"}, {"datatype": {"base": "integer", "maximum": 9}}
