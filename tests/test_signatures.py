@@ -30,6 +30,7 @@ FOLDERS = [
 POSITIONAL = {
     "X_public",
     "condition",
+    "covariates",
     "estimator",
     "event",
     "metric",
@@ -41,7 +42,9 @@ POSITIONAL = {
     "parent",
     "steps",
     "time",
+    "treated",
     "x",
+    "y",
     "y_pred",
     "y_prob",
     "y_score",

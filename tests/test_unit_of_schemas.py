@@ -54,6 +54,8 @@ TERMS = {"epsilon": 1.0, "random_state": 0}
 def schema_for(name, kind):
     """Return the parameter of a release that takes a schema, a value with one, and columns."""
     parameters = suite.Case(name, kind, {}).parameters
+    if "covariate_bounds" in parameters:
+        return "covariate_bounds", SCHEMA, NUMBERS
     if name in suite.MADE or "bounds" in parameters:
         schema = SCHEMA.select(["person", "a"]) if name == "statistics.quantile" else SCHEMA
         return "bounds", schema, NUMBERS[list(schema.columns)]
@@ -102,6 +104,8 @@ def call(name, X, value=None, groups=None, **terms):
         "condition": FRAME["a"] > 0.0,
         "time": FRAME["a"],
         "event": FRAME["b"] > 0.0,
+        "covariates": X,
+        "treated": FRAME["b"] > 0.0,
         "by": [*suite.KEYS] * (len(FRAME) // 3) + [*suite.KEYS][: len(FRAME) % 3],
     }
     if "keys" not in settings:

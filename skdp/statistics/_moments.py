@@ -70,11 +70,15 @@ class Part:
 
 
 class Vector(NamedTuple):
-    """The numbers in [−1, 1] of a value, and the largest l1 and squared l2 distance of two."""
+    """The numbers in [−1, 1] of a value, and the largest l1 and squared l2 distance of two.
+
+    `own` has the largest l1 and squared l2 norm, if some numbers are in a smaller interval.
+    """
 
     size: int
     l1: float
     square: float
+    own: tuple[float, float] | None = None
 
 
 # (u, 2u² − 1) and (v, 2v² − 1) for s = |u + v|, so that |u − v| ≤ 2 − s, are (2 − s)·(1 + 2s) apart
@@ -89,12 +93,13 @@ def present_query(
 
     A row has a vector for each column, or one for all columns. It adds the vector and the weight w,
     or 0 if the value is missing, or any of them. Two vectors with equal w are as far apart as
-    `vector` says. A vector and a gap are as far apart as a vector is long: each number is at most
-    1. The vectors of a replaced record are in two groups if it moves. The rows of a person add a
-    point in the convex hull of these vectors and 0, which has no larger diameter in any norm.
+    `vector` says. A vector and a gap are as far apart as a vector is long. The vectors of a
+    replaced record are in two groups if it moves. The rows of a person add a point in the convex
+    hull of these vectors and 0, which has no larger diameter in any norm.
     """
     n, moves = vector.size, n_changed > 1 and n_groups is not None
-    l1, square, largest = n + weight, n + weight**2, max(1.0, weight)
+    l1, square = (n, n) if vector.own is None else vector.own
+    l1, square, largest = l1 + weight, square + weight**2, max(1.0, weight)
     if moves:
         l1, square = 2.0 * l1, 2.0 * square
     if n_changed > 1:
@@ -157,12 +162,15 @@ class Facts:
 
 
 def bounded(
-    records: Records[Any], bounds: Bounds | ColumnBounds | None, keys: Keys | None = None
+    records: Records[Any],
+    bounds: Bounds | ColumnBounds | None,
+    keys: Keys | None = None,
+    parameter: str = "bounds",
 ) -> Records[Facts]:
     """Return records of numbers, after checks of types and bounds."""
     records, bounds, _, scales = records.resolved(bounds, only_numbers=True)
     columns = records.columns
-    checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
+    checked = ColumnBounds.of(bounds, columns.n_columns, columns.names, parameter)
     checked = checked.scaled(scales, columns.names)
     records.check(partial(_check, keys))
     n_rows = records.n_known if keys is None and records.weights is None else None

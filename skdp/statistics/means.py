@@ -657,7 +657,7 @@ class CovarianceStatistic(MomentsStatistic):
         return (*alone, Part("product", n_pairs)) if n_pairs else alone
 
     def _vector(self, n_columns: int) -> Vector:
-        d, (_, l1, square) = n_columns, OF_SPREAD
+        d, (_, l1, square, _) = n_columns, OF_SPREAD
         most = 2.0 * (d**2 // 4)  # of the products; each moves by at most 2
         return Vector(2 * d + d * (d - 1) // 2, d * l1 + most, d * square + 2.0 * most)
 

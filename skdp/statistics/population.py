@@ -15,6 +15,7 @@ from sklearn.isotonic import isotonic_regression
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
+from skdp.data.columns import Columns
 from skdp.data.exact_sums import Sums, counted
 from skdp.data.records import Records, check_numeric
 from skdp.privacy import PrivacyGuarantee
@@ -295,9 +296,10 @@ def difference(
     )
 
 
-def _result(
-    arms: Arms, bounds: ColumnBounds, records: Records[Any], keys: Keys, guarantee: PrivacyGuarantee
+def difference_of(
+    arms: Arms, bounds: ColumnBounds, columns: Columns, keys: Keys, guarantee: PrivacyGuarantee
 ) -> Difference:
+    """Return the differences of arms, each for the columns of the outcomes."""
     low, high = arms.ends(_RISK)
     value = np.where((low <= -1.0) & (high >= 1.0), np.nan, arms.means[1:] - arms.means[:1])
     means = bounds.low + 2.0 * bounds.half * arms.means
@@ -305,8 +307,8 @@ def _result(
     known = ((least > 0.0) | np.isfinite(most)) & (means[:1] > 0.0)
     ratio = np.where(known, means[1:] / np.where(known, means[:1], 1.0), np.nan)
     found = (2.0 * bounds.half * value, means, ratio)
-    value, means, ratio = (one[:, 0] if records.columns.single else one for one in found)
-    ((name, values),), columns = axes_of(keys), records.columns
+    value, means, ratio = (one[:, 0] if columns.single else one for one in found)
+    ((name, values),) = axes_of(keys)
     labels = Labels(((name, values[1:]), ("column", columns.labels)), columns.library)
     return Difference(value, guarantee, means, ratio, _arms=arms, _bounds=bounds, _labels=labels)
 
@@ -327,7 +329,7 @@ class MeansStatistic(MomentsStatistic):
         count, total = sums["count"], 0.5 * (sums["x"] + sums["count"])  # (1 + u)/2 is in [0, 1]
         square = 0.25 * (sums["square"] - 0.5 * count) + total
         arms = Arms.of(plan, count, total, square, [(SUMS, 0.5, 0.0), (SUMS, 0.5 * unit, -unit)])
-        return _result(arms, facts.bounds, records, facts.keys, guarantee)
+        return difference_of(arms, facts.bounds, records.columns, facts.keys, guarantee)
 
 
 class RatesStatistic(CountStatistic):
@@ -354,7 +356,7 @@ class RatesStatistic(CountStatistic):
         noise = [("cells", 1.0, -1.0), ("cells", 0.0, -1.0)]
         bounds = ColumnBounds(np.zeros(n), np.ones(n))
         arms = Arms.of(plan, false + true, true, true, noise)
-        return _result(arms, bounds, records, keys, guarantee)
+        return difference_of(arms, bounds, records.columns, keys, guarantee)
 
 
 def _counts_of_cells(records: Records[Keys]) -> Sums:

@@ -63,6 +63,10 @@ CALLS = {
     "difference": (X, {"by": CODES[:, 0], "keys": [0, 1], **BOX}),
     "sum": (X, BOX),
     "survival_curve": (X[:, 0], {"event": CODES[:, 0], "edges": [-3.0, 0.0, 3.0]}),
+    "treatment_effect": (
+        X[:, 0],
+        {"treated": CODES[:, 0], "covariates": X, "covariate_bounds": (-3.0, 3.0), **BOX},
+    ),
     "mean": (X, BOX),
     "variance": (X, BOX),
     "covariance": (X, BOX),

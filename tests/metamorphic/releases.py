@@ -130,6 +130,7 @@ OWN: dict[str, dict[str, Any]] = {
     "ensemble.DPRandomForestRegressor": {"categories": None},
     "statistics.describe": {"categories": None},
     "statistics.difference": {"keys": list(KEYS)},
+    "statistics.treatment_effect": {"bounds": TARGETS, "covariate_bounds": (-1.0, 1.0)},
     "tabular.DPTabularClassifier": {"categories": None},
     "tabular.DPTabularRegressor": {"categories": None},
 }
@@ -155,6 +156,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"noise": "laplace", "delta": 0.0},
     ],
     "statistics.marginals": [{"n_ways": 2}],
+    "statistics.treatment_effect": [{"noise": "laplace", "delta": 0.0}],
     "statistics.quantile": [{"delta": 0.0}, {"missing": "middle"}, {"keys": PAIRS}],
     "additive.DPAdditiveClassifier": [
         {"bounds": "auto"},
@@ -325,7 +327,7 @@ class Case:
     def fields(self) -> set[str]:
         """The fields of a record with extreme values that may be read."""
         of = {
-            "numbers": {"x", "X", "y_score", "time"},
+            "numbers": {"x", "X", "y_score", "time", "covariates"},
             "target": {"y", "y_true"},
             "guessed": {"y_pred"},
             "score": {"y_score", "y_prob"},
@@ -360,7 +362,8 @@ class Case:
     @property
     def task(self) -> str:
         """Whether targets are labels or numbers."""
-        return "numbers" if "target_bounds" in self.parameters else "labels"
+        of_numbers = {"target_bounds", "covariate_bounds"} & self.parameters
+        return "numbers" if of_numbers else "labels"
 
     def table(self, rows: Sequence[Record]) -> Any:
         """Return the columns X or x."""
@@ -414,6 +417,8 @@ def _scores(case: Case, rows: Sequence[Record]) -> np.ndarray:
 _COLUMNS: dict[str, Callable[[Case, Sequence[Record]], Any]] = {
     "x": lambda case, rows: case.table(rows),
     "X": lambda case, rows: case.table(rows),
+    "covariates": lambda case, rows: case.table(rows),
+    "treated": lambda case, rows: pd.array([row.flag for row in rows], dtype="boolean"),
     "y": _truth,
     "condition": lambda case, rows: pd.array([row.flag for row in rows], dtype="boolean"),
     "y_true": _truth,

@@ -24,6 +24,7 @@ ASKED = {
     "quantile": (X[["a", "b"]], {"bounds": (0, 8), "q": 0.5}),
     "sum": (X[["a", "b"]], {"bounds": (0, 8)}),
     "survival_curve": (X["a"], {"event": X["b"] > 0.0, "edges": [0, 2, 4]}),
+    "treatment_effect": (X["a"], {"treated": X["k"] == "u", "bounds": (0, 8)}),
     "variance": (X[["a", "b"]], {"bounds": (0, 8)}),
 }
 ALL = [name.split(".")[1] for name in suite.releases() if name.startswith("statistics.")]

@@ -35,6 +35,9 @@ ASKED = {
     "difference": lambda **terms: statistics.difference(
         X, by=CODES[:, 0], keys=[0, 1, 2], **B, **terms
     ),
+    "treatment_effect": lambda **terms: statistics.treatment_effect(
+        X[:, 0] > 3.0, CODES[:, 1] > 0, X, covariate_bounds=(0, 10), **terms
+    ),
     "describe": lambda **terms: statistics.describe(
         pd.DataFrame({"x": X[:, 0], "code": CODES[:, 0]}),
         bounds={"x": (0, 10)},

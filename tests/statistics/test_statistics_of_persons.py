@@ -58,6 +58,10 @@ TRUTH = {
         statistics.survival_curve(X[:, 0], X[:, 1] < 20.0, edges=[0, 2, 4, 6], **t).value,
         [WEIGHTS @ (X[:, 0] >= end) / N for end in (2, 4, 6)],
     ),
+    "treatment_effect": lambda **t: (
+        statistics.treatment_effect(X[:, 0] > 3.0, KEYS == "b", **t).value[0],
+        (rate("b") - rate("a"))[0],
+    ),
     "describe": lambda **t: (
         statistics.describe(X, quantiles=(), **B, **t)[0, "mean"],
         MEAN[0],

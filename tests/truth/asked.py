@@ -142,6 +142,8 @@ def _facts_of(name: str, table: Columns | Target) -> dict[str, Any]:
     }
     if name == "statistics.difference":
         facts["keys"] = [0, 1, 2]
+    if name == "statistics.treatment_effect":  # the outcome is the first column
+        facts |= {"bounds": table.bounds[0], "covariate_bounds": bounds}
     if name in ("statistics.histogram", "statistics.survival_curve"):  # others have defaults
         facts["edges"] = _edges(table)
     return facts
@@ -296,6 +298,16 @@ def _survival(rows: Rows) -> Found:
     return ((one, 1.0) for one in left[:-1])
 
 
+def _effect(rows: Rows) -> Found:
+    """Between that without slopes and 0, as the outcome is a covariate: noise shrinks slopes."""
+    y = rows.X[:, 0]
+    known = ~np.isnan(rows.X).any(axis=1)
+    arms = [known & (rows.flag == arm) for arm in (0, 1)]
+    means = [np.average(y[arm], weights=rows.shares[arm]) for arm in arms]
+    raw = means[1] - means[0]
+    yield min(raw, 0.0), max(raw, 0.0), y[known].std()
+
+
 def _marginals(rows: Rows) -> Found:
     n_levels, shares = rows.table.n_levels, rows.shares
     found = [np.bincount(code, shares, n_levels) for code in rows.codes.T]
@@ -321,6 +333,7 @@ TRUTHS: dict[str, Callable[..., Found]] = {
     "statistics.quantile": _quantile,
     "statistics.sum": _sum,
     "statistics.survival_curve": _survival,
+    "statistics.treatment_effect": _effect,
     "statistics.variance": _variance,
 }
 """The true numbers of each statistic and their scales, in the order of its frame."""
