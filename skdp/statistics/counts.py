@@ -36,9 +36,9 @@ from skdp.statistics._results import (
     most_records,
     noisy_counts,
     risk_of,
+    rounded_columns,
     view,
 )
-from skdp.statistics.house_rules import rounded_columns
 from skdp.support.types import Categories, KeysLike, Label, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_count
 from skdp.workloads import QueryPlan

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skdp import statistics
-from skdp.statistics.house_rules import RULES, rounded_columns
+from skdp.statistics._results import RULES, rounded_columns
 
 # Beginnings of ranges of counts, and what is published there: a text, or a multiple.
 RANGES = {
