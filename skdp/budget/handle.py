@@ -272,6 +272,8 @@ class BudgetHandle:
         n = int(n) if isinstance(n, np.integer) else n
         if part is None and self.unit.has_periods:
             raise ValueError(f"{name} names no period. Pass budget=budget.at(period=...).")
+        if part != self._partition and self.unit.has_periods and self.neighboring.count_is_public:
+            raise ValueError(f"{name} has a period without n. Take budget.at(period=..., n=...).")
         self._check_stated(guarantee, name, n, self._n if part == self._partition else None)
 
         facts = self._filter.facts(

@@ -404,7 +404,8 @@ class Report:
 
     def _of_releases(self) -> Iterator[str]:
         data = self.data
-        if (whole := data.get("whole_person")) is not None:
+        whole = data.get("whole_person")
+        if whole is not None and whole["n_periods"] > 1:
             yield (
                 f"For a person with records in all {whole['n_periods']} periods so far, releases "
                 f"of all periods add up: {_pair(whole)}. The limit is that of one period."

@@ -472,7 +472,8 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
     ) -> Description:
         layout = records.facts
         most = most_records(records, guarantee)
-        parts = _Released.of(plan, layout, released, most, records.max_weight)
+        n = math.inf if records.n_known is None else records.n_known
+        parts = _Released.of(plan, layout, released, n, most, records.max_weight)
         rest = lines_of_rest(plan.queries, parts.most, parts.tables())
         return Description(
             parts.value(),
@@ -508,6 +509,7 @@ class _Released:
         plan: DescribePlan,
         layout: Layout,
         released: Mapping[str, np.ndarray],
+        n: float,
         most: float,
         max_weight: float | None,
     ) -> _Released:
@@ -520,7 +522,7 @@ class _Released:
         quantiles = np.empty((1, n_groups, 0, d))
         if layout.ranks is not None:
             grids = grids_of(layout.bounds)
-            is_noise = plan.choices is not None and plan.choices.hides_ranks(most)
+            is_noise = plan.choices is not None and plan.choices.hides_ranks(n)
             found = layout.ranks.values(released["cells"], grids, is_noise=is_noise)
             quantiles = np.delete(found, (1, 2), axis=0)
         return cls(layout, means, counts[:, d:], quantiles, most, max_weight)

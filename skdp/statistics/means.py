@@ -645,11 +645,19 @@ def covariance(
     )
 
 
+_MOST_COLUMNS = 4096  # so that a matrix needs 128 MB
+
+
 class CovarianceStatistic(MomentsStatistic):
     """The release of `covariance`."""
 
     released_as = "statistics.covariance"
     by_row = True
+
+    def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QueryPlan:
+        if records.columns.n_columns > _MOST_COLUMNS:
+            raise ValueError(f"at most {_MOST_COLUMNS} columns have covariances: pass fewer.")
+        return super()._plan(parameters, records)
 
     def _parts(self, n_columns: int) -> tuple[Part, ...]:
         alone = Part("x", n_columns), Part("square", n_columns, 0.5)

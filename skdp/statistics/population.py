@@ -80,7 +80,8 @@ class Arms:
             slope**2 * plan.mechanism(name).expected_loss("l2") for name, _, slope in noise
         )
         size, empty = np.maximum(count, 0.0) + 2.0, count < 2.0 * variance**0.5
-        middle, squares = ((np.clip(one, 0.0, size - 2.0) + 1.0) / size for one in (total, square))
+        middle = (np.clip(total, 0.0, size - 2.0) + 1.0) / size
+        squares = (np.maximum(square, 0.0) + 1.0) / size  # values adjusted by slopes may exceed 1
         widening = (1.0 + _DIVISOR * variance / size**2) / size
         sampling = np.sqrt(np.maximum(squares - middle**2, 0.5 / size) * size) * widening
         terms = [(name, (a + b * middle) * widening) for name, a, b in noise]

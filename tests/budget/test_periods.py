@@ -40,6 +40,15 @@ def test_periods_do_not_add_up(neighboring, place):
     assert [one["part"] for one in budget.history()] == [*MONTHS]
 
 
+def test_a_spend_states_no_period_without_its_size():
+    budget = monthly("replace_one")
+    guarantee = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "test", unit="person")
+    with pytest.raises(ValueError, match="a period without n"):
+        budget.spend(guarantee, delta=1e-5, partition=MONTHS[0])
+    budget.at(period=MONTHS[0], n=9).spend(guarantee, delta=1e-5, partition=MONTHS[0])
+    assert len(budget.history()) == 1
+
+
 @pytest.mark.parametrize("composition", ["gdp", "basic", "zcdp"])
 def test_the_report_states_the_cost_of_a_whole_person(composition):
     budget = monthly(composition=composition)

@@ -61,6 +61,19 @@ def test_intervals_cover_noise_and_sampling_in_many_runs(setting):
     assert 0.906 <= covered(*setting, 1000, np.random.default_rng()) <= 0.99
 
 
+@pytest.mark.parametrize("is_high", [True, False])
+def test_intervals_cover_where_adjusted_outcomes_leave_their_bounds(is_high):
+    """Treated outcomes lie at an end of the bounds, and slopes move them beyond it."""
+    rng, hits = np.random.default_rng(), 0
+    for _ in range(ROWS):
+        x, treated = rng.random(20_000) < 0.5, rng.random(20_000) < 0.8
+        y = np.where(treated, 1, x) if is_high else np.where(treated, 0, x)
+        found = statistics.treatment_effect(y, treated, x, epsilon=3.0, **BOX)
+        low, high = found.interval()
+        hits += low[0] <= (0.5 if is_high else -0.5) <= high[0]
+    assert hits / ROWS >= 0.825
+
+
 def test_without_noise_it_is_least_squares_with_interactions():
     """The coefficient, and its robust interval with the sampling of the mean covariates."""
     rng, n = np.random.default_rng(), 40_000
@@ -204,6 +217,7 @@ def test_wrong_arguments_are_refused_before_the_spend():
         ({"covariate_bounds": None}, "covariate_bounds must be given"),
         ({"covariates": X.astype(str)}, "numeric|not numbers"),
         ({"treated": treated.astype(str)}, "contains strings"),
+        ({"covariates": np.zeros((40, 4096))}, "at most 4096 columns"),
     ]:
         with pytest.raises((ValueError, TypeError), match=f"(?s){words}.*Nothing was spent"):
             statistics.treatment_effect(**right | wrong, epsilon=1.0, budget=budget)
