@@ -472,7 +472,7 @@ class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
     ) -> Description:
         layout = records.facts
         most = most_records(records, guarantee)
-        n = math.inf if records.n_known is None else records.n_known
+        n = records.n_known or math.inf
         parts = _Released.of(plan, layout, released, n, most, records.max_weight)
         rest = lines_of_rest(plan.queries, parts.most, parts.tables())
         return Description(

@@ -295,7 +295,7 @@ class QuantileStatistic(BoundedStatistic[QuantilePlan, np.ndarray]):
     ) -> Quantile:
         ranks, facts = self._ranks(), records.facts
         grids = grids_of(facts.bounds)
-        is_noise = plan.hides_ranks(facts.n_rows or math.inf)
+        is_noise = plan.hides_ranks(records.n_known or math.inf)
         values = ranks.values(released, grids, is_noise=is_noise)
         value, least, most, *ends = (self._shaped(one, facts) for one in values)
         low, high = ends or (value * np.nan, value * np.nan)
