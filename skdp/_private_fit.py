@@ -39,7 +39,7 @@ from skdp.privacy import (
 from skdp.privacy.combined import MaximumCurve
 from skdp.privacy.events import NoClosedCurveError
 from skdp.privacy.guarantee import DEFAULT_DELTA, LARGE_DELTA
-from skdp.privacy.neighboring import Composition
+from skdp.privacy.neighboring import UNIT_OF_FITS, Composition
 from skdp.support.display import at_least, caller_outside
 from skdp.support.other_libraries import (
     CallbackSupportMixin,
@@ -525,7 +525,7 @@ def _check_units(schemas: Sequence[TableSchema], budget: object) -> None:
     if not isinstance(budget, budgets.BudgetHandle) or not budget.has_limit:
         return
     for one in schemas:
-        if one.unit not in (None, budget.unit.of_fits):
+        if one.unit not in (None, UNIT_OF_FITS[budget.unit]):
             why = f" (columns of the kind 'id': {one.ids})" if one.unit == Unit.PERSON else ""
             raise ValueError(
                 f"the schema has the unit {one.unit!r}{why}, but this budget has "

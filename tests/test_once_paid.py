@@ -68,6 +68,7 @@ PRIVATE = {
     "groups": np.array([5, 5, 7, 8]),
     "sample_weight": np.array([0.0, 1.0, 0.5, 9.0]),
     "time": np.array([0.1, -1.0, 3.5, 0.0]),
+    "treated": np.array([0, 1, 1, 0]),
     "x": np.array([0.1, -1.0, 3.5, 0.0]),
     "y": np.array([0, 1, 0, 1]),
     "y_pred": np.array([1, 1, 0, 0]),

@@ -33,7 +33,7 @@ from skdp.preprocessing import DPStandardScaler
 N, FEW, D = 211, 23, 3  # prime, so that neither is the product of public numbers
 RELATION = "add_remove_one"
 COLUMNS = ("X", "y", "sample_weight", "groups", "x", "condition", "by", "y_true", "y_pred")
-COLUMNS += ("time", "event")
+COLUMNS += ("time", "event", "treated")
 COLUMNS += ("y_score", "y_prob")
 
 # Public parameters by name, given where a reader has them.

@@ -19,6 +19,7 @@ from skdp.ledger.gate import no_spends
 from skdp.ledger.release import EVERY, PEAK, Release, Totals, accounts_of, scope_of
 from skdp.ledger.store import Check, Ledger, SpendRequest, Steps
 from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee, Unit, event_from_dict
+from skdp.privacy.neighboring import UNIT_OF_FITS
 from skdp.support.display import at_least, html_table
 from skdp.support.types import MatrixLike
 from skdp.support.validation import check_count, check_partition
@@ -256,7 +257,7 @@ class Price(DryRun):
 
         X, y, params = data
         _check_rows(X)
-        if self._budget.unit.of_fits is Unit.PERSON:
+        if UNIT_OF_FITS[self._budget.unit] is Unit.PERSON:
             params = {"groups": np.arange(X[0] if _is_shape(X) else len(X))} | params
         copy = self._prepared(estimator)
         y = _targets(copy, X, y)

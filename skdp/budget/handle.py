@@ -21,6 +21,7 @@ from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.ledger.release import EVERY, PEAK, Amounts, Release, head_of, owns
 from skdp.ledger.store import FORMAT, Ledger, SpendRequest
 from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee, Unit
+from skdp.privacy.neighboring import UNIT_OF_FITS
 from skdp.support.display import at_least, at_most
 from skdp.support.rounding import ROOT, down
 from skdp.support.types import MatrixLike
@@ -202,12 +203,12 @@ class BudgetHandle:
 
     def _check_period(self, partition: object, period: object, n: int | None) -> None:
         """Raise ValueError unless the period is one of this unit, which replaced persons keep."""
-        if period is not None and not self.unit.has_periods:
+        if period is not None and self.unit is not Unit.PERSON_MONTH:
             raise ValueError(
                 f"period needs a budget with unit='person-month', and this one has unit="
                 f"{str(self.unit)!r}: a person may have rows in several periods."
             )
-        if partition is not None and self.unit.has_periods:
+        if partition is not None and self.unit is Unit.PERSON_MONTH:
             raise ValueError("a budget with unit='person-month' has periods. Pass period.")
         if period is not None and n is None and self.neighboring.count_is_public:
             raise ValueError(
@@ -270,10 +271,11 @@ class BudgetHandle:
         name = name or self._release_name or "release"
         part = self._partition if partition is None else check_partition(partition)
         n = int(n) if isinstance(n, np.integer) else n
-        if part is None and self.unit.has_periods:
-            raise ValueError(f"{name} names no period. Pass budget=budget.at(period=...).")
-        if part != self._partition and self.unit.has_periods and self.neighboring.count_is_public:
-            raise ValueError(f"{name} has a period without n. Take budget.at(period=..., n=...).")
+        if self.unit is Unit.PERSON_MONTH:
+            if part is None:
+                raise ValueError(f"{name} names no period. Pass budget=budget.at(period=...).")
+            if part != self._partition and self.neighboring.count_is_public:
+                raise ValueError(f"{name} needs n of its period: budget.at(period=..., n=...).")
         self._check_stated(guarantee, name, n, self._n if part == self._partition else None)
 
         facts = self._filter.facts(
@@ -351,7 +353,11 @@ class BudgetHandle:
             guarantee = release.event
             if not isinstance(guarantee, PrivacyGuarantee):  # without a theorem: is there room?
                 guarantee = PrivacyGuarantee(
-                    guarantee, self.neighboring, "plan", unit=self.unit.of_fits, exact=self.exact
+                    guarantee,
+                    self.neighboring,
+                    "plan",
+                    unit=UNIT_OF_FITS[self.unit],
+                    exact=self.exact,
                 )
             asked, quoted = guarantee.asked or (None, delta)
             handle.spend(guarantee, delta=quoted, epsilon=asked, partition=release.partition)
@@ -662,7 +668,7 @@ class BudgetHandle:
                 f"{label} has neighboring={str(guarantee.neighboring)!r}, but this budget has "
                 f"neighboring={str(self.neighboring)!r}."
             )
-        if guarantee.unit != self.unit.of_fits:
+        if guarantee.unit != UNIT_OF_FITS[self.unit]:
             raise ValueError(
                 f"{label} protects one {guarantee.unit}, but this budget has "
                 f"unit={str(self.unit)!r}. A fit protects persons with groups=, otherwise records."

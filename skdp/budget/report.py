@@ -188,7 +188,7 @@ class Report:
             },
             "releases": rows,
             "partitions": _sizes(releases),
-            **({"whole_person": self._whole_person()} if budget.unit.has_periods else {}),
+            **({"whole_person": self._whole_person()} if budget.unit is Unit.PERSON_MONTH else {}),
             "notices": [*map(_notice, notices)],
             **({"head": budget.head} if self._is_internal else {}),  # it hashes the hidden fields
             "not_protected": [*UNPROTECTED],

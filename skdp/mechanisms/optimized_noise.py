@@ -201,7 +201,7 @@ class OptimizedNoise(AdditiveMechanism):
     >>> noise = OptimizedNoise(epsilon=1.0, delta=0.2)
     >>> lower, upper = noise.bracket
     >>> round(lower, 4), round(upper, 4)
-    (0.5585, 0.5588)
+    (0.5574, 0.5591)
     """
 
     epsilon: float

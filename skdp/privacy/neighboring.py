@@ -65,15 +65,9 @@ class Unit(_Term):
     PERSON = "person"
     PERSON_MONTH = "person-month"
 
-    @property
-    def has_periods(self) -> bool:
-        """Whether each fit reads one period."""
-        return self is Unit.PERSON_MONTH
 
-    @property
-    def of_fits(self) -> Unit:
-        """The unit that a fit protects in the rows that it reads."""
-        return Unit.PERSON if self.has_periods else self
+UNIT_OF_FITS = {one: one for one in Unit} | {Unit.PERSON_MONTH: Unit.PERSON}
+"""The unit that a fit protects in the rows that it reads, by the unit of its budget."""
 
 
 class Composition(_Term):

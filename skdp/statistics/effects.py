@@ -118,7 +118,7 @@ def treatment_effect(
     >>> found = treatment_effect(after, treated, before, epsilon=1.0, **asked)
     >>> low, high = found.interval()
     >>> found.value.round(1), low.round(1), high.round(1)
-    (array([10.]), array([9.6]), array([10.4]))
+    (array([10.]), array([9.1]), array([11.]))
     """
     given: dict[str, Any] = {"noise": noise, "by": treated, "keys": ARMS}
     terms = (groups, epsilon, delta, neighboring, budget, random_state)

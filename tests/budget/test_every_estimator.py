@@ -151,7 +151,7 @@ def test_a_share_is_named_in_plain_words():
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_dry_run_reads_and_publishes_nothing(name, monkeypatch):
     model, x = ESTIMATORS[name]
-    model = clone(model)
+    model = clone(model).set_params(budget=None)
     if name == "exponential_mechanism":
         model.set_params(n_samples_hint=60)
     for step in ("_read", "_publish"):

@@ -228,7 +228,7 @@ def test_dask_collections_with_groups_are_refused():
     for groups in (GROUPS, array.from_array(GROUPS, chunks=50)):
         with pytest.raises(ValueError, match="rows outside of memory"):
             DPLogisticRegression().fit(rows, labels, groups=groups)
-    with pytest.raises(ValueError, match="rows outside of memory"):
+    with pytest.raises(ValueError, match="groups are outside of memory"):
         DPLogisticRegression().fit(X, y, groups=array.from_array(GROUPS, chunks=50))
 
 

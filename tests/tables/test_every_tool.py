@@ -33,7 +33,7 @@ from skdp.features import (
 from skdp.model_selection import DPGridSearchCV
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
-from skdp.statistics import describe, marginals, mean
+from skdp.statistics import describe, marginals, mean, treatment_effect
 
 N = 600
 NUMBERS = TableSchema({"a": (0.0, 10.0), "b": {"bounds": (-1.0, 1.0), "missing": False}})
@@ -52,8 +52,17 @@ def tools():
                 parameters = inspect.signature(tool).parameters
             except ValueError:
                 continue
+            if "covariate_bounds" in parameters:
+                tool, parameters = adjusted, inspect.signature(adjusted).parameters
             if {"bounds", "categories"} & parameters.keys():
                 yield f"{module}.{name}", tool, parameters
+
+
+def adjusted(X, *, bounds, epsilon, delta=None, budget=None, random_state=None):
+    """Adjust an effect on made-up outcomes by covariates, for which the schema is."""
+    y, treated = np.arange(len(X)) % 2, np.arange(len(X)) % 3 == 0
+    asked = {"epsilon": epsilon, "delta": delta, "budget": budget, "random_state": random_state}
+    return treatment_effect(y, treated, X, bounds=(0, 1), covariate_bounds=bounds, **asked)
 
 
 TOOLS = {name: (tool, parameters) for name, tool, parameters in tools()}
