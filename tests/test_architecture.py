@@ -62,7 +62,7 @@ LINES = {
     "accounting": 2693,
     "additive": 1424,
     "auditing": 1542,
-    "budget": 2909,
+    "budget": 2914,
     "calibration": 1321,
     "cluster": 463,
     "data": 6333,
@@ -82,19 +82,19 @@ LINES = {
     "naive_bayes": 984,
     "pipeline": 1427,
     "preprocessing": 964,
-    "privacy": 3719,
+    "privacy": 3713,
     "research": 3632,
     "samplers": 1186,
     "solvers": 3678,
-    "statistics": 5208,
+    "statistics": 5219,
     "support": 1358,
     "tables": 6,
     "tabular": 283,
     "workloads": 609,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_594  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 401_817
+MOST_LINES = 66_604  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 401_912
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

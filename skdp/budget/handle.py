@@ -204,10 +204,8 @@ class BudgetHandle:
     def _check_period(self, partition: object, period: object, n: int | None) -> None:
         """Raise ValueError unless the period is one of this unit, which replaced persons keep."""
         if period is not None and self.unit is not Unit.PERSON_MONTH:
-            raise ValueError(
-                f"period needs a budget with unit='person-month', and this one has unit="
-                f"{str(self.unit)!r}: a person may have rows in several periods."
-            )
+            why = f"not unit={str(self.unit)!r}: a person may have rows in several periods"
+            raise ValueError(f"period needs a budget with unit='person-month', {why}.")
         if partition is not None and self.unit is Unit.PERSON_MONTH:
             raise ValueError("a budget with unit='person-month' has periods. Pass period.")
         if period is not None and n is None and self.neighboring.count_is_public:
@@ -271,11 +269,9 @@ class BudgetHandle:
         name = name or self._release_name or "release"
         part = self._partition if partition is None else check_partition(partition)
         n = int(n) if isinstance(n, np.integer) else n
-        if self.unit is Unit.PERSON_MONTH:
-            if part is None:
-                raise ValueError(f"{name} names no period. Pass budget=budget.at(period=...).")
-            if part != self._partition and self.neighboring.count_is_public:
-                raise ValueError(f"{name} needs n of its period: budget.at(period=..., n=...).")
+        known = part == self._partition or not self.neighboring.count_is_public
+        if self.unit is Unit.PERSON_MONTH and (part is None or not known):
+            raise ValueError(f"{name} names no period, or not its n. Pass budget.at(period=...).")
         self._check_stated(guarantee, name, n, self._n if part == self._partition else None)
 
         facts = self._filter.facts(
@@ -734,8 +730,7 @@ def _shown(budget: Any, *, html: bool) -> str:
     )
     filled = min(1.0, spent.epsilon / budget.epsilon)
     if not html:
-        cells = round(_CELLS * filled)
-        return f"{name}\n[{'#' * cells}{'.' * (_CELLS - cells)}] {account}"
+        return f"{name}\n[{'#' * round(_CELLS * filled):.<{_CELLS}}] {account}"
     bar = (
         '<div style="width:20em;height:.8em;border:1px solid #888;background:#eee">'
         f'<div style="width:{100.0 * filled:.4g}%;height:100%;background:#4878a8"></div></div>'
@@ -751,8 +746,8 @@ def _releases(budget: Any) -> str:
     """
     scopes = budget._ledger.scopes(budget._account)
     number = budget._ledger.head().number if scopes else 0
-    releases = "1 release" if number == 1 else f"{number} releases"
-    releases = "releases" if scopes and budget._account else releases
+    counted = f"{number} release{'s' * (number != 1)}"
+    releases = "releases" if scopes and budget._account else counted
     named = len(scopes - {EVERY, PEAK})
     parts = f" on {named} part{'s' * (named > 1)}{' and on all' * (EVERY in scopes)}"
     return releases + (parts if named else "")

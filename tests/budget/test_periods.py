@@ -43,7 +43,7 @@ def test_periods_do_not_add_up(neighboring, place):
 def test_a_spend_states_no_period_without_its_size():
     budget = monthly("replace_one")
     guarantee = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "test", unit="person")
-    with pytest.raises(ValueError, match="needs n of its period"):
+    with pytest.raises(ValueError, match="names no period, or not its n"):
         budget.spend(guarantee, delta=1e-5, partition=MONTHS[0])
     budget.at(period=MONTHS[0], n=9).spend(guarantee, delta=1e-5, partition=MONTHS[0])
     assert len(budget.history()) == 1
