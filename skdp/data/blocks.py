@@ -65,8 +65,9 @@ def _between(starts: np.ndarray, ends: np.ndarray, low: int, high: int) -> list[
 def stacked(parts: Sequence[MatrixLike]) -> MatrixLike:
     """Return the rows of arrays, sparse matrices or pandas objects, such as blocks have.
 
-    Frames with different types become objects. Otherwise, if one block has a missing value, pandas
-    would turn the integers of the column into floats, and round those above 2^53.
+    Parts of different types become objects. Otherwise, if one block has a missing value, pandas
+    would turn the integers of the column into floats, and round those above 2^53. NumPy would turn
+    numbers beside a string into strings.
     """
     if parts[0] is None or len(parts) == 1:
         return parts[0]
@@ -81,7 +82,19 @@ def stacked(parts: Sequence[MatrixLike]) -> MatrixLike:
         if is_frame(parts[0]):
             return pa.concat_tables(parts)
         return pa.chunked_array([one for part in parts for one in part.chunks], parts[0].type)
-    return (sparse.vstack if sparse.issparse(parts[0]) else np.concatenate)(parts)
+    if sparse.issparse(parts[0]):  # of numbers only, which are read as floats
+        return sparse.vstack(parts)
+    return np.concatenate(parts if len({*map(_type, parts)}) == 1 else [*map(_objects, parts)])
+
+
+def _type(part: np.ndarray) -> object:
+    """Return a type, or a kind of types whose common type has the same values for Python."""
+    dtype = part.dtype
+    return dtype.kind if dtype.kind in "iufUS" and dtype.char != "g" else dtype
+
+
+def _objects(part: np.ndarray) -> np.ndarray:
+    return part if part.dtype.kind == "O" else Column(part.ravel()).objects().reshape(part.shape)
 
 
 _LOG = logging.getLogger("skdp.blocks")

@@ -26,6 +26,7 @@ from skdp.support.types import Label, VectorLike
 from skdp.support.validation import check_count
 
 _TIMES = (np.datetime64, np.timedelta64)
+_OF_PYTHON = (datetime, timedelta)
 _KINDS = (str, bytes, date, complex, UUID)
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
@@ -110,12 +111,19 @@ class Persons:
 def with_places(key: bytes, n: int, block: Block) -> tuple[Block, np.ndarray]:
     """Return a block, and for each row a number below n: a hash of the person with a secret key."""
     persons = Persons.of(block.groups, n_rows(block.groups))
-    if n == 1:
+    ids = [*one_each(persons, block.groups)]
+    if n == 1:  # the number of blocks is private, so the types of IDs are checked in any case
+        for one in {_kinds(one): one for one in ids}.values():
+            name_of(one)
         return block, np.zeros(len(persons.codes), dtype=np.intp)
-    names = (repr(name_of(one)).encode() for one in one_each(persons, block.groups))
+    names = (repr(name_of(one)).encode() for one in ids)
     hashes = (blake2b(name, digest_size=8, key=key).digest() for name in names)
     places = [int.from_bytes(one) % n for one in hashes]
     return block, np.array(places, dtype=np.intp)[persons.codes]
+
+
+def _kinds(person: Label) -> object:
+    return tuple(map(_kinds, person)) if isinstance(person, tuple) else type(person)
 
 
 def one_each(persons: Persons, groups: VectorLike) -> Iterator[Label]:
@@ -144,13 +152,24 @@ def _numbered(values: np.ndarray) -> np.ndarray:
         numbered[np.argsort(first)] = np.arange(len(first))
         return numbered[codes]
     # NumPy 1 gives a time the hash of a number, and cannot compare them
-    keys = ((isinstance(one, _TIMES), one) for one in Column(values).values())
+    plain = map(_in_python, Column(values).values())
+    keys = ((isinstance(one, _TIMES), one) for one in plain)
     numbers: dict[object, int] = {}
     try:
         found = [numbers.setdefault(key, len(numbers)) for key in keys]
     except Exception:  # of a class that the user has defined
         raise ValueError("groups must contain hashable values: numbers, strings.") from None
     return np.array(found, dtype=np.intp)
+
+
+def _in_python(person: object) -> object:
+    """Return a time of NumPy as the equal one of Python, if there is one; all else as it is."""
+    unit = f"{person.dtype.kind}8[us]" if isinstance(person, _TIMES) else ""
+    if not isinstance(person, _TIMES) or not np.can_cast(person.dtype, unit, "same_kind"):
+        return person
+    near = person.astype(unit)
+    is_exact = isinstance(near.item(), _OF_PYTHON) and near.astype(person.dtype) == person
+    return near.item() if is_exact else person
 
 
 def name_of(person: Label) -> list[str]:
