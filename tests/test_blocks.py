@@ -6,6 +6,7 @@ import logging
 import pkgutil
 import warnings
 from decimal import Decimal
+from enum import Enum
 from functools import partial
 
 import numpy as np
@@ -17,8 +18,9 @@ from sklearn.exceptions import DataConversionWarning
 
 import skdp
 from skdp import DPGaussianNB, DPLogisticRegression
+from skdp import statistics as st
 from skdp.data.blocks import Block, Blocks, stacked
-from skdp.data.column import is_collection, is_missing
+from skdp.data.column import Column, is_collection, is_missing
 from skdp.data.columns import Columns
 from skdp.data.persons import Persons
 from skdp.data.records import Records
@@ -302,3 +304,94 @@ def test_a_missing_value_does_not_change_integers_of_another_block():
     assert joined["code"].tolist()[:3] == [big + 1] * 3
     assert pd.isna(joined["code"].iloc[3])
     assert stacked([whole, whole]).dtypes.equals(whole.dtypes)
+
+
+TIME = np.datetime64("2020-01-01T12:00")
+BIG = 2**60
+ONE_ROW = {
+    "integer": np.array([1]),
+    "unsigned": np.array([2**63 + 5], dtype=np.uint64),
+    "float": np.array([0.5]),
+    "half": np.array([0.5], dtype=np.float16),
+    "boolean": np.array([True]),
+    "complex": np.array([1j]),
+    "text": np.array(["long text"]),
+    "bytes": np.array([b"z"]),
+    "time": np.array([TIME], dtype="M8[ns]"),
+    "span": np.array([1], dtype="m8[D]"),
+    "object": np.array([None]),
+}
+OTHERS = {
+    "integers": np.arange(BIG, BIG + 3),
+    "floats": np.array([0.1, 1.0, np.inf]),
+    "booleans": np.array([True, False, True]),
+    "texts": np.array(["a", "b", "1"]),
+    "times": np.array([TIME, TIME + 1, TIME + 2**50]),
+    "spans": np.array([1, 2, 2**60], dtype="m8[s]"),
+}
+
+
+@pytest.mark.parametrize("others", OTHERS)
+@pytest.mark.parametrize("row", ONE_ROW)
+@pytest.mark.parametrize("n_columns", [0, 2])
+def test_the_type_of_one_row_changes_no_other_row(others, row, n_columns):
+    """NumPy would make floats of integers, strings of numbers, and integers of times."""
+    whole, last = OTHERS[others], ONE_ROW[row]
+    if n_columns:
+        whole, last = (np.stack([one] * n_columns, axis=1) for one in (whole, last))
+    joined = stacked([whole, last])
+    assert joined.shape == (4, *whole.shape[1:])
+    expected, found = ([*Column(one.ravel()).values()] for one in (whole, joined[:3]))
+    assert found == expected
+    assert [*map(type, found)] == [*map(type, expected)]
+
+
+def in_chunks(values, last):
+    """Return values in three chunks, of which the last has one row of any type."""
+    cut = [*np.array_split(values, 2), last]
+    lazy = [da.from_delayed(dask.delayed(one), one.shape, values.dtype) for one in cut]
+    return da.concatenate(lazy)
+
+
+@pytest.mark.filterwarnings("ignore:epsilon")
+@pytest.mark.parametrize("row", ["integer", "unsigned", "float", "text", "time", "boolean"])
+def test_neighbors_of_another_type_change_the_result_of_one_person(row):
+    """Persons are joined in one block, where IDs, codes and keys of the others stay as they are."""
+    n, far = 300, {"epsilon": 1e6, "delta": 0.0, "random_state": 0}
+    last = ONE_ROW[row]
+    ones = in_chunks(np.ones((n, 1)), np.ones((1, 1)))
+    ids = in_chunks(np.arange(BIG, BIG + n), last)
+    count = st.sum(ones, bounds=(0, 1), groups=ids, **far).value
+    assert np.rint(count) == n + 1
+    who, codes = in_chunks(np.arange(n), np.array([n])), np.full((n, 1), BIG + 1)
+    cells = st.marginals(
+        in_chunks(codes, last[:, None]), categories=[BIG, BIG + 1], groups=who, **far
+    )
+    assert np.rint(cells[0].counts).tolist() == [0, n]
+
+
+def test_dask_arrays_have_no_name_in_messages_and_results():
+    """Dask names an array by a hash of its values."""
+    given = {"epsilon": 1.0, "delta": 0.0, "bounds": (0, 1)}
+    keys = da.from_array(np.array(["a", "b"] * 50), chunks=30)
+    with pytest.raises(ValueError, match="column 'by' contains strings"):
+        st.sum(ARRAY, by=keys, keys=[0, 1], **given)
+    series = dd.from_pandas(pd.Series(["a", "b"] * 50, name="sex"), npartitions=4)
+    with pytest.raises(ValueError, match="column 'sex' contains strings"):
+        st.sum(TABLE, by=series, keys=[0, 1], **given)
+
+
+class Color(Enum):
+    RED = 1
+
+
+@pytest.mark.parametrize("size", [2**28, 2**5])
+@pytest.mark.parametrize("odd", [Color.RED, (1, Color.RED), frozenset([1])])
+def test_the_types_of_ids_are_checked_in_any_number_of_blocks(odd, size, monkeypatch):
+    """How many blocks there are depends on private sizes."""
+    monkeypatch.setattr("skdp.data.blocks._OF_PERSONS", size)
+    ids = np.empty(100, dtype=object)
+    ids[:] = [(1, "a")] * 99 + [odd]
+    who = da.from_array(ids, chunks=30)
+    with pytest.raises(ValueError, match="IDs must be strings, bytes, numbers"):
+        Blocks.of(ARRAY, None, None, who).check(shape, of_persons=True)

@@ -70,7 +70,7 @@ def spark():
 
 
 def of_spark(tables, folder):
-    frames = [spark().createDataFrame(table) for table in tables if len(table)]
+    frames = [spark().createDataFrame(table) for table in tables if len(table) or len(tables) == 1]
     return reduce(type(frames[0]).unionByName, frames)
 
 
@@ -275,6 +275,34 @@ def test_persons_without_an_id_cost_nothing(engine):
     with pytest.raises(ValueError, match=r"groups has missing values.* Nothing was spent\.$"):
         st.mean(engine([table]), groups="who", epsilon=1.0, budget=budget, **BOUNDS)
     assert budget.spent.epsilon == 0.0
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.FewRowsWarning")
+@pytest.mark.parametrize("groups", [None, "who"])
+@pytest.mark.parametrize("name", ["integers", "by strings", "marginals"])
+def test_no_rows_cost_what_rows_cost(engine, name, groups, monkeypatch):
+    """Where the number of rows is private, whether there are any is private, too."""
+    monkeypatch.setitem(TERMS, "random_state", None)
+    columns, release = STATISTICS[name]
+    spent = []
+    for rows in (slice(0, 30), slice(0, 0)):
+        unit = "record" if groups is None else "person"
+        terms = {"epsilon": 3.0, "delta": 1e-6, "neighboring": "add_remove_one", "unit": unit}
+        budget = PrivacyBudget(**terms)
+        lazy = engine([TABLE.select([*columns, *filter(None, [groups])])[rows]])
+        release(lazy, groups=groups, neighboring="add_remove_one", budget=budget)
+        spent.append(budget.spent.epsilon)
+    assert spent[0] == spent[1] > 0.0
+
+
+def test_errors_number_the_partitions_of_the_user_alone(engine):
+    """Other blocks end after a private number of rows, or are sorted by value."""
+    table = pa.table({"a": [0.5] * 20_001, "who": [*range(20_000), None]})
+    lazy = engine([table])
+    with pytest.raises(ValueError, match="groups has missing values") as found:
+        st.mean(lazy, groups="who", **BOUNDS, **TERMS)
+    place = "In block 0 of the rows: " if hasattr(lazy, "dask") else "In the rows: "
+    assert str(found.value).startswith(place)
 
 
 def test_rows_that_do_not_fit_are_read_again(engine, monkeypatch):

@@ -1,6 +1,6 @@
 """Whose each row is: the numbers of persons, their weights, and the rows that they keep."""
 
-from datetime import date
+from datetime import date, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -66,6 +66,17 @@ def test_the_type_of_one_value_makes_or_parts_no_other_persons(odd):
     for added in ([], [odd]):
         persons = Persons.of([*groups, *added], 7 + len(added))
         np.testing.assert_array_equal(persons.codes[:7], [0, 0, 0, 1, 1, 2, 3])
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_a_time_is_one_person_in_numpy_pandas_and_python(unit):
+    """A library may choose another of them for the rows of a block by one odd value."""
+    day, span = datetime(2020, 1, 2, 3, 4, 5), timedelta(days=1, seconds=1)
+    groups = [np.datetime64(day, unit), pd.Timestamp(day), day]
+    groups += [np.timedelta64(span).astype(f"m8[{unit}]"), pd.Timedelta(span), span]
+    found = np.empty(8, dtype=object)
+    found[:] = [*groups, np.datetime64(1, "ns"), np.datetime64(2, "ns")]
+    assert Persons.of(found, 8).codes.tolist() == [0, 0, 0, 1, 1, 1, 2, 3]
 
 
 def test_values_that_cannot_be_compared_are_refused():

@@ -153,7 +153,8 @@ class Blocks:
     def check(self, function: Callable[[Block], T], *, of_persons: bool = False) -> list[T]:
         """Return ``function(block)`` of each block that has rows: the first read of the data.
 
-        If blocks raise errors, it raises the first one, with the number of the block in X.
+        If blocks raise errors, it raises the first one, with the block's number if the user has cut
+        the rows; otherwise the number is private, as it counts rows or smaller values.
         `function` raises ValueError or TypeError, of which `public_error` shows what is public, or
         another exception, whose type is shown. Blocks without rows are dropped, but not all blocks.
         If `of_persons`, each of the blocks from now on has all rows of some persons.
@@ -166,7 +167,7 @@ class Blocks:
         for i in numbers:
             if (error := seen[i].error) is not None:
                 kind, text = error
-                raise kind(f"In block {i} of the rows: {text}")
+                raise kind(f"In {self._place(i)}: {text}")
         self.n_rows = [seen[i].n_rows for i in numbers]
         self._guard({i: seen[i].fingerprint for i in numbers})
         n_bytes = sum(seen[i].n_bytes for i in numbers)
@@ -252,8 +253,12 @@ class Blocks:
         """Keep the blocks of these numbers, compared with fingerprints unless none can change."""
         if self._engine.is_fixed:
             fingerprints = dict.fromkeys(fingerprints)
-        tasks = [(partial(_unchanged, i, known), [i]) for i, known in fingerprints.items()]
+        known = fingerprints.items()
+        tasks = [(partial(_unchanged, self._place(i), one), [i]) for i, one in known]
         self._engine, self.is_kept = self._engine.derived(tasks), False
+
+    def _place(self, number: int) -> str:
+        return f"block {number} of the rows" if self._engine.are_given else "the rows"
 
 
 def for_workers(estimator: EstimatorT) -> EstimatorT:
@@ -292,12 +297,12 @@ def _check_columns(empty: MatrixLike, X: MatrixLike) -> None:
         raise ValueError("the number of columns differs from that of the whole collection.")
 
 
-def _unchanged(number: int, known: int | None, block: Block) -> Block:
+def _unchanged(place: str, known: int | None, block: Block) -> Block:
     """Return the block if it equals the one of the first read, by a fingerprint unless None."""
     if known is not None and _fingerprint(block) != known:
         raise ValueError(
-            f"Block {number} of the rows changed between two reads, so the fit has no guarantee. "
-            "Do not write to the data during a fit. For dask collections, call .persist() first."
+            f"{place.capitalize()} changed between two reads, so the fit has no guarantee. Do not "
+            "write to the data during a fit. For dask collections, call .persist() first."
         )
     return block
 

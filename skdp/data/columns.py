@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from skdp.data.column import Column, Values, home_of, received, typed
-from skdp.support.types import MatrixLike
+from skdp.support.types import MatrixLike, VectorLike
 
 ROWS_AT_ONCE = 2**18
 """Numbers that are read at a time, and so at most rows: on it rests that sums are exact."""
@@ -216,6 +216,12 @@ def _parts(frame: MatrixLike) -> list[Column]:
     if hasattr(frame, "column_names"):
         return [Column(frame.column(j)) for j in range(frame.shape[1])]
     return [Column(frame[:, j]) for j in range(frame.shape[1])]
+
+
+def own_name(column: VectorLike) -> Hashable:
+    """Return the name of a column, None if it has none; Dask names arrays by hashes of values."""
+    is_array = home_of(column) == "dask" and not hasattr(type(column), "divisions")
+    return None if is_array else getattr(column, "name", None)
 
 
 def column_name(names: Sequence[Hashable], j: int) -> Hashable:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import numpy as np
@@ -46,6 +46,7 @@ class DaskBlocks(Engine):
     n_bytes: float = math.inf
     is_kept: bool = False
     is_fixed: bool = False
+    are_given: ClassVar[bool] = True
 
     @classmethod
     def of(cls, parts: Mapping[str, MatrixLike]) -> DaskBlocks:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from skdp.support.types import MatrixLike, VectorLike
 
@@ -34,12 +34,13 @@ class Engine(ABC):
     """*Private* blocks in order, computed whenever they are read (`tests/test_engines.py`)."""
 
     n_bytes: float = math.inf  # *public* size of what a read computes, infinite if unknown
+    are_given: ClassVar[bool] = False  # *public*; whether the user has cut the rows into blocks
     is_fixed: bool = False  # *public*; whether no read can differ from the others
     may_end: bool = False  # *public*; whether the rows may be readable only once
 
     @abstractmethod
     def read(self) -> Iterable[Any]:
-        """Return the blocks in order: one round trip."""
+        """Return the blocks in order, at least one: one round trip."""
 
     @abstractmethod
     def mapped(self, function: Callable[[Any], object]) -> Engine:

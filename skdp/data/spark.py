@@ -16,7 +16,7 @@ from itertools import chain
 from pickle import dumps, loads
 from typing import Any
 
-from skdp.data.arrow import Batches, block_of, safely, with_names
+from skdp.data.arrow import ArrowBlocks, Batches, block_of, safely, with_names
 from skdp.data.engine import Block, Engine, Task
 from skdp.support.other_libraries import public_error
 
@@ -35,10 +35,12 @@ class SparkRows(Batches):
     def blocks(self, columns: Sequence[Any]) -> Engine:
         names = [*columns[0], *filter(None, columns[1:])]
         frame = self.read.select([_comparable(self.read.schema[name]) for name in names])
+        empty = self.schema.empty_table().select(names)
         (n_rows,) = safely(lambda: [frame.count()])
+        if not n_rows:  # Spark may compute no partition of it
+            return ArrowBlocks(lambda: [block_of(columns, empty)], is_fixed=True)
         n_partitions = 1 + n_rows * len(names) // _NUMBERS
         frame = frame.repartition(n_partitions, *frame.columns).sortWithinPartitions(*frame.columns)
-        empty = self.schema.empty_table().select(names)
         frame = frame.mapInArrow(partial(_numbered, partial(block_of, columns), empty), _LAYOUT)
         return SparkBlocks(frame.repartition(n_partitions, "number"))
 

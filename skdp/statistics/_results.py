@@ -18,7 +18,7 @@ from scipy.stats import qmc
 
 from skdp.data.column import check_plain, received
 from skdp.data.column_facts import category_codes, check_comparable, checked_keys
-from skdp.data.columns import Columns, frame_names, is_label
+from skdp.data.columns import Columns, frame_names, is_label, own_name
 from skdp.data.records import Records
 from skdp.mechanisms import AdditiveMechanism, Gaussian
 from skdp.privacy import Neighboring, PrivacyGuarantee
@@ -497,7 +497,7 @@ class Keys:
                 f"by must list a column, and keys at most {_MOST_GROUPS} combinations."
             )
         check_plain(*map(received, by))
-        names = (one if is_label(one, frame_names(x)) else getattr(one, "name", None) for one in by)
+        names = (one if is_label(one, frame_names(x)) else own_name(one) for one in by)
         found = tuple("by" if name in (None, "") else name for name in names)
         if isinstance(keys, Mapping):
             if {*keys} != {*found}:
