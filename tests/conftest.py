@@ -54,6 +54,6 @@ def budget():
 
 @pytest.fixture
 def unspent(budget):
-    """Return a budget of which a test may spend nothing."""
+    """Return a budget for tests that must not spend."""
     yield budget
     assert budget.history() == []

@@ -347,7 +347,7 @@ def test_the_type_of_one_row_changes_no_other_row(others, row, n_columns):
 
 
 def in_chunks(values, last):
-    """Return values in three chunks, of which the last has one row of any type."""
+    """Return values in three chunks. The last chunk has one row of any type."""
     cut = [*np.array_split(values, 2), last]
     lazy = [da.from_delayed(dask.delayed(one), one.shape, values.dtype) for one in cut]
     return da.concatenate(lazy)

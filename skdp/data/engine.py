@@ -57,7 +57,7 @@ class Engine(ABC):
     def shuffled(
         self, part: Callable[[int, Any], Any], join: Callable[..., Any], n: int, n_blocks: int
     ) -> Engine:
-        """Return n blocks, of which the i-th joins ``part(i, block)`` of all `n_blocks`, lazily."""
+        """Return n lazy blocks. Block i joins ``part(i, block)`` of all `n_blocks` blocks here."""
         numbers = range(n_blocks)
         parts = self.derived([(partial(part, i), [block]) for i in range(n) for block in numbers])
         return parts.derived(

@@ -430,7 +430,7 @@ def _least_loss(queries: Queries, epsilon: float, delta: float) -> float:
     on the reals as on the integers. With u_k = x_k − c, c = δ/(e^ε − 1), x falls by e^−ε a step.
     """
     parts = _l0_sensitivity(queries)
-    epsilon, delta = min(epsilon / parts, 20.0), max(delta / parts, 1e-12)  # beyond, there is none
+    epsilon, delta = min(epsilon / parts, 20.0), max(delta / parts, 1e-12)  # limits of its ε and δ
     c = delta / math.expm1(epsilon)
     first = (1.0 - delta) / (1.0 + math.exp(epsilon)) + c
     n = math.ceil(math.log(first / c) / epsilon)

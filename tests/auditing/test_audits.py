@@ -349,7 +349,7 @@ def test_no_audit_of_one_run_is_as_sharp_for_every_release():
     for _ in range(100):
         scores, members = gaussian_coins(rng, 1.0, 1000)
         high += OneRunAudit(np.clip(scores, -1.5, 2.5), members).gaussian_mu() > 0.8
-    assert 0.17 * high / 100 > 0.05  # 29 of 100, of which .9 are expected: below 1e-9
+    assert 0.17 * high / 100 > 0.05  # fails up to 29 of 100; 90 are expected: below 1e-9
 
 
 def test_sums_of_scores_without_information_or_noise_have_bounds():

@@ -39,7 +39,7 @@ def survey(n, dispersion, rng):
 
 
 def covered(setting, runs):
-    """Return how often the intervals of both rate ratios contain the true ones."""
+    """Return the coverage of the intervals of both rate ratios."""
     n, dispersion, is_exposed, parameters = setting
     rng, hits = np.random.default_rng(), np.zeros(2)
     for _ in range(runs):

@@ -33,7 +33,7 @@ def trial(n, share, d, rng):
 
 
 def covered(n, share, epsilon, d, neighboring, terms, runs, rng):
-    """Return how often an interval contains the true effect."""
+    """Return the coverage of the interval of the effect."""
     hits, asked = 0, {**BOX, "neighboring": neighboring, **terms}
     for _ in range(runs):
         X, treated, y = trial(n, share, d, rng)

@@ -39,7 +39,7 @@ def hits(n, epsilon, max_weight, delta, relation, rng):
     groups, cells = {"by": stratum, "keys": [0, 1]}, [0.0, 25.0, 50.0, 100.0]
     mean = statistics.mean(x, bounds=(0, 100), **asked)
     yield mean.interval(), np.average(x[known], weights=clipped[known])
-    if max_weight >= 4.0:  # E[w·x]/E[w] by a large sample, of which half a width is .05
+    if max_weight >= 4.0:  # TRUE is the mean of a large sample; its interval is ±.05
         yield mean.population_interval(), TRUE
     of_group = [
         np.average(x[k], weights=clipped[k]) for k in (known & (stratum == j) for j in (0, 1))
