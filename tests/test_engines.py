@@ -402,7 +402,7 @@ REFUSED = {
     "a function of an iterator": (lambda _: once(iter(Reads().batches)), READER),
     "a scanner of a reader": (
         lambda _: ds.Scanner.from_batches(TABLE.select(NUMBERS).to_reader()),
-        "cannot be read: Arrow",
+        READER,
     ),
     "no batches": (lambda _: lambda: [], "returned no record batch"),
     "rows in lists": (lambda _: lambda: [[0.5, SECRET]], "record batches, got a list"),

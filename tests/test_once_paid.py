@@ -394,6 +394,21 @@ class Readable(Unreadable):
         return values
 
 
+class Cursor:
+    """Rows of a database by an iterator of another class."""
+
+    def fetchone(self):
+        return None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_that_are_read_only_once_are_refused_before_the_spend(name):
+    data = data_of(name)
+    for column in data:
+        for once in (iter(data[column]), Cursor()):
+            check_refused(name, {**data, column: once}, "can be read only once")
+
+
 def test_a_table_of_an_unknown_library_is_read_once():
     X, y = Readable(PRIVATE["X"]), Readable(PRIVATE["y"])
     assert skdp.DPGaussianNB(bounds=(-3.0, 3.0)).fit(X, y).classes_.tolist() == [0, 1]

@@ -14,7 +14,7 @@ _READ_AGAIN = (
     "Pass a pyarrow.dataset.Dataset, or a function that returns all record batches at each call. "
     "If the rows fit into memory, pass a pyarrow.Table, as reader.read_all() returns."
 )
-ONLY_ONCE = f"{{}} can be read only once, but rows are checked before they are used. {_READ_AGAIN}"
+_ONLY_ONCE = f"{{}} can be read only once, but rows are checked before they are used. {_READ_AGAIN}"
 _CHANGED = f"The rows changed between two reads, or can be read only once. {_READ_AGAIN}"
 _LEAST_ROWS = 2**14  # of a block: smaller batches are joined
 _BATCH = 2**20  # numbers that are read from files at a time
@@ -139,6 +139,12 @@ def with_names(rows: Batches) -> Batches:
     return rows[names]
 
 
+def check_can_be_read_again(x: object, *methods: str) -> None:
+    """Raise ValueError if the type has one of these methods, by which its rows are read once."""
+    if any(hasattr(type(x), name) for name in methods):
+        raise ValueError(_ONLY_ONCE.format(f"a {type(x).__name__}"))
+
+
 def _options(dataset: Any) -> dict[str, Any]:
     """Return options by which little is read ahead; by default it may be a gigabyte."""
     size = max(_BATCH // max(len(dataset.schema), 1), 2**10)
@@ -173,5 +179,7 @@ def safely(read: Callable[[], Iterable[Any]]) -> Iterator[Any]:
         yield from read()
         return
     except Exception as error:
-        why = type(error).__name__
+        why, is_scanned = type(error).__name__, str(error) == "OneShotFragment was already scanned"
+    if is_scanned:
+        raise ValueError(_ONLY_ONCE.format("a scanner of a reader"))
     raise ValueError(f"the rows cannot be read: {why}. Its message may quote private values.")

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skdp.data.arrow import ONLY_ONCE, Batches, in_batches
+from skdp.data.arrow import Batches, check_can_be_read_again, in_batches
 from skdp.data.spark import in_spark
 from skdp.support.types import Label, MatrixLike, VectorLike
 
@@ -242,8 +242,7 @@ def received(x: MatrixLike) -> MatrixLike:
     """
     if isinstance(x, np.ndarray):
         return _received_array(x)
-    if hasattr(type(x), "__next__"):
-        raise ValueError(ONLY_ONCE.format(f"a {type(x).__name__}"))
+    check_can_be_read_again(x, "__next__")
     if isinstance(x, (*_PLAIN, Batches)) or sparse.issparse(x):
         return x
     if type(x).__module__ == _DATASETS:
@@ -258,6 +257,7 @@ def received(x: MatrixLike) -> MatrixLike:
             return _received_array(found) if isinstance(found, np.ndarray) else found
     if callable(x) and not isinstance(x, type):
         return in_batches(x)
+    check_can_be_read_again(x, "__aiter__", "fetchone")  # cursors of databases
     return _converted(x, list) if isinstance(x, Sequence) else x
 
 

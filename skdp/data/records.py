@@ -32,7 +32,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import _safe_indexing, get_tags
 
 from skdp.data.blocks import Blocks, empty_rows, for_workers, single_column, stacked
-from skdp.data.column import Column, array_of_list, is_collection, received, typed
+from skdp.data.column import Column, is_collection, received, typed
 from skdp.data.columns import ROWS_AT_ONCE, Columns, frame_names, is_label
 from skdp.data.encoding import Encoding
 from skdp.data.engine import Block
@@ -600,4 +600,4 @@ def _split_collection(
                 f"{parameter} must be one of the columns {names}, or a column itself; got {by!r}."
             )
         return x[[name for name in names if name != by]], x[by]
-    return x, array_of_list(by) if isinstance(by, (list, tuple)) else by
+    return x, typed(by)
