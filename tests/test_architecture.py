@@ -65,7 +65,7 @@ LINES = {
     "budget": 2914,
     "calibration": 1321,
     "cluster": 463,
-    "data": 6380,
+    "data": 6388,
     "decomposition": 292,
     "density": 2501,
     "design": 1924,
@@ -77,7 +77,7 @@ LINES = {
     "linear_model": 6421,
     "losses": 1496,
     "mechanisms": 2437,
-    "metrics": 2750,
+    "metrics": 2749,
     "model_selection": 1492,
     "naive_bayes": 984,
     "pipeline": 1427,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 609,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_651  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 402_299
+MOST_LINES = 66_658  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 402_344
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -22,6 +22,7 @@ from skdp import (
     DPLogisticRegression,
     DPTreeDensity,
     PrivacyBudget,
+    metrics,
 )
 from skdp import statistics as st
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
@@ -160,12 +161,6 @@ UNSUPERVISED = {
     "density": lambda x, **who: DPTreeDensity(**BOUNDS, **GAUSSIAN).fit(x, **who).sample(50, 0),
 }
 SUPERVISED = {
-    "components": lambda x: DPPCA(**BOUNDS, **GAUSSIAN).fit(x).components_,
-    "clusters": lambda x: DPKMeans(n_clusters=2, max_iter=2, **BOUNDS, **GAUSSIAN).fit(x),
-    "scaler": lambda x: DPStandardScaler(**BOUNDS, **TERMS).fit(x).scale_,
-    "density": lambda x: DPTreeDensity(**BOUNDS, **GAUSSIAN).fit(x).sample(50, 0),
-}
-SUPERVISED = {
     "naive Bayes": (["a", "b", "sex"], DPGaussianNB(**BOUNDS, **TERMS), "theta_"),
     "descent": ([*NUMBERS, "sex"], DPLogisticRegression(**GAUSSIAN), "coef_"),
     "regression": (
@@ -246,6 +241,42 @@ def test_persons_are_those_of_memory(engine, name, monkeypatch):
     lazy = engine(cut(TABLE.select([*columns, "who"]), LAYOUTS["unequal"]))
     expected = release(TABLE.select(columns), groups=TABLE["who"])
     np.testing.assert_array_equal(values_of(release(lazy, groups="who")), values_of(expected))
+
+
+LABELS = {"classes": [0, 1]} | TERMS
+METRICS = {  # one column is as good as a table of one
+    "labels": (["d", "g"], lambda y, x, **who: metrics.confusion_report(y, x, **LABELS, **who)),
+    "accuracy": (["d", "g"], lambda y, x, **who: metrics.dp_accuracy_score(y, x, **TERMS, **who)),
+    "log-loss": (["d", "a"], lambda y, x, **who: metrics.dp_log_loss(y, x, **LABELS, **who)),
+    "scores": (["d", "a"], lambda y, x, **who: metrics.score_report(y, x, **LABELS, **who)),
+    "every class": (
+        ["d", "a", "b"],
+        lambda y, x, **who: metrics.one_vs_rest_report(y, x, **LABELS, **who).reports[0],
+    ),
+    "errors": (
+        ["a", "b"],
+        lambda y, x, **who: metrics.dp_mean_absolute_error(
+            y, x, target_bounds=(0, 1), **TERMS, **who
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("groups", [None, "who"])
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_are_those_of_memory(engine, name, groups):
+    (truth, *others), release = METRICS[name]
+    columns = [truth, *others, *filter(None, [groups])]
+    table = TABLE.append_column("g", pa.array(FRAME["a"] > 0.5).cast("int64"))
+    lazy = engine(cut(table.select(columns), LAYOUTS["unequal"]))
+    found, expected = (
+        getattr(one, "counts", getattr(one, "value", None))
+        for one in (
+            release(truth, lazy, groups=groups),
+            release(table[truth], table.select(others), groups=groups and table[groups]),
+        )
+    )
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("kept", [2**30, 0])

@@ -267,8 +267,6 @@ def _check_beside_labels(check: Callable[[Records[None]], None], pairs: Records[
 
 def numbers_of(name: str, column: np.ndarray) -> np.ndarray:
     """Return finite floats of one column."""
-    if column.ndim == 2 and column.shape[1] == 1:
-        column = column[:, 0]
     if column.ndim != 1:
         raise ValueError(f"{name} must be one column of numbers.")
     check_no_missing(name, column)
@@ -421,6 +419,7 @@ def _present(pairs: Records[None]) -> Records[None]:
     X, y = present(pairs.parameter, pairs.X), present("y_true", pairs.y)
     if np.shape(X)[:1] != np.shape(y)[:1]:
         raise ValueError(f"{pairs.parameter} must have as many rows as y_true.")
+    X = X[:, 0] if X.shape[1:] == (1,) else X  # rows of an engine are tables
     return replace(pairs, X=X, y=y)
 
 

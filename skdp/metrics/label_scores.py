@@ -248,7 +248,7 @@ class _OfProbabilities(RowMean):
     def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
         check_order(self.classes)
         pairs, classes = with_codes(pairs, self.name, self.classes, _check_probabilities)
-        n_columns = 1 if pairs.X.ndim == 1 else pairs.X.shape[1]
+        n_columns = 1 if len(pairs.X.shape) == 1 else pairs.X.shape[1]
         if n_columns != classes.size and (n_columns, classes.size) != (1, 2):
             raise ValueError(
                 "y_prob must have one column for each class, or, for two classes, one column for "
