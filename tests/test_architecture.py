@@ -60,18 +60,18 @@ LINES = {
     "__init__": 121,
     "_private_fit": 618,
     "accounting": 2693,
-    "additive": 1424,
+    "additive": 1427,
     "auditing": 1542,
     "budget": 2914,
     "calibration": 1321,
     "cluster": 463,
-    "data": 6388,
+    "data": 6434,
     "decomposition": 292,
-    "density": 2501,
+    "density": 2517,
     "design": 1924,
     "ensemble": 359,
     "exceptions": 77,
-    "features": 2711,
+    "features": 2719,
     "inspection": 860,
     "ledger": 2796,
     "linear_model": 6421,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 609,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_658  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 402_344
+MOST_LINES = 66_731  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 403_008
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -18,6 +18,7 @@ from scipy.linalg import block_diag
 from scipy.optimize import nnls
 from sklearn.base import BaseEstimator, is_classifier
 
+from skdp.data.column import array_of_list
 from skdp.data.column_facts import ColumnBounds, by_column
 from skdp.data.columns import column_name
 from skdp.design import Center
@@ -47,7 +48,8 @@ class AdditiveEffect:
     categorical : tuple of bool
         *Public.* Whether each column is categorical.
     values : tuple of ndarray
-        *Public.* For each column points between the bounds, in its units, or its categories.
+        *Public.* For each column points between the bounds, in its units, or its categories, those
+        of an ordinal column from the lowest to the highest.
     effect : ndarray of shape (n_values,) or (n_values, n_others), and (n_scores,) if several
         *Released.* In the units of the score; for a pair on the grid of both columns' values.
     noise : ndarray of the shape of the values, or None
@@ -137,6 +139,7 @@ def effect_of(
     """Return a term's effect for coefficients of shape (n_scores, n_features_out) and κ."""
     (columns, span), facts = feature_map.spans[term], feature_map.facts
     known = {**facts.categories} | {j: np.array(bag.labels) for j, bag in facts.bags.items()}
+    known |= {j: array_of_list(levels) for j, levels in facts.levels.items()}
     most = _PAIR_POINTS if len(columns) > 1 else _POINTS_OF_EFFECTS
     values = tuple(_places(facts, j, np.linspace(0.0, 1.0, most)) for j in columns)
     n = _MIDPOINTS if len(columns) == 1 else _PAIR_MIDPOINTS
@@ -163,11 +166,11 @@ def effect_of(
 
 
 def _places(facts: TableFacts, j: int, u: np.ndarray) -> np.ndarray:
-    """Return coded values of a column: at u in [0, 1], or all categories or words."""
+    """Return coded values of a column: at u in [0, 1], or all categories, levels or words."""
     if j in facts.bags:
         return np.arange(facts.bags[j].size, dtype=float)
-    if j in facts.categories:
-        return np.arange(facts.categories[j].size, dtype=float)
+    if j in facts.categories or j in facts.levels:
+        return np.arange(len(facts.levels.get(j, facts.categories.get(j, ()))), dtype=float)
     return facts.values_at(j, u)
 
 

@@ -23,20 +23,24 @@ from skdp.support.types import Label
 from skdp.support.validation import check_choice, check_count, check_real, check_size, set_checked
 
 _WORD = re.compile(r"\w+")
-KINDS = ("number", "integer", "boolean", "category", "date", "text", "code", "id", "ignored")
+KINDS = (
+    *("number", "integer", "boolean", "category", "ordinal"),
+    *("date", "text", "code", "id", "ignored"),
+)
 PARTS = {
     "weekday": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
     "month": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 }
 """Parts of dates and their categories."""
 _NUMBERS = ("number", "integer")
+_LISTED = ("category", "ordinal")
 _HASHED = ("text", "code")
 _LEFT_OUT = ("id", "ignored")
 # The fields that apply to one kind only.
 _OF_KIND = {
     "bounds": (*_NUMBERS, "date"),
     "scale": _NUMBERS,
-    "categories": ("category", "text"),
+    "categories": (*_LISTED, "text"),
     "buckets": _HASHED,
     "norm": ("text",),
     "parts": ("date",),
@@ -70,9 +74,10 @@ class ColumnSchema:
     Parameters
     ----------
     kind : str or None
-        *Public.* ``"number"``, ``"integer"``, ``"boolean"``, ``"category"``, ``"date"``,
-        ``"text"`` (a bag of hashed words), ``"code"`` (categories that are hashed), ``"id"`` (never
-        a feature, but usable as groups) or ``"ignored"``. ``None``: not stated yet.
+        *Public.* ``"number"``, ``"integer"``, ``"boolean"``, ``"category"``,
+        ``"ordinal"`` (categories in order), ``"date"``, ``"text"`` (a bag of hashed words),
+        ``"code"`` (categories that are hashed), ``"id"`` (never a feature, but usable as groups) or
+        ``"ignored"``. ``None``: not stated yet.
     bounds : pair (low, high) or None, default None
         *Public.* Bounds of numbers, or of dates as dates or ISO strings. Values outside are
         clipped.
@@ -80,8 +85,9 @@ class ColumnSchema:
         *Public.* Scale of numbers in feature maps: linear, logarithmic with unit 1, or the unit of
         a logarithmic scale.
     categories : sequence or None, default None
-        *Public.* All values of a category that may occur. Other values belong to no category. For
-        a text the words that count, in lower case, instead of buckets.
+        *Public.* All values of a category that may occur. Other values belong to no category. Of an
+        ordinal column, at least two levels from the lowest to the highest: feature maps read their
+        numbers. For a text the words that count, in lower case, instead of buckets.
     buckets : int or None, default None
         *Public.* Number of buckets into which codes or words are hashed, 64 by default.
     norm : float or None, default None
@@ -179,7 +185,9 @@ class ColumnSchema:
         if self.scale not in (None, "log"):
             found["scale"] = check_size("scale", self.scale)
         if self.categories is not None:
-            found["categories"] = _categories(self.categories)
+            found["categories"] = known = _categories(self.categories)
+            if self.kind == "ordinal" and len(known) < 2:
+                raise ValueError(f"an ordinal column needs at least two levels, got {known}.")
         if self.kind in _HASHED and self.categories is None:
             buckets = _N_BUCKETS if self.buckets is None else self.buckets
             found["buckets"] = check_count("buckets", buckets, low=2)
@@ -231,7 +239,7 @@ class ColumnSchema:
 
     def _can_be(self, cell: object) -> bool:
         """Return whether a cell is a value of the column, as far as its kind tells."""
-        if self.kind == "category":
+        if self.kind in _LISTED:
             return text_of(cell) in map(text_of, self.categories or ())
         if self.bounds is None:
             return not self.is_left_out
@@ -351,7 +359,7 @@ class ColumnSchema:
     def details(self) -> str:
         """The public facts about the values, in words."""
         if self.categories is not None:
-            return ", ".join(self.labels)
+            return (" < " if self.kind == "ordinal" else ", ").join(self.labels)
         if self.buckets is not None:
             return f"hashed into {self.buckets} buckets"
         if self.bounds is None:

@@ -36,7 +36,7 @@ from skdp.data.column_schema import (
     words_in,
 )
 from skdp.data.columns import Columns
-from skdp.support.types import MatrixLike
+from skdp.support.types import Label, MatrixLike
 
 DAY = 86400.0  # seconds
 _EXACT = 2.0**53  # floats hold all integers up to it
@@ -73,7 +73,7 @@ class _Field:
     bounds: tuple[float, float] | None = None
     unit: float = math.inf
     whole: bool = False
-    categories: tuple[object, ...] | None = None
+    categories: tuple[Label, ...] | None = None  # in order if it is a number
     bag: Bag | None = None  # of its first column
 
 
@@ -86,6 +86,7 @@ class Encoding:
     fingerprint: str  # *public* hash of the schema
     only_numbers: bool = False  # *public*; whether booleans become numbers, not categories
     ids: tuple[Hashable, ...] = ()  # *public* columns that identify persons
+    by_level: bool = False  # *public*; whether ordinal columns become the numbers of their levels
 
     @cached_property
     def _fields(self) -> list[_Field]:
@@ -104,8 +105,9 @@ class Encoding:
             return [_Field(words[0].name, bag=bag), *words[1:]]
         if column.kind == "code":
             return [_Field(name, categories=column.labels)]
-        if column.kind == "category":
-            return [_Field(name, categories=column.categories)]
+        if (known := column.categories) is not None:
+            ends = (0.0, len(known) - 1.0) if self._has_level(column) else None
+            return [_Field(name, ends, whole=True, categories=known)]
         if column.kind == "boolean":
             both = None if self.only_numbers else (False, True)
             return [_Field(name, None if both else (0.0, 1.0), whole=True, categories=both)]
@@ -113,6 +115,9 @@ class Encoding:
             parts = [_Field(f"{name}_{part}", categories=PARTS[part]) for part in column.parts]
             return [_Field(name, (0.0, days_of(column)[1])), *parts]
         return [_Field(name, column.bounds, column.unit, column.kind == "integer")]
+
+    def _has_level(self, column: ColumnSchema) -> bool:
+        return self.by_level and column.kind == "ordinal"
 
     @property
     def n_columns(self) -> int:
@@ -137,8 +142,19 @@ class Encoding:
     @property
     def categories(self) -> dict[Any, Any]:
         """Values of the encoded columns that are categories."""
-        found = {field.name: field.categories for field in self._fields}
+        found = {one.name: one.categories for one in self._fields if one.bounds is None}
         return {name: list(known) for name, known in found.items() if known is not None}
+
+    @property
+    def ordinals(self) -> dict[Any, list[Label]]:
+        """Levels of the ordinal columns, from the lowest, by name."""
+        columns = self.columns.items()
+        return {name: list(x.categories or ()) for name, x in columns if x.kind == "ordinal"}
+
+    @property
+    def levels(self) -> dict[int, list[Label]]:
+        """The same by encoded column."""
+        return {self.encoded_names.index(name): known for name, known in self.ordinals.items()}
 
     @property
     def bags(self) -> dict[int, Bag]:
@@ -195,7 +211,9 @@ class Encoding:
             return list(words if column.missing else np.nan_to_num(words, copy=False))
         if column.kind == "code":
             return [_filled(_buckets(part, column), column)]
-        if column.kind == "category":
+        if self._has_level(column):
+            return [_levels(part, column)]
+        if column.categories is not None:
             return [_filled(_categories(part, column), column)]
         if column.kind == "boolean":
             return [_clipped(_truths(part, column), (0.0, 1.0), column)]
@@ -463,6 +481,15 @@ def _categories(part: Column, column: ColumnSchema) -> np.ndarray:
     by_number = {} if all(isinstance(one, str) for one in known) else by_text
     places = (_place(value, by_text, by_number) for value in part.values())
     return np.fromiter(places, object, len(part))
+
+
+def _levels(part: Column, column: ColumnSchema) -> np.ndarray:
+    """Return the number of each level, NaN for other values."""
+    known = column.categories or ()
+    number = {text_of(value): float(k) for k, value in enumerate(known)}
+    number[text_of(UNKNOWN)] = number[None] = math.nan
+    found = [number[text_of(value)] for value in _categories(part, column)]
+    return _clipped(np.array(found, dtype=float), (0.0, len(known) - 1.0), column)
 
 
 def _place(

@@ -310,6 +310,7 @@ class TableSchema:
         only_numbers: bool = False,
         texts: bool = True,
         every_column: bool = True,
+        by_level: bool = False,
     ) -> Encoding:
         """Return the encoding of a table with these columns.
 
@@ -323,6 +324,8 @@ class TableSchema:
             *Public.* Whether texts are allowed.
         every_column : bool, default True
             *Public.* Whether the table must have all columns of the schema that become features.
+        by_level : bool, default False
+            *Public.* Whether ordinal columns become the numbers of their levels, from 0.
 
         Returns
         -------
@@ -330,8 +333,9 @@ class TableSchema:
             *Public.*
         """
         if (renamed := self.matched(names)) is not self:
-            more = {"only_numbers": only_numbers, "texts": texts, "every_column": every_column}
-            return replace(renamed.encoding(names, **more), fingerprint=self.fingerprint)
+            more = {"only_numbers": only_numbers, "texts": texts, "by_level": by_level}
+            found = renamed.encoding(names, **more, every_column=every_column)
+            return replace(found, fingerprint=self.fingerprint)
         if left := self.unstated:
             lines = "; ".join(f"{name!r}: {', '.join(words)}" for name, words in left.items())
             raise ValueError(
@@ -342,7 +346,8 @@ class TableSchema:
         used = {name: self._columns[name] for name in names if not self._columns[name].is_left_out}
         if not used:
             raise ValueError("the schema leaves no column of the table as a feature.")
-        encoding = Encoding(used, list(names), self.fingerprint, only_numbers, tuple(self.ids))
+        more = {"only_numbers": only_numbers, "by_level": by_level}
+        encoding = Encoding(used, list(names), self.fingerprint, ids=tuple(self.ids), **more)
         if len(encoding.bounds) < encoding.n_columns and only_numbers:
             numeric = ("number", "integer", "boolean", "date")
             others = [k for k, one in used.items() if one.kind not in numeric or one.parts]

@@ -94,6 +94,7 @@ class ColumnDraft:
     lows: list[float] = field(default_factory=list)
     highs: list[float] = field(default_factory=list)
     categories: list[Any] | None = None
+    is_ordered: bool = False
 
     def check(self, given: Mapping[str, Any], known: Collection[str] = ()) -> None:
         """List the keys that a reader does not know."""
@@ -176,7 +177,9 @@ class ColumnDraft:
             numbers, codes = self.kind in NUMBERS, {*map(text_of, missing)}
             known = [one for one in self.categories if not numbers or low <= one <= high]
             facts["categories"] = [one for one in known if text_of(one) not in codes]
-            self.kind, facts = "category", {k: facts[k] for k in facts if k not in _FORMATS}
+            self.is_ordered |= self.kind == "ordinal"
+            self.kind = "ordinal" if self.is_ordered else "category"
+            facts = {name: fact for name, fact in facts.items() if name not in _FORMATS}
         elif self.kind in (*NUMBERS, "date") and -math.inf < low and high < math.inf:
             facts["bounds"] = (low, high) if self.kind in NUMBERS else (_date(low), _date(high))
         elif low > -math.inf or high < math.inf:
@@ -227,7 +230,8 @@ def listed(what: str, value: Any, kind: type = str) -> list[Any]:
 def kind_of_type(dtype: object) -> str | None:
     """Return the kind of the values of a type of a column, by its name."""
     found = re.match("[a-z]+", str(dtype).lower())
-    return _KINDS.get(found[0]) if found else None
+    kind = _KINDS.get(found[0]) if found else None
+    return "ordinal" if kind == "category" and getattr(dtype, "ordered", False) else kind
 
 
 def _check_dict(metadata: object, reader: str) -> None:
@@ -543,6 +547,7 @@ def _read_frictionless(draft: ColumnDraft, told: Mapping[str, Any], codes: Seque
     if draft.kind is None and type_name not in ("string", "any"):
         draft.check({"type": type_name})
     _read_cells(draft, told)
+    draft.is_ordered = bool(told.get("categories") and told.get("categoriesOrdered"))
     for values in (told.get("categories"), limits.get("enum")):
         if values is not None:
             draft.among(_values(values))

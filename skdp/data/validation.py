@@ -327,7 +327,8 @@ def _families_of(owner: object, X: MatrixLike) -> dict[int, set[str]]:
     texts = [
         name
         for name, one in public.matched(columns.labels).columns.items()
-        if one.kind in ("category", "code") and {*map(type, one.categories or ())} <= {str}
+        if one.kind in ("category", "ordinal", "code")
+        and {*map(type, one.categories or ())} <= {str}
     ]
     return {j: {"strings"} for j, name in enumerate(columns.labels) if name in texts}
 

@@ -487,17 +487,28 @@ class PrivateTree(PrivateEstimator[Rows, Plan, NoisyTables]):
         if self._library_ is None:
             return as_matrix(columns)
         table = dict(zip(names, columns, strict=True))
+        ordinals = {} if levels.encoding is None else levels.encoding.ordinals
         if self._library_ == "polars":
             import polars
 
             typed = {name: _for_polars(column) for name, column in table.items()}
             whole = {str(levels.facts.names[j]) for j in levels.whole}
             frame = polars.DataFrame(typed, strict=False).fill_nan(None)
+            enums = (
+                polars.col(str(name)).cast(polars.Enum(known))
+                for name, known in ordinals.items()
+                if {*map(type, known)} == {str}
+            )
             return frame.with_columns(
-                (polars.selectors.by_name(whole) & polars.selectors.float()).cast(polars.Int64)
+                (polars.selectors.by_name(whole) & polars.selectors.float()).cast(polars.Int64),
+                *enums,
             )
         import pandas as pd
 
+        table |= {
+            name: pd.Categorical(table[name], known, ordered=True)
+            for name, known in ordinals.items()
+        }
         return pd.DataFrame(table)
 
     def _number_of(self, column: Label, parameter: str) -> int:

@@ -55,6 +55,11 @@ class Levels:
         return [] if self.encoding is None else self.encoding.whole
 
     @property
+    def nominal(self) -> set[int]:
+        """The columns whose levels have no order."""
+        return {*self.facts.categories} - {*(self.encoding.levels if self.encoding else ())}
+
+    @property
     def complete(self) -> list[int]:
         """The columns whose last level is empty, because a schema says that no value is missing."""
         return self.encoding.complete if self.encoding and self.facts.has_missing else []

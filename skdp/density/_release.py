@@ -451,9 +451,9 @@ def _groups(
     scale = plan.scale("pairs") if plan.n_pairs else 1.0
     factor = _GROUPS * min(2.0 / totals.size, 1.0) ** 0.25
     n_groups = _n_groups(factor, float(totals.sum()), scale, MOST_GROUPS)
-    categories = facts.levels.facts.categories
+    nominal = facts.levels.nominal
     return [
-        groups_of(with_sums(table, totals), n_groups, ordered=j not in categories)
+        groups_of(with_sums(table, totals), n_groups, ordered=j not in nominal)
         for j, table in zip(facts.columns, tables, strict=True)
     ]
 

@@ -30,7 +30,7 @@ from skdp.data.encoding import Bag, Encoding
 from skdp.data.lazy import fit_of_columns, lazy_on_blocks
 from skdp.data.schema import encoding_of
 from skdp.data.validation import column_names, refuse_missing, validated_table
-from skdp.support.types import Bounds, Categories, MatrixLike, Transformation, VectorLike
+from skdp.support.types import Bounds, Categories, Label, MatrixLike, Transformation, VectorLike
 from skdp.support.validation import check_choice, check_size
 
 _MISSING = ("indicator", "error")
@@ -64,11 +64,13 @@ class TableFacts:
         categories: Categories | None = None,
         transformation: Transformation | None = None,
         missing: str = "indicator",
+        by_level: bool = False,
     ) -> TableFacts:
         """Return the facts that the parameters of an estimator describe, checked."""
         check_choice("missing", missing, _MISSING)
         given = {"categories": categories, "transformation": transformation}
-        encoding, bags = encoding_of(bounds, n_columns, names, given), dict[int, Bag]()
+        encoding = encoding_of(bounds, n_columns, names, given, by_level=by_level)
+        bags = dict[int, Bag]()
         if encoding is not None:
             if missing == "error":
                 encoding.check_none_missing()
@@ -102,6 +104,11 @@ class TableFacts:
     def has_missing(self) -> bool:
         """Whether a missing value has a column of its own."""
         return self.missing == "indicator"
+
+    @property
+    def levels(self) -> dict[int, list[Label]]:
+        """Levels of the numeric columns that are ordinal, by column."""
+        return self.encoding.levels if self.encoding and self.encoding.by_level else {}
 
     @property
     def indicated(self) -> list[int]:
@@ -427,6 +434,7 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
             categories=self.categories,
             transformation=self.transformation,
             missing=self.missing,
+            by_level=True,
         )
 
     @fit_of_columns

@@ -10,7 +10,7 @@ from additive_models import JOBS
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
-from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget
+from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget, TableSchema
 from skdp.accounting import gdp_mu
 from skdp.additive.stages import DensityRelease
 from skdp.exceptions import FewRowsWarning
@@ -292,3 +292,33 @@ def test_dicts_need_names():
     model = DPAdditiveRegressor(bounds=(0, 1), target_bounds=(0, 1), monotonic_cst={"x0": 1})
     with pytest.raises(ValueError, match="X has no column names"):
         model.fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("interactions", [None, "auto"])
+def test_levels_of_an_ordinal_column_are_monotone_and_keep_their_order(rng, interactions):
+    levels = ["none", "school", "college", "doctor"]
+    codes = rng.integers(4, size=4000)
+    X = pd.DataFrame({"degree": np.array(levels)[codes], "age": rng.uniform(0, 9, 4000)})
+    schema = TableSchema(
+        {"degree": {"kind": "ordinal", "categories": levels}, "age": (0, 9)}, source="made up"
+    )
+    y = np.array([0.0, 0.4, 0.4, 1.0])[codes] + rng.normal(scale=0.1, size=4000)
+    given = {"bounds": schema, "target_bounds": (-1, 2), "random_state": 0}
+    free = DPAdditiveRegressor(**given, interactions=interactions, epsilon=1.0).fit(X, y)
+    model = DPAdditiveRegressor(**given, monotonic_cst={"degree": 1}, epsilon=1.0).fit(X, y)
+    for one in (free, model):
+        effect = one.explain_global()["degree"]
+        assert effect.values[0].tolist() == levels
+        assert effect.categorical == (True,)
+        assert effect.effect.mean() == pytest.approx(0.0, abs=1e-9)
+        assert np.abs(effect.effect - [-0.45, -0.05, -0.05, 0.55]).max() < 0.15
+        assert (effect.effect >= effect.band[0]).all()
+        assert (effect.effect <= effect.band[1]).all()
+    rows = pd.DataFrame({"degree": levels, "age": 3.0})
+    assert (np.diff(model.predict(rows)) >= 0.0).all()
+    display = AdditiveEffectsDisplay.from_estimator(model, terms=["degree"])
+    assert [one.get_text() for one in display.axes_[0].get_yticklabels()] == levels
+    if interactions is None:
+        assert free.to_sklearn().predict(X) == pytest.approx(free.predict(X), abs=1e-12)
+    sorted_ = X.astype({"degree": pd.CategoricalDtype(levels, ordered=True)})
+    assert np.array_equal(model.predict(sorted_), model.predict(X))

@@ -22,6 +22,8 @@ KINDS = {
     "text": ["01", "b", "1"],
     "level": [1, 2, 30],
     "mixed": ["a", 2, True, 0.5],
+    "grade": {"kind": "ordinal", "categories": ["low", "mid", "top"]},
+    "score": {"kind": "ordinal", "categories": [3, 1, 2]},
     "day": {"bounds": ("2023-01-01", "2024-12-31"), "parts": ["month", "weekday"]},
     "week": {"bounds": ("2024-02-26", "2024-03-05"), "parts": ["weekday"]},
     "moment": {"bounds": ("2024-01-01T08:00", "2024-01-03T20:00"), "parts": ["weekday"]},
@@ -62,6 +64,8 @@ def real(n=1500, seed=0, gaps=0.1):
         "text": np.array(["01", "b", "1"])[days % 3],
         "level": np.array([1, 2, 30])[days % 3],
         "mixed": np.array(["a", 2, True, 0.5], dtype=object)[days % 4],
+        "grade": np.array(["low", "mid", "top"])[days % 3],
+        "score": np.array([1, 2, 3])[days % 3],
         "day": day,
         "week": np.datetime64("2024-02-26") + days % 9,
         "moment": np.datetime64("2024-01-01T08:00:00") + seconds,
@@ -149,6 +153,16 @@ def test_values_have_the_types_of_their_kinds(container):
     assert pd.to_datetime(of["moment"]).between("2024-01-01T08:00", "2024-01-03T20:00").all()
     assert of["person"].nunique() == 2000
     assert of["note"].empty
+
+
+def test_ordinal_columns_keep_their_order():
+    frame, schema = real(), schema_of()
+    sample = DPTreeDensity(bounds=schema, epsilon=5.0, random_state=0).fit(frame).sample(50)
+    assert sample["grade"].cat.ordered
+    assert sample["grade"].cat.categories.to_list() == ["low", "mid", "top"]
+    assert sample["score"].cat.categories.to_list() == [3, 1, 2]
+    model = DPTreeDensity(bounds=schema, epsilon=5.0, random_state=0).fit(as_polars(frame))
+    assert model.sample(50)["grade"].dtype == pl.Enum(["low", "mid", "top"])
 
 
 def test_integers_and_dates_have_plain_types_if_none_is_missing():

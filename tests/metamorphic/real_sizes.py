@@ -45,6 +45,7 @@ SCHEMA = TableSchema(
         "integer": {"kind": "integer", "bounds": (-10, 10)},
         "boolean": "boolean",
         "category": list(CATEGORIES),
+        "ordinal": {"kind": "ordinal", "categories": list(CATEGORIES)},
         "date": {"kind": "date", "bounds": ("2020-01-01", "2021-01-01"), "parts": ("weekday",)},
         "code": {"kind": "code", "buckets": 8},
         "id": "ignored",  # of the kind "id" it would make persons the unit of all settings
@@ -54,7 +55,7 @@ SCHEMA = TableSchema(
 )
 """Every kind of column but text, which only feature maps take."""
 
-ONLY_NUMBERS = SCHEMA.drop(["category", "date", "code"])
+ONLY_NUMBERS = SCHEMA.drop(["category", "ordinal", "date", "code"])
 WITH_TEXT = TableSchema({**SCHEMA.columns, "text": {"kind": "text", "buckets": 8}})
 WITH_LISTED_DATES = TableSchema({"listed date": SCHEMA.columns["date"], "number": (-1.0, 1.0)})
 WORDS = ("low", "middle", "high low", "", None)
@@ -104,6 +105,7 @@ class RealCase(Case):
             "integer": numbers[:, 3] * 10.0,
             "boolean": pd.array([row.flag for row in rows], dtype="boolean"),
             "category": pd.array([row.categories[0] for row in rows], dtype="Int64"),
+            "ordinal": pd.array([row.categories[-1] for row in rows], dtype="Int64"),
             "date": FIRST_DAY + days,
             "listed date": pd.Categorical(pd.Series(FIRST_DAY + days)),
             "code": pd.array([row.key for row in rows], dtype="Int64"),

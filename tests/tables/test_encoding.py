@@ -29,6 +29,7 @@ KINDS = {
     "integer": {"kind": "integer", "bounds": (0, 10)},
     "boolean": "boolean",
     "category": ["a", "b", 3, True],
+    "ordinal": {"kind": "ordinal", "categories": ["a", "b", 3, True]},
     "date": {"bounds": ("2020-01-01", "2021-01-01"), "parts": ["weekday", "month"]},
     "text": {"kind": "text", "buckets": 4},
     "code": {"kind": "code", "buckets": 8},
@@ -198,7 +199,7 @@ def as_encoded(words, kind):
         return [math.nan if words == MISSING else float(words.removesuffix(f" {MISSING}"))]
     if kind == "boolean":
         return [{MISSING: math.nan, NO_CATEGORY: 0.5, "True": 1.0, "False": 0.0}[words]]
-    if kind in ("category", "code"):
+    if kind in ("category", "ordinal", "code"):
         known = {str(one): one for one in [*KINDS["category"], *(f"bucket{k}" for k in range(8))]}
         return [{MISSING: None, NO_CATEGORY: UNKNOWN, **known}[words]]
     if kind == "text":
@@ -237,6 +238,21 @@ def test_a_cell_is_read_by_itself(kind):
     together = schema.read(pd.DataFrame({"x": pd.Series(ODD, dtype=object)}))["x"]
     alone = [schema.read([{"x": value}]).loc[0, "x"] for value in ODD]
     assert together.tolist() == alone
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_levels_are_numbers_in_feature_maps_and_categories_elsewhere(missing):
+    schema, known = as_schema("ordinal", missing=missing), KINDS["category"]
+    rows = pd.DataFrame({"x": pd.Series(ODD, dtype=object)})
+    by_name, by_level = (schema.encoding(["x"], by_level=one) for one in (False, True))
+    assert (by_name.categories, by_name.bounds) == ({"x": known}, {})
+    assert (by_level.categories, by_level.bounds) == ({}, {"x": (0.0, 3.0)})
+    places = {id(value): float(k) for k, value in enumerate(by_name.categories["x"])}
+    named = by_name.table(rows).parts[0].source
+    (numbers,) = by_level.table(rows).parts
+    none = math.nan if missing else 1.5
+    told = [places.get(id(one), none) for one in named]
+    np.testing.assert_array_equal(numbers.source, told)
 
 
 YEAR = ("2020-01-01", "2020-12-31")

@@ -445,6 +445,7 @@ def test_pandera():
         "none": C(object, Check.isin(["a", None]), nullable=True),
         "type": C(pd.CategoricalDtype(["lo", "hi"])),
         "type and check": C(pa_.Category(["lo", "hi", "mid"]), Check.isin(["mid", "lo"])),
+        "ordered": C(pa_.Category(["lo", "mid", "hi"], ordered=True), Check.isin(["hi", "lo"])),
         "decimal": C(pa_.Decimal(10, 2), Check.in_range(Decimal(0), Decimal(1))),
         "arrow": C(pd.ArrowDtype(pa.float64()), Check.in_range(0, 1)),
         "arrow date": C(pd.ArrowDtype(pa.date32()), Check.ge(dt.date(2020, 1, 1))),
@@ -467,6 +468,7 @@ def test_pandera():
     assert found["none"].categories == ("a",)
     assert found["type"].categories == ("lo", "hi")
     assert found["type and check"].categories == ("lo", "mid")
+    assert (found["ordered"].kind, found["ordered"].categories) == ("ordinal", ("lo", "hi"))
     assert [found[k].kind for k in ("decimal", "arrow", "table")] == ["number"] * 3
     assert [found[k].bounds for k in ("decimal", "arrow", "table")] == [(0.0, 1.0)] * 3
     assert (found["filled"].fill, found["filled"].missing) == (0.5, False)

@@ -375,3 +375,22 @@ def test_groups():
         schema.drop("person").groups(frame)
     with pytest.raises(ValueError, match="no column"):
         schema.groups(frame[["age"]])
+
+
+def test_ordinal_columns():
+    levels = ["low", "mid", "top"]
+    schema = TableSchema({"a": {"kind": "ordinal", "categories": levels}}, source="made up")
+    assert TableSchema.from_json(schema.to_json()) == schema
+    assert "low < mid < top" in str(schema)
+    assert schema != TableSchema({"a": levels}, source="made up")
+    with pytest.raises(ValueError, match="column 'a': an ordinal column needs at least two levels"):
+        TableSchema({"a": {"kind": "ordinal", "categories": ["low"]}})
+    open_ = TableSchema({"a": "ordinal"}, source="made up")
+    assert open_.unstated == {"a": ["list the categories that may occur"]}
+    for ordered, kind in ((True, "ordinal"), (False, "category")):
+        frame = pd.DataFrame({"a": pd.Categorical(["x", "y"], ordered=ordered)})
+        (drafted,) = TableSchema.draft(frame).columns.values()
+        assert (drafted.kind, drafted.categories) == (kind, None)  # pandas may sort the data's
+        field = {"name": "a", "type": "string", "categories": levels, "categoriesOrdered": ordered}
+        (read,) = TableSchema.from_frictionless({"fields": [field]}).columns.values()
+        assert (read.kind, read.categories) == (kind, tuple(levels))
