@@ -348,7 +348,7 @@ class ForestDesign(ExpandedDesign):
         share = math.sqrt(self.feature_map.additive_share)
         return TabulatedDesign(places, near, self.factors * share / lengths)
 
-    @cached_property
+    @property
     def _leaf_factors(self) -> np.ndarray:
         share = (1.0 - self.feature_map.additive_share) / self._trees.n_trees
         return self.factors * math.sqrt(share)
