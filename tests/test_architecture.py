@@ -62,7 +62,7 @@ LINES = {
     "accounting": 2693,
     "additive": 1427,
     "auditing": 1542,
-    "budget": 2914,
+    "budget": 2913,
     "calibration": 1321,
     "cluster": 463,
     "data": 6434,
@@ -73,7 +73,7 @@ LINES = {
     "exceptions": 77,
     "features": 2719,
     "inspection": 860,
-    "ledger": 2796,
+    "ledger": 2671,
     "linear_model": 6421,
     "losses": 1496,
     "mechanisms": 2437,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 609,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_731  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 403_008
+MOST_LINES = 66_605  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 402_059
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -7,7 +7,7 @@ from inspect import Parameter, signature
 
 import numpy as np
 import pytest
-from opened import connection_of
+from opened import close_connections, connection_of
 from sklearn.exceptions import NotFittedError
 
 from skdp import DPLogisticRegression, PrivacyBudget
@@ -122,7 +122,7 @@ def test_files_that_vanish_during_a_spend_are_not_said_to_have_cost_nothing(
     with pytest.raises(BudgetClosedError, match=r"deleted|does not exist") as error:
         model.fit(X, y)
     check_in_doubt(error.value, model)
-    budget._ledger.close()
+    close_connections()
     if not harm:
         os.rename(f"{path}.away", path)
     assert len(PrivacyBudget(**TERMS, path=path).history()) == 2

@@ -376,11 +376,11 @@ class Unbudgeted(BudgetHandle):
 
 def _stored_terms(rule: Filter, neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
     relation = {"neighboring": str(neighboring), "unit": str(unit)}
-    return rule.terms | relation | {"orders": json.dumps(rule.orders)}
+    return rule.terms | relation | {"orders": list(rule.orders)}
 
 
 def _read_terms(terms: dict[str, Any]) -> tuple[Filter, dict[str, Any]]:
-    """Return the filter, the relation and the unit of terms with a list of orders."""
+    """Return the filter, the relation and the unit of terms."""
     neighboring, unit = Neighboring(terms.pop("neighboring")), Unit(terms.pop("unit"))
     rule = rule_of(**terms | {"orders": number(terms["orders"])})
     return rule, {"neighboring": neighboring, "unit": unit}
@@ -390,8 +390,8 @@ def _terms_of(storage: Storage) -> tuple[Filter, dict[str, Any]]:
     """Return the filter, the relation and the unit of an existing ledger."""
     terms = storage.known_terms()
     try:
-        return _read_terms(terms | {"orders": json.loads(terms["orders"])})
-    except (ValueError, TypeError) as error:
+        return _read_terms(terms)
+    except (LookupError, ValueError, TypeError) as error:
         raise BudgetClosedError(
             f"The ledger {storage.address} cannot be used: its terms cannot be read."
         ) from error
@@ -425,7 +425,7 @@ def _check_admitted(rules: dict[str, Filter], neighboring: str, entries: list[En
         if release.account not in rules:
             raise ValueError(f"There is no share {release.account!r}.")
     for account, rule in rules.items():
-        own = [release for release in releases if owns(account, release)]
+        own = [release for release in releases if owns(account, release.account)]
         if not rule.admits(own) or {release.neighboring for release in own} - {neighboring}:
             raise ValueError("The export contains more releases than its terms admit.")
 

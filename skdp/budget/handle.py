@@ -523,7 +523,7 @@ class BudgetHandle:
         list of dict, or DataFrame
             One row per release, with the fields of `Release`.
         """
-        rows = [one.as_row() for one in self._ledger.releases() if owns(self._account, one)]
+        rows = [one.as_row() for one in self._ledger.releases() if owns(self._account, one.account)]
         if not as_frame:
             return rows
         import pandas as pd
@@ -610,7 +610,7 @@ class BudgetHandle:
         data = {
             "format": "skdp ledger",
             "version": FORMAT,
-            "terms": terms | {"orders": json.loads(terms["orders"])},
+            "terms": terms,
             "shares": [dict(zip(("name", "epsilon", "delta"), row, strict=True)) for row in shares],
             "entries": [{name: getattr(entry, name) for name in QUOTED} for entry in entries],
             "head": str(head_of(terms, entries)),

@@ -27,7 +27,6 @@ from skdp.ledger.release import (
     minus,
     owns,
     scope_of,
-    skipped_in,
 )
 from skdp.ledger.store import Group, SpendRequest
 from skdp.privacy import (
@@ -163,10 +162,9 @@ class Report:
         self._budget, self._rule, self._is_internal = budget, budget._filter, audience == "internal"
         self._totals = budget._ledger.totals(budget._account)
         self._sums = self._totals.worst(self._rule.nothing)
-        notices = [one.first for one in budget._ledger.groups(None)]
-        skipped, found = skipped_in(notices), budget._ledger.groups(budget._account)
-        groups = [(one.first.release, one) for one in found if one.first.number not in skipped]
-        releases, rows = [release for release, _ in groups], [self._row(*pair) for pair in groups]
+        groups, notices = budget._ledger.groups(budget._account)
+        releases = [one.first.release for one in groups]
+        rows = [*map(self._row, releases, groups)]
         spent = self._rule.spent_at(self._sums)
         said = _correctness(rows)
         self.data: dict[str, Any] = {
@@ -599,7 +597,8 @@ class RefusedError(BudgetExceededError):
                 " so its epsilon and delta are added up. Use a single partition, or "
                 "composition='basic'."
             )
-        rows = [one for one in releases[: self.request.number] if owns(handle._account, one)]
+        first = releases[: self.request.number]
+        rows = [one for one in first if owns(handle._account, one.account)]
         sums = before.worst(rule.nothing, wanted.part)
         asked, left = Amount(wanted.epsilon, wanted.delta), rule.left_at(before, wanted.part)
         if rule.fits(sums):

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -21,7 +22,7 @@ from skdp.exceptions import BudgetClosedError
 from skdp.ledger.gate import gate
 from skdp.ledger.release import unusable
 from skdp.ledger.server.address import is_address
-from skdp.ledger.store import FORMAT, TIMEOUT, Sessions, Steps, Storage, Tables, of_format, replaced
+from skdp.ledger.store import FORMAT, TIMEOUT, Steps, Storage, Tables, of_format, replaced
 
 try:
     import fcntl
@@ -31,8 +32,9 @@ except ImportError:  # Windows: locks are mandatory there, and open files cannot
 APPLICATION = 0x736B6470
 """The ASCII codes of skdp, which SQLite keeps in the header of the file."""
 
-_HEADER = ("application_id", "user_version")
+_HEADER = {"application_id": APPLICATION, "user_version": FORMAT}
 _ERRORS = (sqlite3.Error, OSError, UnicodeDecodeError)  # the last: not UTF-8
+_FILES = ("", "-wal", "-shm", "-journal")
 _SMALLEST = 512  # bytes of the smallest SQLite database
 _DURABLE = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON")
 _TEMPORARY = ("synchronous=OFF",)  # it is removed with its budget, so flushing is of no use
@@ -61,23 +63,16 @@ class FileStorage(Storage):
 
     def __init__(self, address: str, timeout: float = TIMEOUT, is_temporary: bool = False) -> None:
         super().__init__(address, timeout, is_temporary)
-        self.sessions = Sessions()
+        self.own = threading.local()
         self._first_file: tuple[int, int] | None = None
 
     def exists(self) -> bool:
         return is_ledger(self.address)
 
     def make(self, action: Callable[[Any], None]) -> None:
-        def fill(tables: FileTables) -> None:
-            if not tables.is_made():
-                tables.create()
-                action(tables)
-
         with _creating(self.address):
             if not self.exists():
-                gate.run(partial(self._make, fill))
-        if not self.read(FileTables.is_made):
-            self.write(fill)  # its maker died after it had marked the file
+                gate.run(partial(self._make, action))
 
     def read(self, action: Callable[[Any], T]) -> T:
         return gate.run(partial(self._transact, "BEGIN", action))
@@ -125,11 +120,10 @@ class FileStorage(Storage):
         self._first_file = self._first_file or files[0]
         if files[0] != self._first_file:
             raise replaced(self.address)
-        tables: FileTables | None = getattr(self.sessions.local, "tables", None)
+        tables: FileTables | None = getattr(self.own, "tables", None)
         if tables is None or tables.generation != gate.generation:
             mode = "rw" if os.access(self.address, os.W_OK) else "ro"
-            tables = FileTables(self, mode, files[0])
-            self.sessions.add(tables)
+            self.own.tables = tables = FileTables(self, mode, files[0])
             files, found = _files_at(self.address)  # the companions are made by opening
         if tables.process != os.getpid():
             raise BudgetClosedError(
@@ -142,20 +136,26 @@ class FileStorage(Storage):
             raise tables.changed(files)
         return tables
 
-    def _make(self, fill: Callable[[FileTables], None]) -> None:
-        """Mark a new file as a ledger, and fill it; remove it after an error before the commit."""
-        is_new = not os.path.exists(self.address)
+    def _make(self, action: Callable[[FileTables], None]) -> None:
+        """Fill a file beside the path, and move it there when it is whole and on the disk."""
+        new = FileStorage(f"{self.address}-new", self.timeout, self.is_temporary)
         try:
-            with _clear_errors(self.address), closing(FileTables(self, "rwc")) as tables:
-                mark(tables.connection)
-                tables.connection.execute("BEGIN IMMEDIATE")
-                fill(tables)
-                is_new = False
-                tables.connection.execute("COMMIT")
-        except BaseException:
+            with _clear_errors(self.address):
+                _remove(new.address, *_FILES)  # a maker may have died
+                with closing(FileTables(new, "rwc")) as tables:
+                    tables.address = self.address
+                    tables.execute("PRAGMA journal_mode=MEMORY")  # nobody else uses the file yet
+                    tables.execute("BEGIN IMMEDIATE")
+                    for name, number in _HEADER.items():
+                        tables.execute(f"PRAGMA {name} = {number}")
+                    tables.create()
+                    action(tables)
+                    tables.execute("COMMIT")
+                    tables.execute("PRAGMA journal_mode=WAL")
+                os.replace(new.address, self.address)
+        finally:
             with suppress(OSError):
-                _remove(self.address, *(["", "-wal", "-shm"] if is_new else []))
-            raise
+                _remove(new.address, *_FILES)
 
 
 class FileTables(Tables):
@@ -171,14 +171,8 @@ class FileTables(Tables):
         self.files, self.size = [file or files[0], *files[1:]], 0  # the file before it was opened
         # A copy has another volume or inode, wherever it is mounted.
         volume = os.statvfs(path).f_fsid if hasattr(os, "statvfs") else 0
-        names = {"ledger.": "main.", "$made": "sqlite_master WHERE name = 'terms'"}
-        names["$place"] = f"'{volume or found.st_dev:x}/{found.st_ino:x}'"
-        names["$format"] = "(SELECT user_version FROM pragma_user_version)"
-        super().__init__(connection, path, names)
-
-    def create(self) -> None:
-        super().create()
-        self.execute(f"PRAGMA user_version = {FORMAT}")
+        place = f"'{volume or found.st_dev:x}/{found.st_ino:x}'"
+        super().__init__(connection, path, {"ledger.": "", "$place": place})
 
     def check_pages(self) -> None:
         if (state := self.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
@@ -217,21 +211,6 @@ def _files_at(path: str) -> tuple[Files, os.stat_result]:
     return files, found
 
 
-def mark(connection: sqlite3.Connection) -> None:
-    """Mark a new file as a ledger in its header, before anything else, and switch to a log.
-
-    The header is one page, written once, so no journal file is needed: it would stay beside an
-    empty database if this process died.
-    """
-    if not connection.execute("PRAGMA application_id").fetchone()[0]:
-        connection.execute("PRAGMA journal_mode=MEMORY")
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute("COMMIT")
-    connection.execute("PRAGMA journal_mode=WAL")
-
-
 def _connect(storage: FileStorage, mode: str) -> sqlite3.Connection:
     """Open a database; mode ``"ro"``, ``"rw"`` or ``"rwc"``.
 
@@ -241,15 +220,11 @@ def _connect(storage: FileStorage, mode: str) -> sqlite3.Connection:
     it survives the end of a process, but not of the machine.
     """
     how: dict[str, Any] = {"uri": True, "isolation_level": None, "check_same_thread": False}
-    with _clear_errors(storage.address):
-        address = uri_of(storage.address, mode)
-        connection = sqlite3.connect(address, timeout=storage.timeout, **how)
-        durability = _TEMPORARY if storage.is_temporary else _DURABLE
-        as_log = ("journal_mode=WAL",) if mode == "rw" else ()  # its maker may have died before
-        for pragma in (*durability, *as_log, "wal_autocheckpoint=1"):
-            connection.execute(f"PRAGMA {pragma}")
-        connection.execute("PRAGMA schema_version")  # the first read opens the log
-        return connection
+    connection = sqlite3.connect(uri_of(storage.address, mode), timeout=storage.timeout, **how)
+    durability = _TEMPORARY if storage.is_temporary else _DURABLE
+    for pragma in (*durability, "wal_autocheckpoint=1", "schema_version"):
+        connection.execute(f"PRAGMA {pragma}")  # the last one reads, which opens the log
+    return connection
 
 
 def uri_of(path: str, mode: str) -> str:
@@ -285,7 +260,7 @@ def is_ledger(path: str) -> bool:
 
     Nothing is touched. SQLite opens the database as immutable: it takes no lock, replays no log and
     makes no file. (Closing a file that was read without SQLite would release the locks of this
-    process.) Without a log nothing is missed; if there is one, the database is opened to be read.
+    process.)
     """
     with _clear_errors(path):
         if not os.path.exists(path):
@@ -295,21 +270,19 @@ def is_ledger(path: str) -> bool:
             if any(map(os.path.getsize, logs)):  # a new ledger would discard the log
                 raise unusable(path, "it is empty and has a log beside it, so it was cut short")
             return False
-        found = gate.run(partial(_header, path, "ro&immutable=1"))
-        if found[0] == APPLICATION and os.path.exists(f"{path}-wal"):
-            found = gate.run(partial(_header, path, "ro"))
-    if found[0] != APPLICATION:
+        application, number = gate.run(partial(_header, path))
+    if application != APPLICATION:
         raise BudgetClosedError(
             f"{path} is a database of another program, not a ledger. It was left as it is; choose "
             "another path."
         )
-    if found[1] != FORMAT:
-        raise of_format(path, found[1])
+    if number != FORMAT:
+        raise of_format(path, number)
     return True
 
 
-def _header(path: str, mode: str) -> list[int]:
-    with closing(sqlite3.connect(uri_of(path, mode), uri=True)) as connection:
+def _header(path: str) -> list[int]:
+    with closing(sqlite3.connect(uri_of(path, "ro&immutable=1"), uri=True)) as connection:
         # Otherwise a growing file seems corrupt.
         connection.execute("PRAGMA writable_schema = ON")
         return [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEADER]

@@ -1,8 +1,8 @@
 """Who may use ledgers now: threads while another one forks, and those of checks and dry runs.
 
-Uses of connections are shared; forking and closing connections are exclusive. Everything that calls
-SQLite passes the gate, also connections that are closed at once: SQLite has locks within a process,
-and a fork while a thread holds one would leave it locked in the child.
+Uses of connections are shared; a fork is exclusive. Everything that calls SQLite passes the gate,
+also connections that are closed at once: SQLite has locks within a process, and a fork while a
+thread holds one would leave it locked in the child.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Gate:
 
     There is no counter and no lock that an interrupt could leave behind. Whether a thread is inside
     is read off its stack: the frame of `_inside` is there as long as the action runs, however it
-    ends. A thread inside may enter again. A thread that closes or forks waits for the others to
-    leave and keeps new ones out; if it is inside itself, it loses its connection.
+    ends. A thread inside may enter again. A thread that forks waits for the others to leave and
+    keeps new ones out; if it is inside itself, it loses its connection.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Gate:
         """The number of forks so far; connections of earlier generations are closed."""
         self._alone: dict[int, float] = {}  # by thread: until when its fork may take
         self._open: set[Any] = set()  # connections that have a method close
-        self._dead: list[tuple[Any, int]] = []
+        self._dead: list[Any] = []
 
     def run(self, action: Callable[[], T]) -> T:
         """Return the result of an action, during which no fork happens."""
@@ -54,17 +54,6 @@ class Gate:
         while (result := self._inside(action)) is _SHUT:
             time.sleep(_POLL_SECONDS)
         return result
-
-    def alone(self, action: Callable[[], T]) -> T:
-        """Return the result of an action, during which no other thread is inside."""
-        me = threading.get_ident()
-        before = self._alone.get(me)
-        try:
-            self._shut(me)
-            return action()
-        finally:
-            if before is None:
-                self._alone.pop(me, None)
 
     def is_nested(self) -> bool:
         """Return whether this thread has entered more than once."""
@@ -84,7 +73,7 @@ class Gate:
         If a thread is alone, the next one to enter closes it, unless a fork has closed it.
         """
         if process == os.getpid():
-            self._dead.append((connection, process))
+            self._dead.append(connection)
             self._bury()
 
     def before_fork(self) -> None:
@@ -121,7 +110,7 @@ class Gate:
         """Return the threads that are alone or wait for it, in order, and forget the others."""
         for thread, until in list(self._alone.items()):
             frame = sys._current_frames().get(thread)
-            if time.monotonic() > until and not _count(frame, _ALONE):
+            if time.monotonic() > until and not _count(frame, _FORKING):
                 self._alone.pop(thread, None)
         return list(self._alone)
 
@@ -141,9 +130,7 @@ class Gate:
     def _close_dead(self) -> None:
         with suppress(IndexError):  # another thread may be faster
             while True:
-                connection, process = self._dead.pop()
-                if process == os.getpid():
-                    self._close(connection)
+                self._close(self._dead.pop())
 
     def _close(self, connection: Any) -> None:
         with suppress(Exception):
@@ -152,7 +139,7 @@ class Gate:
 
 
 _INSIDE = frozenset([Gate._inside.__code__])
-_ALONE = frozenset([Gate.alone.__code__, Gate.before_fork.__code__])
+_FORKING = frozenset([Gate.before_fork.__code__])
 
 
 def _count(frame: Any, codes: frozenset[CodeType]) -> int:

@@ -139,18 +139,15 @@ class Release:
         return asdict(self)
 
 
-_FIRST_FIELDS = {"label", "epsilon", "delta", "gdp_mu", "neighboring", "event"}
 _FIELDS = {field.name: field.type for field in fields(Release)}
 _NUMBERS = [name for name, kind in _FIELDS.items() if "float" in str(kind)]
 _TEXTS = [name for name, kind in _FIELDS.items() if kind == "str"]
 _OF_ENTRY = ("time", "process", "tag", "role")  # the other fields may be those of many entries
-_OPTIONAL = ("exact", "n")  # absent unless stated
 
 
 def content_of(release: Release) -> str:
     """Return the content of a release as strict JSON in ASCII; equal for equal releases."""
-    hidden = (*_OF_ENTRY, *(name for name in _OPTIONAL if not getattr(release, name)))
-    data = {name: getattr(release, name) for name in _FIELDS if name not in hidden}
+    data = {name: getattr(release, name) for name in _FIELDS if name not in _OF_ENTRY}
     data |= {name: float(data[name]) for name in _NUMBERS if name != "renyi"}
     return json.dumps(finite(data), allow_nan=False)
 
@@ -158,8 +155,6 @@ def content_of(release: Release) -> str:
 def release_from(content: str, more: Mapping[str, Any]) -> Release:
     """Read the result of `content_of`; `more` are other fields."""
     data = json.loads(content) | more
-    if not _FIRST_FIELDS <= set(data) <= set(_FIELDS):
-        raise ValueError(f"A release has wrong fields: {sorted(data)}.")
     given = {k: number(v) if k in _NUMBERS else v for k, v in data.items()}
     if isinstance(n := given.get("n"), float) and n.is_integer():
         given["n"] = int(n)  # a server accepts 5e0
@@ -281,9 +276,9 @@ def accounts_of(account: str) -> list[str]:
     return ["/".join(names[:depth]) for depth in range(len(names) + 1)]
 
 
-def owns(account: str, release: Release) -> bool:
-    """Return whether a release was spent from an account, or from a share of it."""
-    return not account or f"{release.account}/".startswith(f"{account}/")
+def owns(account: str, other: str) -> bool:
+    """Return whether another account is this one or a share of it."""
+    return not account or f"{other}/".startswith(f"{account}/")
 
 
 def scope_of(part: str | None) -> str:
@@ -319,6 +314,11 @@ class Entry(NamedTuple):
         return not self.content.startswith(KIND)
 
     @property
+    def account(self) -> str:
+        """The share that a release was spent from."""
+        return str(json.loads(self.content)["account"])
+
+    @property
     def release(self) -> Release:
         facts = {k: v for k, v in json.loads(self.seal).items() if k not in ("totals", "key")}
         return release_from(self.content, facts | {"time": self.time})
@@ -347,16 +347,21 @@ def skipped_in(entries: Iterable[Entry]) -> set[int]:
     return {int(one["number"]) for one in others if one["entry"] == "quarantine"}
 
 
+def text_of(terms: Mapping[str, object]) -> str:
+    """Return the terms as a ledger stores them."""
+    return json.dumps(terms, sort_keys=True)
+
+
 def first_head(terms: Mapping[str, object]) -> Head:
     """Return the head of an empty ledger with these terms."""
-    return Head(0, digest_of(json.dumps(terms, sort_keys=True)))
+    return Head(0, digest_of(text_of(terms)))
 
 
 def digest_of(*texts: str) -> str:
     """Return the hash of texts, a line each.
 
     That of an entry is the hash of the last entry, its time, content and seal; a server computes
-    the same in SQL. That of a content is the key of the group of entries with this content.
+    the same in SQL.
     """
     return sha256("\n".join(texts).encode()).hexdigest()
 
@@ -370,7 +375,7 @@ def head_of(terms: Mapping[str, object], entries: Iterable[Entry]) -> Head:
 
 
 class Verification:
-    """The sums and groups of a ledger up to a head, added up from its entries.
+    """The sums of a ledger up to a head, added up from its entries.
 
     Quarantined entries are `skipped`. `tables` are those of `skdp.ledger.store`.
     """
@@ -379,7 +384,6 @@ class Verification:
         self.head = first_head(terms)
         self.measures, self.skipped = measures, skipped
         self.totals: dict[str, Totals] = {}
-        self.groups: dict[str, tuple[str | None, int, int, int]] = {}
         self.before: dict[int, dict[str, Totals]] = {}
         """The sums before each quarantined entry."""
 
@@ -389,46 +393,40 @@ class Verification:
         found = tables.look()
         known = cls(found.terms, found.measures, quarantined(tables) | more)
         known.follow(tables)
-        known.compare(tables, groups=True)
+        known.compare(tables)
         return known
 
     def follow(self, tables: Any) -> None:
         """Add up the entries after the head; raise BudgetClosedError at the first bad one."""
         for entry in tables.entries(self.head):
             with tables.damage(f"release {entry.number}"):
-                account = self._add(entry)
+                self._add(entry)
             self.head = Head(entry.number, entry.hash)
-            digest, new = digest_of(entry.content), (account, entry.number, entry.number, 0)
-            known, first, _, count = self.groups.get(digest, new)
-            self.groups[digest] = known, first, entry.number, count + 1
 
-    def compare(self, tables: Any, *, groups: bool) -> None:
-        """Raise BudgetClosedError unless the stored sums and groups are those of the entries."""
-        if self.totals != tables.all_totals() or (groups and self.groups != tables.group_rows()):
+    def compare(self, tables: Any) -> None:
+        """Raise BudgetClosedError unless the stored sums are those of the entries."""
+        if self.totals != tables.all_totals():
             what = "its running totals are not the sums of its rows"
             raise unusable(tables.address, f"{what}, so it was edited by another program")
 
-    def _add(self, entry: Entry) -> str | None:
-        """Add the cost of an entry; return the account that spent, None if no release did."""
-        if entry.number in self.skipped:
-            return self._skip(entry)
-        account: str | None = None
+    def _add(self, entry: Entry) -> None:
+        """Add the cost of an entry."""
         sums: dict[str, Totals] = {}
-        if entry.is_release:
-            account, part, cost = _read(entry.content, self.measures)
-            sums = self._spend(account, part, cost)
+        if entry.number in self.skipped:
+            sums = self._skip(entry)
+        elif entry.is_release:
+            sums = self._spend(*_read(entry.content, self.measures))
         elif (data := json.loads(entry.content))["entry"] == "quarantine":
             sums = self._spend(data["account"], None, read(data["costs"]))
         if sums_in(entry.seal) != sums:
             raise ValueError("other sums")
-        return account
 
     def _spend(self, account: str, part: str | None, cost: Amounts) -> dict[str, Totals]:
         """Add a cost to the sums of its accounts; return the changed ones."""
         names = accounts_of(account)
         return {name: self.totals.setdefault(name, Totals()).add(part, cost) for name in names}
 
-    def _skip(self, entry: Entry) -> str:
+    def _skip(self, entry: Entry) -> dict[str, Totals]:
         """Take the sums of a quarantined entry from its seal."""
         self.before[entry.number] = {name: Totals(one) for name, one in self.totals.items()}
         sums = sums_in(entry.seal)
@@ -439,7 +437,7 @@ class Verification:
                 if any(new < old for new, old in pairs):
                     raise ValueError("a sum that falls")
                 known[scope] = amounts
-        return max(sums, key=len) if sums else ""
+        return sums
 
 
 @lru_cache(maxsize=1000)
@@ -453,7 +451,7 @@ def _read(content: str, measures: tuple[str, ...]) -> tuple[str, str | None, Amo
 def quarantined(tables: Any) -> set[int]:
     """Return the numbers of the quarantined entries."""
     with tables.damage("its quarantine"):
-        return skipped_in(one.first for one in tables.groups(None))
+        return skipped_in(tables.notices())
 
 
 def adopt(storage: Any, reason: str) -> None:

@@ -35,10 +35,13 @@ from skdp.ledger.release import (
     costs_of,
     digest_of,
     first_head,
+    owns,
     quarantined,
     read,
     scope_of,
+    skipped_in,
     sums_in,
+    text_of,
     unusable,
 )
 
@@ -47,48 +50,40 @@ TIMEOUT = 60.0
 """Seconds that a spend may take, unless the user says otherwise."""
 FULL_EVERY = 100
 """Every this many openings a process checks all entries again."""
+_IS_NOTICE = f"substr(content, 1, {len(KIND)}) = '{KIND}'"  # that an entry is no release
 _TABLES = (
-    """CREATE TABLE ledger.terms (epsilon DOUBLE PRECISION, delta DOUBLE PRECISION,
-    composition TEXT, neighboring TEXT, unit TEXT, slack DOUBLE PRECISION, tv DOUBLE PRECISION,
-    strict INTEGER, exact INTEGER, orders TEXT, identity TEXT, checksum TEXT, measures TEXT,
-    place TEXT, home TEXT, closed TEXT)""",
+    """CREATE TABLE ledger.terms (terms TEXT, identity TEXT, measures TEXT, place TEXT, home TEXT,
+    closed TEXT, checksum TEXT)""",
     """CREATE TABLE ledger.entries (id BIGINT PRIMARY KEY, time TEXT NOT NULL,
     content TEXT NOT NULL, hash TEXT NOT NULL, key TEXT UNIQUE, seal TEXT)""",
     """CREATE TABLE ledger.accounts (name TEXT PRIMARY KEY, epsilon DOUBLE PRECISION,
     delta DOUBLE PRECISION, limits TEXT, role TEXT)""",
     """CREATE TABLE ledger.totals (account TEXT, scope TEXT, amounts TEXT NOT NULL,
     PRIMARY KEY (account, scope))""",
-    """CREATE TABLE ledger.groups (digest TEXT PRIMARY KEY, account TEXT, first BIGINT NOT NULL,
-    last BIGINT NOT NULL, number BIGINT NOT NULL)""",
+    f"CREATE INDEX notices ON ledger.entries (id) WHERE {_IS_NOTICE}",
 )
-_FLAGS = ("strict", "exact")
-_PLAIN = ("epsilon", "delta", "composition", "neighboring", "unit", "slack", "tv")
-_TERM_NAMES = (*_PLAIN, *_FLAGS, "orders")
-_OTHERS = ("identity", "measures", "place", "home", "closed")
-_COLUMNS = ", ".join((*_TERM_NAMES, *_OTHERS))
+_STATE = ("terms", "identity", "measures", "place", "home", "closed")
+_COLUMNS = ", ".join(_STATE)
 _LOOK = f"""
-SELECT {_COLUMNS}, checksum, $place, $format, id, hash, seal,
+SELECT {_COLUMNS}, checksum, $place, id, hash, seal,
     (SELECT hash FROM ledger.entries WHERE id = ?)
 FROM ledger.terms LEFT JOIN ledger.entries ON id = (SELECT max(id) FROM ledger.entries)
 """
 _PAGE = 1000  # entries that are read at once
-_ENTRIES = f"""
-SELECT id, time, content, seal, hash FROM ledger.entries WHERE id > ? ORDER BY id LIMIT {_PAGE}
-"""
+_READ = "SELECT id, time, content, seal, hash FROM ledger.entries"
+_ENTRIES = f"{_READ} WHERE id > ? ORDER BY id LIMIT {_PAGE}"
+_NOTICES = f"{_READ} WHERE {_IS_NOTICE} ORDER BY id"
 _WRITE_ENTRY = "INSERT INTO ledger.entries VALUES (?, ?, ?, ?, ?, ?)"
 _WRITE_TOTALS = """
 INSERT INTO ledger.totals (account, scope, amounts) VALUES (?, ?, ?)
     ON CONFLICT (account, scope) DO UPDATE SET amounts = excluded.amounts
 """
-_GROUP = """
-INSERT INTO ledger.groups AS old (digest, account, first, last, number) VALUES (?, ?, ?, ?, 1)
-    ON CONFLICT (digest) DO UPDATE SET last = excluded.last, number = old.number + 1
-"""
-_GROUPS = """
-SELECT one.id, one.time, one.content, one.seal, one.hash, other.time, groups.number
-FROM ledger.groups AS groups JOIN ledger.entries AS one ON one.id = first
-    JOIN ledger.entries AS other ON other.id = last
-WHERE (account IS NULL) = ? AND substr(coalesce(account, '') || '/', 1, ?) = ? ORDER BY first
+_GROUPS = f"""
+SELECT one.id, one.time, one.content, one.seal, one.hash, other.time, number
+FROM (SELECT min(id) AS first, max(id) AS last, count(*) AS number
+        FROM ledger.entries WHERE NOT ({_IS_NOTICE}) GROUP BY content) AS counts
+    JOIN ledger.entries AS one ON one.id = first JOIN ledger.entries AS other ON other.id = last
+ORDER BY first
 """
 
 T = TypeVar("T")
@@ -114,7 +109,7 @@ class Found(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Entries with the same content: the first, the time of the last, and their number."""
+    """Releases with the same content: the first, the time of the last, and their number."""
 
     first: Entry
     last_time: str
@@ -137,8 +132,7 @@ class Tables:
     """The tables of one ledger through the open connection of one thread.
 
     Queries have placeholders ``?`` and tables of a schema called ledger. A dialect has `names`, the
-    replacements of these and of expressions: ``$place``, ``$format``, and ``$made``, a table that
-    has a row if there is a ledger.
+    replacements of these and of ``$place``.
     """
 
     role = ""
@@ -152,8 +146,7 @@ class Tables:
         gate.own(connection)
 
     def close(self) -> None:
-        """Close the connection, as a fork does; an open transaction is rolled back."""
-        self.generation = -1
+        """Close the connection; an open transaction is rolled back."""
         self._finalizer()
 
     def create(self) -> None:
@@ -172,41 +165,30 @@ class Tables:
             query = query.replace(name, text)
         return self.connection.execute(query, tuple(values))
 
-    def is_made(self) -> bool:
-        return self.execute("SELECT 1 FROM $made").fetchone() is not None
-
     def fill(self, terms: Mapping[str, Any], measures: tuple[str, ...]) -> None:
-        values = [int(bool(terms[name])) if name in _FLAGS else terms[name] for name in _TERM_NAMES]
-        marks = ", ".join("?" * len(values))
-        query = f"INSERT INTO ledger.terms ({', '.join(_TERM_NAMES)}) VALUES ({marks})"
-        self.execute(query, values)
-        self.settle(identity=uuid4().hex, measures=json.dumps(measures))
+        self.execute("INSERT INTO ledger.terms (identity) VALUES (?)", (uuid4().hex,))
+        self.settle(terms=text_of(terms), measures=json.dumps(measures))
 
     def settle(self, **changed: str | None) -> None:
-        """Change the identity and the state of the ledger; its place is here from now on."""
+        """Change the state of the ledger; its place is here from now on."""
         *values, place = self.execute(f"SELECT {_COLUMNS}, $place FROM ledger.terms").fetchone()
-        known = dict(zip(_OTHERS, values[len(_TERM_NAMES) :], strict=True))
-        row = [*(known | {"place": place, "home": self.address} | changed).values()]
-        row.append(digest_of(repr([*values[: len(_TERM_NAMES)], *row])))
-        names = ", ".join(f"{name} = ?" for name in (*_OTHERS, "checksum"))
-        self.execute(f"UPDATE ledger.terms SET {names}", row)
+        known = dict(zip(_STATE, values, strict=True)) | {"place": place, "home": self.address}
+        row = [*(known | changed).values()]
+        names = ", ".join(f"{name} = ?" for name in (*_STATE, "checksum"))
+        self.execute(f"UPDATE ledger.terms SET {names}", [*row, digest_of(repr(row))])
 
     def look(self, number: int = 0) -> Found:
         """Return the terms, the state, the head, and the head at an earlier number."""
         with self.damage("its terms"):
             row = self.execute(_LOOK, (number,)).fetchone()
-            *values, checksum, here, version, last, last_hash, seal, earlier = row
-            if version != FORMAT:
-                raise of_format(self.address, version)
+            *values, checksum, here, last, last_hash, seal, earlier = row
             if checksum != digest_of(repr(values)):
                 raise ValueError("another checksum")
-            terms = dict(zip(_TERM_NAMES, values, strict=False))
-            terms |= {name: bool(terms[name]) for name in _FLAGS}
-            identity, measures, place, home, closed = values[len(_TERM_NAMES) :]
-            start = first_head(terms) if last is None or not number else Head(0, "")
+            text, identity, measures, place, home, closed = values
+            start = Head(0, digest_of(text))
             head = start if last is None else Head(last, last_hash)
             then = Head(number, earlier) if number else start
-            named = tuple(json.loads(measures))
+            terms, named = json.loads(text), tuple(json.loads(measures))
             return Found(terms, identity, named, place, home, closed, here, head, seal, then)
 
     def shares(self) -> dict[str, tuple[float, float, Amounts]]:
@@ -218,7 +200,7 @@ class Tables:
                 raise ValueError("not a limit")
             return dict(sorted(found.items()))
 
-    def add_share(self, identity: str, account: Account, limits: Amounts) -> None:
+    def add_share(self, account: Account, limits: Amounts) -> None:
         """Write the limits of a share, or of the budget."""
         query = "INSERT INTO ledger.accounts VALUES (?, ?, ?, ?, ?)"
         self.execute(query, (*account, " ".join(map(str, limits)), self.role))
@@ -263,9 +245,7 @@ class Tables:
         seal = seal or json.dumps(facts | {"role": self.role, "totals": texts})
         time = datetime.now(UTC).isoformat() if time is None else time
         head = Head(number + 1, digest_of(last, time, content, seal))
-        account = None if content.startswith(KIND) else max(sums, key=len, default="")
         self.execute(_WRITE_ENTRY, (head.number, time, content, head.hash, facts.get("key"), seal))
-        self.execute(_GROUP, (digest_of(content), account, head.number, head.number))
         return head
 
     def totals(self, account: str, part: str | None, size: int) -> Totals:
@@ -286,17 +266,13 @@ class Tables:
                 totals.setdefault(account, Totals())[scope] = read(text)
         return totals
 
-    def groups(self, account: str | None) -> list[Group]:
-        """Return the groups of equal releases of an account, or of other entries, by the first."""
-        start = f"{account}/" if account else ""
-        with self.damage("its groups"):
-            rows = self.execute(_GROUPS, (account is None, len(start), start)).fetchall()
-            return [Group(Entry(*row[:5]), *row[5:]) for row in rows]
+    def notices(self) -> list[Entry]:
+        """Return the entries that are no releases."""
+        return [*map(Entry._make, self.execute(_NOTICES))]
 
-    def group_rows(self) -> dict[str, tuple[str | None, int, int, int]]:
-        """Return (account, first, last, number) of each group by its digest."""
-        rows = self.execute("SELECT digest, account, first, last, number FROM ledger.groups")
-        return {digest: tuple(row) for digest, *row in rows}  # type: ignore[misc]
+    def groups(self) -> list[Group]:
+        """Return the groups of equal releases, by the first."""
+        return [Group(Entry(*row[:5]), *row[5:]) for row in self.execute(_GROUPS)]
 
     @contextmanager
     def damage(self, what: str) -> Iterator[None]:
@@ -309,22 +285,6 @@ class Tables:
             raise unusable(self.address, f"{what} cannot be read") from error
 
 
-class Sessions:
-    """The open tables of this process at one address, at most one per thread."""
-
-    def __init__(self) -> None:
-        self.local = threading.local()
-        self.open: weakref.WeakSet[Tables] = weakref.WeakSet()
-
-    def add(self, tables: Tables) -> None:
-        self.local.tables = tables
-        self.open.add(tables)
-
-    def close(self) -> None:
-        """Close those of all threads; the next use opens new ones."""
-        gate.alone(lambda: [*map(Tables.close, list(self.open))])
-
-
 class Storage(ABC):
     """The place of a ledger, for every thread and process that has its address.
 
@@ -332,7 +292,8 @@ class Storage(ABC):
     storage that `is_temporary` ends with its budget, so it need not survive the machine.
     """
 
-    sessions: Sessions
+    own: threading.local
+    """The open `tables` of each thread."""
 
     def __init__(self, address: str, timeout: float = TIMEOUT, is_temporary: bool = False) -> None:
         self.address, self.timeout, self.is_temporary = address, timeout, is_temporary
@@ -410,7 +371,7 @@ class Ledger:
             raise ValueError(f"{self.path} exists already.")
         terms = self.storage.known_terms()
         self.terms = self.terms | {"orders": terms["orders"]}
-        self.rules = replace(self.rules, orders=tuple(json.loads(terms["orders"])))
+        self.rules = replace(self.rules, orders=tuple(terms["orders"]))
         self._check_same(terms)
         self.storage.read(self._check_whole)
 
@@ -439,9 +400,12 @@ class Ledger:
     def entries(self) -> list[Entry]:
         return self._read(lambda tables: list(tables.entries(first_head(self.terms))))
 
-    def groups(self, account: str | None) -> list[Group]:
-        """Return the groups of equal releases of an account, or of other entries, by the first."""
-        return self._read(lambda tables: tables.groups(account))
+    def groups(self, account: str) -> tuple[list[Group], list[Entry]]:
+        """Return the groups of equal releases of an account, and the other entries."""
+        notices, groups = self._read(lambda tables: (tables.notices(), tables.groups()))
+        skipped = skipped_in(notices)
+        readable = [one for one in groups if one.first.number not in skipped]
+        return [one for one in readable if owns(account, one.first.account)], notices
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
         """Return the running totals of an account that a release on `part` needs."""
@@ -475,9 +439,9 @@ class Ledger:
         name, epsilon, delta = account
 
         def act(tables: Tables) -> None:
-            found = self._check_terms(tables, to_write=True)
+            self._check_terms(tables, to_write=True)
             if (known := tables.shares().get(name)) is None:
-                tables.add_share(found.identity, account, limits)
+                tables.add_share(account, limits)
             elif known[:2] != account[1:]:
                 raise ValueError(
                     f"The share {name!r} has epsilon={known[0]}, delta={known[1]}, not "
@@ -485,9 +449,6 @@ class Ledger:
                 )
 
         self.storage.write(act)
-
-    def close(self) -> None:
-        self.storage.sessions.close()
 
     def _read(self, action: Callable[[Tables], T]) -> T:
         def checked(tables: Tables) -> T:
@@ -501,8 +462,7 @@ class Ledger:
         tables.fill(self.terms, self.rules.measures)
         found = tables.look()
         for name, rule in self.rules.rules_of(shares).items():  # a share after its parent
-            account = name, rule.epsilon, rule.delta
-            tables.add_share(found.identity, account, rule.ceilings)
+            tables.add_share((name, rule.epsilon, rule.delta), rule.ceilings)
         for one in entries:
             with tables.damage(f"release {one.number}"):
                 sums = sums_in(one.seal)
@@ -535,15 +495,14 @@ class Ledger:
             known = None  # an older copy is at its place, or other entries are in quarantine
         if is_full or known is None or n_openings + 1 >= FULL_EVERY:
             tables.check_pages()
-            known, n_openings, is_full = None, -1, True
+            known, n_openings = None, -1
         known = deepcopy(known) or Verification(self.terms, found.measures, skipped)
         with tables.damage("its shares"):
             rules = self.rules.rules_of(_shares_in(tables)).items()
             if tables.shares() != {k: (one.epsilon, one.delta, one.ceilings) for k, one in rules}:
                 raise ValueError("other limits")
         known.follow(tables)
-        known.compare(tables, groups=is_full)
-        known.groups = {}  # there may be many, and only a full check compares them
+        known.compare(tables)
         _verified_before[key] = known, n_openings + 1
         return known.head
 

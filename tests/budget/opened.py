@@ -3,6 +3,8 @@
 import math
 from contextlib import contextmanager
 
+from skdp.ledger.gate import gate
+
 
 @contextmanager
 def connection_of(budget):
@@ -16,3 +18,9 @@ def session_of(budget):
     session = budget._ledger.storage._use(lambda own: own, math.inf)
     session.connection.execute(f'SET search_path = "{session.ledger}"')
     yield session
+
+
+def close_connections():
+    """Close all connections of this process to ledgers, as a fork does."""
+    gate.before_fork()
+    gate.after_fork()

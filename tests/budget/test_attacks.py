@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from labels import TERMS, labels, spend
-from opened import connection_of
+from opened import close_connections, connection_of
 
 from skdp import PrivacyBudget
 from skdp.accounting import gdp_mu
@@ -41,7 +41,7 @@ def test_a_log_deleted_under_an_open_handle_is_noticed_and_takes_nothing_with_it
             spend(budget, "lost")
         with pytest.raises(BudgetClosedError, match="-wal or -shm file was deleted"):
             budget.history()
-    budget._ledger.close()
+    close_connections()
     assert labels(PrivacyBudget(**TERMS, path=path)) == ["a", "b", "c"]
 
 
@@ -59,7 +59,7 @@ def test_a_log_deleted_before_another_process_comes_takes_nothing_with_it(budget
     subprocess.run([sys.executable, "-c", code, path], check=True, timeout=100)
     with pytest.raises(BudgetClosedError):
         spend(budget, "lost")
-    budget._ledger.close()
+    close_connections()
     assert labels(PrivacyBudget(**TERMS, path=path)) == ["a", "b", "c", "d", "e"]
 
 
@@ -130,7 +130,7 @@ def test_a_cost_below_zero_is_no_refund(budget):
 def test_what_is_no_text_is_refused(budget, bad):
     with pytest.raises(ValueError, match=r"must be (a )?(text|string)"):
         spend(budget, **bad)
-    budget._ledger.close()
+    close_connections()
     assert labels(PrivacyBudget(**TERMS, path=budget._ledger.path)) == ["a", "b", "c"]
 
 
@@ -151,7 +151,7 @@ def test_an_interrupt_right_after_a_transaction_begins_leaves_no_lock(budget, pa
             return result
 
     with connection_of(budget) as connection:
-        session = budget._ledger.storage.sessions.local.tables
+        session = budget._ledger.storage.own.tables
     session.connection = Interrupting(connection)
     with pytest.raises(KeyboardInterrupt):
         spend(budget)
@@ -179,6 +179,7 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
     code = (
         "import os, sys, threading, time\n"
         "from skdp import PrivacyBudget\n"
+        "from skdp.ledger.gate import gate\n"
         "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
         "cost = PrivacyGuarantee(GDPEvent(1e-4), 'replace_one', '')\n"
         "terms = {'epsilon': 1.0, 'delta': 1e-5}\n"
@@ -193,7 +194,8 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
         "def spend(i):\n"
         "    while not stop.is_set():\n"
         "        budgets[i].spend(cost, delta=0.0, name='a fit'); admitted.append(i)\n"
-        "        budgets[i]._ledger.close(); PrivacyBudget(**terms).spent; time.sleep(0.01)\n"
+        "        gate.before_fork(); gate.after_fork()\n"
+        "        PrivacyBudget(**terms).spent; time.sleep(0.01)\n"
         "threads = [threading.Thread(target=spend, args=(i,)) for i in range(2)]\n"
         "for thread in threads: thread.start()\n"
         "def fork():\n"
@@ -235,6 +237,15 @@ def test_sqlite_is_called_inside_of_the_gate_only(monkeypatch, tmp_path):
     assert outside == []
 
 
+def alone(gate, action):
+    """Return the result of an action at the place of a fork."""
+    gate.before_fork()
+    try:
+        return action()
+    finally:
+        gate.after_fork()
+
+
 def test_a_thread_that_waits_to_be_alone_closes_nothing_until_it_is(monkeypatch):
     """A finalizer may run while it waits, and a fork then would copy a lock of SQLite."""
     gate, closed, waited = Gate(), [], threading.Event()
@@ -249,14 +260,14 @@ def test_a_thread_that_waits_to_be_alone_closes_nothing_until_it_is(monkeypatch)
             waited.set()
 
     monkeypatch.setattr("skdp.ledger.gate.time.sleep", sleep)
-    other = threading.Thread(target=lambda: gate.alone(list), name="waits")
+    other = threading.Thread(target=lambda: alone(gate, list), name="waits")
 
     def first():
         other.start()
         assert waited.wait(10.0)
         assert closed == []
 
-    gate.alone(first)
+    alone(gate, first)
     other.join(10.0)
     assert not other.is_alive()
     gate.run(list)
@@ -271,12 +282,12 @@ def test_a_gate_lets_one_alone_and_then_all():
 
     with ThreadPoolExecutor(2) as pool:
 
-        def alone():
+        def wait():
             waiting = pool.submit(enter)
             assert not entered
             return waiting
 
-        waiting = gate.run(lambda: gate.alone(alone))  # who is inside may be alone
+        waiting = gate.run(lambda: alone(gate, wait))  # who is inside may be alone
         waiting.result(10)
         inside, leave = threading.Event(), threading.Event()
 
@@ -288,5 +299,5 @@ def test_a_gate_lets_one_alone_and_then_all():
         staying = pool.submit(gate.run, stay)
         inside.wait(10)
         pool.submit(leave.set)
-        gate.alone(lambda: staying.result(10))
+        alone(gate, lambda: staying.result(10))
     assert entered == [True]

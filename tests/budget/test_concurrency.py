@@ -10,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from joblib import Parallel, delayed, parallel_config
-from opened import connection_of
+from opened import close_connections, connection_of
 from sklearn.model_selection import GridSearchCV
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.ledger.gate import gate
 from skdp.ledger.store import Tables
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 
@@ -134,6 +135,7 @@ def test_parent_and_children_of_a_fork_share_the_ledger_and_no_connection(place)
     # The parent closes its connections, the last of its process, while the child goes on.
     code = (
         "import os, sys; from skdp import PrivacyBudget\n"
+        "from skdp.ledger.gate import gate\n"
         "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
         "budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=sys.argv[1])\n"
         "cost = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
@@ -145,7 +147,7 @@ def test_parent_and_children_of_a_fork_share_the_ledger_and_no_connection(place)
         "    child = os.fork()\n"
         "    if child == 0:\n"
         "        spend(30); os._exit(0)\n"
-        "    children.append(child); spend(2); budget._ledger.close()\n"
+        "    children.append(child); spend(2); gate.before_fork(); gate.after_fork()\n"
         "assert all(os.waitpid(child, 0)[1] == 0 for child in children)\n"
         "assert len(budget.history()) == 5 + 4 * 32, len(budget.history())\n"
     )
@@ -166,16 +168,17 @@ def test_a_handle_opens_one_connection_a_thread_and_none_is_left_behind():
     budget = in_budget()
     for _ in range(3):
         spend(budget)
-    own = budget._ledger.storage.sessions.open
-    assert len(own) == 1
+    own, before = budget._ledger.storage.own, set(gate._open)
+    connection = own.tables.connection
+    assert connection in before
     with ThreadPoolExecutor(1) as pool:
         pool.submit(spend, budget).result()
-        assert len(own) == 2
-    assert len(own) == 1
-    (session,) = own
-    budget._ledger.close()
-    assert session.generation == -1
+        assert len(gate._open - before) == 1
+    assert not gate._open - before
+    close_connections()
     spend(budget)
+    assert own.tables.connection is not connection
+    assert connection not in gate._open
     assert len(budget.history()) == 5
 
 

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from labels import TERMS, labels, spend
-from opened import connection_of
+from opened import close_connections, connection_of
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
@@ -51,7 +51,7 @@ def test_a_full_disk_refuses_a_spend_whole_and_takes_the_next_when_there_is_room
     subprocess.run(["mount", "-o", "remount,size=2m", str(tiny_disk)], check=True)
     spend(budget, name="room again")
     assert labels(PrivacyBudget(**TERMS, path=tiny_disk / "study.db"))[admitted:] == ["room again"]
-    budget._ledger.close()
+    close_connections()
 
 
 def test_a_database_that_may_not_grow_refuses_a_spend_whole(budget, path):
@@ -93,7 +93,7 @@ def test_a_ledger_made_where_an_open_one_was_deleted_is_sound(budget, path):
         spend(budget, "old")
     del budget
     spend(new, "newer")
-    new._ledger.close()
+    close_connections()
     assert labels(PrivacyBudget(**TERMS, path=path)) == ["new", "newer"]
 
 
@@ -116,7 +116,7 @@ def test_a_ledger_that_is_cut_short_is_closed(budget, path):
 def test_a_corrupt_page_is_noticed_when_the_ledger_is_opened(budget, path):
     for i in range(200):
         spend(budget, f"{i}" * 50)
-    budget._ledger.close()
+    close_connections()
     data = bytearray(path.read_bytes())
     data[4096 * 4 : 4096 * 6] = os.urandom(4096 * 2)
     path.write_bytes(data)
@@ -134,7 +134,7 @@ def test_a_corrupt_page_is_noticed_when_the_ledger_is_opened(budget, path):
     ],
 )
 def test_an_edited_ledger_is_refused_when_it_is_opened(budget, path, edit):
-    budget._ledger.close()
+    close_connections()
     connection = sqlite3.connect(path)
     with connection:
         connection.execute(edit)

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 from labels import COST, TERMS
+from opened import close_connections
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
@@ -82,7 +83,8 @@ def test_an_empty_file_beside_a_log_is_refused_and_the_log_is_left(tmp_path):
 def test_a_ledger_whose_header_is_ahead_of_its_pages_is_still_known_as_one(tmp_path):
     """So it looks for a moment while another process copies a longer log into it."""
     path = tmp_path / "study.db"
-    PrivacyBudget(**TERMS, path=path)._ledger.close()
+    PrivacyBudget(**TERMS, path=path)
+    close_connections()
     os.truncate(path, path.stat().st_size - 4096)
     assert is_ledger(str(path))
     with pytest.raises(BudgetClosedError, match="cannot be used"):
@@ -106,13 +108,13 @@ class Dying:
         self.connection = connection
     def __getattr__(self, name):
         return getattr(self.connection, name)
-    def execute(self, statement):
+    def execute(self, statement, values=()):
         if statement.startswith(last):
             os._exit(9)
-        return self.connection.execute(statement)
+        return self.connection.execute(statement, values)
 
-mark = file_storage.mark
-file_storage.mark = lambda connection: mark(Dying(connection))
+connect = file_storage._connect
+file_storage._connect = lambda *args: Dying(connect(*args))
 folder, *statements = sys.argv[1:]
 for i, last in enumerate(statements):
     if os.fork() == 0:
@@ -123,14 +125,15 @@ for i, last in enumerate(statements):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_ledger_whose_maker_died_is_made_by_the_next_one(tmp_path):
-    made = ["PRAGMA user_version", "PRAGMA application_id =", "COMMIT", "PRAGMA journal_mode=WAL"]
+    made = ["BEGIN", "PRAGMA user_version", "CREATE", "INSERT", "COMMIT", "PRAGMA journal_mode=WAL"]
     command = [sys.executable, "-c", _DIES_WHILE_MAKING, str(tmp_path), *made]
     subprocess.run(command, timeout=60, check=True)
+    assert {path.name[:5] for path in tmp_path.iterdir()} == {f"{i}.db-" for i in range(len(made))}
     for i, statement in enumerate(made):
-        assert (tmp_path / f"{i}.db").exists(), statement
         budget = PrivacyBudget(**TERMS, path=tmp_path / f"{i}.db")
         budget.spend(COST, delta=1e-5, name="a fit")
         assert len(budget.history()) == 1, statement
+        assert not [*tmp_path.glob(f"{i}.db-new*")]
 
 
 def test_opening_a_ledger_again_keeps_the_locks_of_the_one_that_is_open(tmp_path):
@@ -165,7 +168,7 @@ def ledger_bytes(path, composition):
     budget.share(epsilon=0.5, name="team").spend(COST, delta=1e-5, name="é", partition="north")
     for i in range(3):
         budget.spend(COST, delta=1e-5, name=f"fit {i}", tag="note")
-    budget._ledger.close()
+    close_connections()
     return terms, path.read_bytes()
 
 
@@ -221,7 +224,7 @@ def test_a_row_that_cannot_be_read_is_damage(tmp_path):
         rewrite(path, lambda row, field=field, value=value: row | {field: value})
         with pytest.raises(BudgetClosedError, match="replaced"):
             budget.history()
-        budget._ledger.close()
+        close_connections()
         with pytest.raises(BudgetClosedError, match="cannot be read"):
             PrivacyBudget(**TERMS, path=path)
 

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from injection import Interrupts, ends_soon, said
+from opened import close_connections
 
 from skdp import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee, PureDPEvent
@@ -61,7 +62,7 @@ class Witness:
     def _fault(self, error):
         if self._is_locked():
             return "a lock of the ledger is held"
-        if not ends_soon(lambda: self.budget._ledger.close() or True):
+        if not ends_soon(lambda: close_connections() or True):
             raise AssertionError(
                 f"the gate is held for good: {error!r}, {self.faults}, {self.where}"
             )
@@ -217,7 +218,7 @@ def test_interrupts_inside_sqlite_at_any_step_of_its_programs(tmp_path, monkeypa
     monkeypatch.setattr(sqlite3, "connect", stepping)
     monkeypatch.setattr(sqlite3, "enable_callback_tracebacks", None)
     while True:
-        witness.budget._ledger.close()
+        close_connections()
         number_of(witness.budget)  # opens the connection
         points += stride
         Stepping.n, Stepping.passed, Stepping.where, error = points, 0, None, None

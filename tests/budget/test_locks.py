@@ -4,6 +4,7 @@ import errno
 import sqlite3
 
 import pytest
+from opened import close_connections
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
@@ -45,7 +46,8 @@ def test_a_folder_whose_lock_does_nothing_is_refused(tmp_path, monkeypatch):
 def test_a_database_whose_locks_do_nothing_is_refused(tmp_path, monkeypatch, existing):
     """SQLite's own `unix-none` grants every lock, as some file systems do."""
     if existing:
-        PrivacyBudget(**TERMS, path=tmp_path / "study.db")._ledger.close()
+        PrivacyBudget(**TERMS, path=tmp_path / "study.db")
+        close_connections()
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     real = locks.uri_of
     monkeypatch.setattr(locks, "uri_of", lambda *args: real(*args) + "&vfs=unix-none")
@@ -71,5 +73,6 @@ def test_a_lock_that_sqlite_holds_is_seen_and_one_that_it_does_not_hold_is_not(
 
 
 def test_the_test_of_locks_leaves_no_file(tmp_path):
-    PrivacyBudget(**TERMS, path=tmp_path / "study.db")._ledger.close()
+    PrivacyBudget(**TERMS, path=tmp_path / "study.db")
+    close_connections()
     assert [path.name for path in tmp_path.iterdir()] == ["study.db"]

@@ -87,7 +87,7 @@ class Scene:
         assert self.state() == self.before
 
 
-TABLES = ("entries", "totals", "terms", "origin", "accounts", "groups")
+TABLES = ("entries", "totals", "terms", "accounts")
 GONE = object()
 
 
@@ -113,11 +113,10 @@ REWRITING = [
     *(f'GRANT ALL ON "{{ledger}}".{table} TO {{self}}' for table in TABLES),
     """UPDATE "{ledger}".entries SET content = '{}'""",
     """UPDATE "{ledger}".totals SET amounts = '0'""",
-    'UPDATE "{ledger}".terms SET epsilon = 100',
+    """UPDATE "{ledger}".terms SET terms = '{}'""",
     """UPDATE "{ledger}".terms SET closed = 'yes'""",
     """UPDATE "{ledger}".accounts SET limits = '100'""",
-    'UPDATE "{ledger}".origin SET format = 9',
-    'UPDATE "{ledger}".groups SET number = 0',
+    'UPDATE "{ledger}".terms SET format = 9',
     'SELECT * FROM "{ledger}".terms FOR UPDATE',
     'SELECT * FROM "{ledger}".terms FOR KEY SHARE',
     'CREATE TABLE "{ledger}".more (x INT)',
@@ -277,6 +276,20 @@ ODD_FIELDS = [
 ]
 
 
+def test_a_number_of_records_that_is_private_is_refused(server):
+    """Nobody could read the entry."""
+    ledger, relation = f"of_{uuid4().hex}", "add_remove_one"
+    owner = PrivacyBudget(**TERMS, neighboring=relation, path=server.address(ledger))
+    owner.spend(PrivacyGuarantee(PureDPEvent(0.1), relation, "test"), delta=0.0)
+    with server.connect() as own:
+        query = f'SELECT identity, content FROM "{ledger}".terms, "{ledger}".entries'
+        identity, content = own.execute(query).fetchone()
+        forged = json.dumps(json.loads(content) | {"n": 5})
+        with pytest.raises(psycopg.Error, match="not a release"):
+            own.execute(APPEND.format(ledger=ledger), (identity, "key", 2, forged, 1, ""))
+    assert len(owner.history()) == 1
+
+
 def test_odd_releases_that_are_accepted_can_be_read_by_all_and_close_nothing(scene):
     """Each carries the role of its writer, whatever it claims."""
     accepted = 0
@@ -429,7 +442,7 @@ def test_a_spender_opens_no_share_and_changes_none(scene):
     """Shares are the owner's: no name can be taken first, and no limit forged."""
     scene.owner.share(epsilon=0.5, name="team")
     before = scene.state()
-    query = 'SELECT "{ledger}".open_account(%s, %s, %s, %s, %s)'
+    query = 'INSERT INTO "{ledger}".accounts VALUES (%s, %s, %s, %s, %s)'
     for name, epsilon in (
         ("mine", 0.1),
         ("team", 1.0),
@@ -438,7 +451,7 @@ def test_a_spender_opens_no_share_and_changes_none(scene):
         ("", 9),
     ):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            scene.run(query, (scene.identity, name, epsilon, 0.0, "0.1 0.1 0"))
+            scene.run(query, (name, epsilon, 0.0, "0.1 0.1 0", "owner"))
     with pytest.raises(BudgetClosedError, match="permission denied"):
         scene.budget().share(epsilon=0.1, name="mine")
     assert scene.state() == before

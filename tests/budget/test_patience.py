@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 from labels import COST, TERMS, spend
-from opened import session_of
+from opened import close_connections, session_of
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
@@ -58,11 +58,11 @@ def test_an_older_copy_in_the_same_file_is_verified_as_a_whole(tmp_path, remembe
     path = tmp_path / "study.db"
     budget = PrivacyBudget(**TERMS, path=path)
     spend(budget, "a")
-    budget._ledger.close()
+    close_connections()
     old = path.read_bytes()
     spend(budget, "b")
     PrivacyBudget(**TERMS, path=path)
-    budget._ledger.close()
+    close_connections()
     path.write_bytes(old)
     read.clear()
     assert len(PrivacyBudget(**TERMS, path=path).history()) == 1
@@ -167,7 +167,7 @@ def test_a_full_server_is_asked_again_until_the_deadline(server, address, monkey
     def full_for_good():
         raise sessions.OperationalError("FATAL:  sorry, too many clients already")
 
-    budget._ledger.close()
+    close_connections()
     monkeypatch.setattr(sessions._Connection, "connect", full)
     spend(budget)
     assert len(calls) == 4

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from labels import labels
 from local_pooler import local_pooler, pooler_program
+from opened import close_connections
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetClosedError
@@ -50,7 +51,7 @@ def test_spends_from_two_ledgers_stay_in_their_own(pooler, ledgers, server):
         budget = PrivacyBudget(**TERMS, path=pooler.address(ledger))
         for i in range(10):
             spend(budget, f"{ledger} {number} {i}")
-        budget._ledger.close()
+        close_connections()
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(spend_some, range(8)))

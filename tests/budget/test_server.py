@@ -20,7 +20,7 @@ from uuid import uuid4
 import pytest
 from joblib import Parallel, delayed
 from labels import TERMS, labels, spend
-from opened import session_of
+from opened import close_connections, session_of
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
@@ -348,7 +348,7 @@ def test_a_long_ledger_may_be_added_up_for_longer_than_a_spend_may_hang(
         tables.look()
 
     monkeypatch.setattr(Verification, "follow", slowly)
-    budget._ledger.close()
+    close_connections()
     PrivacyBudget(**TERMS, path=address)
     PrivacyBudget.from_json(text, path=f"{address}_b")
 
@@ -396,7 +396,7 @@ if not inside:
 refused = False
 try:
     if children == [0]:
-        budget._ledger.close()
+        close_connections()
     budget.spend(cost, delta=0.0, name="own", before_commit=fork_once if inside else None)
 except BudgetClosedError as error:
     refused = "by another process" in str(error)

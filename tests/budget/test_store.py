@@ -14,7 +14,7 @@ from skdp.ledger.store import Ledger
 
 TERMS = {"epsilon": 1.0, "delta": 1e-5, "composition": "gdp", "neighboring": "replace_one"}
 TERMS |= {"unit": "record", "slack": 0.0, "tv": 0.0, "strict": False, "exact": False}
-TERMS |= {"orders": "[]"}
+TERMS |= {"orders": []}
 RULE = rule_of("gdp", 1.0, 1e-5, slack=0.0)
 
 
@@ -104,7 +104,7 @@ def test_a_process_that_dies_in_the_middle_leaves_no_row_and_no_lock(ledger):
 
 def test_a_ledger_whose_making_failed_can_be_made_again(place):
     ledger = ledger_at(place)
-    with pytest.raises(BudgetClosedError, match="cannot be used"):
+    with pytest.raises(TypeError):
         ledger_at(ledger.path, epsilon=object()).create()
     ledger.create()
     assert untimed(ledger.releases()) == untimed([])

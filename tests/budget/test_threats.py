@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 from labels import labels
 from local_server import local_server, programs
+from opened import close_connections
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
@@ -23,7 +24,7 @@ psycopg = pytest.importorskip("psycopg")
 
 TERMS = {"epsilon": 1.0, "delta": 0.0, "composition": "pure"}
 COST = PrivacyGuarantee(PureDPEvent(0.1), "replace_one", "test")
-TABLES = ("entries", "totals", "terms", "accounts", "groups")
+TABLES = ("entries", "totals", "terms", "accounts")
 
 
 def spend(budget, name="a fit"):
@@ -71,8 +72,7 @@ def test_who_may_only_read_a_file_or_not_even_that_cannot_use_it():
         paths = [budget._ledger.path for budget in budgets]
         for _ in range(2):  # while another process has the files open, and after it has closed them
             subprocess.run([sys.executable, "-c", _AS_NOBODY, *paths], check=True, timeout=60)
-            for budget in budgets:
-                budget._ledger.close()
+            close_connections()
         for path in paths:
             os.chmod(path, 0o644)
             assert labels(PrivacyBudget(**TERMS, path=path)) == ["a fit"]
@@ -88,11 +88,11 @@ def test_an_older_file_put_in_its_place_is_known_by_a_head_and_by_open_handles(t
     path, copy = tmp_path / "study.db", tmp_path / "copy.db"
     budget = PrivacyBudget(**TERMS, path=path)
     spend(budget, "a")
-    budget._ledger.close()
+    close_connections()
     shutil.copy(path, copy)
     spend(budget, "b")
     head = budget.head
-    budget._ledger.close()
+    close_connections()
     with open(path, "r+b") as file:  # the same file: its volume and inode stay
         file.write(copy.read_bytes())
         file.truncate()
@@ -108,12 +108,12 @@ def test_a_file_that_was_rewritten_as_a_whole_is_known_by_a_head(tmp_path):
     path = tmp_path / "study.db"
     budget = PrivacyBudget(**TERMS, path=path)
     spend(budget, "a")
-    budget._ledger.close()
+    close_connections()
     with closing(sqlite3.connect(path)) as own:
         before = {table: own.execute(f"SELECT * FROM {table}").fetchall() for table in TABLES}
     spend(budget, "b")
     head = budget.head
-    budget._ledger.close()
+    close_connections()
     with closing(sqlite3.connect(path)) as own:
         for table, rows in before.items():
             own.execute(f"DELETE FROM {table}")
@@ -161,7 +161,7 @@ _CALLS = (
     'FROM "{ledger}".terms, "{ledger}".entries',
     'SELECT "{ledger}".lock_ledger()',
     'SELECT "{ledger}".end_stalled()',
-    'SELECT "{ledger}".open_account(identity, {text}, 0.1, 0, {text}) FROM "{ledger}".terms',
+    """INSERT INTO "{ledger}".accounts VALUES ('mine', 0.1, 0, '0.1 0.1 0', '')""",
     'SELECT * FROM "{ledger}".terms FOR UPDATE',
     *(f'BEGIN; LOCK TABLE "{{ledger}}".{table} IN SHARE MODE' for table in TABLES),
     *(f'DELETE FROM "{{ledger}}".{table}' for table in TABLES),
@@ -217,14 +217,13 @@ def test_an_open_transaction_of_an_auditor_or_a_stranger_hinders_no_spend(roles,
 
 
 def test_an_owner_that_rewrites_all_is_known_by_a_head(roles, server):
-    tables = (*TABLES, "origin")
     with server.connect() as own:
         name = f'"{roles.ledger}"'
-        for table in tables:
+        for table in TABLES:
             own.execute(f"CREATE TEMP TABLE old_{table} AS SELECT * FROM {name}.{table}")
         spend(roles.owner, "b")
         head = roles.owner.head
-        for table in tables:
+        for table in TABLES:
             own.execute(f"DELETE FROM {name}.{table}")
             own.execute(f"INSERT INTO {name}.{table} SELECT * FROM old_{table}")
     again = PrivacyBudget(**TERMS, path=roles.address("owner"))

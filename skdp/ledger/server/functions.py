@@ -41,13 +41,15 @@ BEGIN
     END IF;
     fields := content::jsonb;
     IF jsonb_typeof(fields) <> 'object'
-        OR ARRAY(SELECT jsonb_object_keys(fields - 'exact' - 'n') COLLATE "C" ORDER BY 1) <> ARRAY[
-            'account', 'delta', 'epsilon', 'event', 'gdp_mu', 'label', 'neighboring', 'part',
-            'pure_epsilon', 'renyi', 'slack', 'theorem', 'tv', 'version', 'zcdp_rho']
+        OR ARRAY(SELECT jsonb_object_keys(fields) COLLATE "C" ORDER BY 1) <> ARRAY[
+            'account', 'delta', 'epsilon', 'event', 'exact', 'gdp_mu', 'label', 'n', 'neighboring',
+            'part', 'pure_epsilon', 'renyi', 'slack', 'theorem', 'tv', 'version', 'zcdp_rho']
         OR EXISTS (SELECT FROM unnest(ARRAY['account', 'label', 'neighboring', 'theorem',
             'version']) AS name WHERE jsonb_typeof(fields -> name) <> 'string')
         OR jsonb_typeof(fields -> 'exact') <> 'boolean'
-        OR jsonb_typeof(fields -> 'n') <> 'number' OR (fields ->> 'n') !~ '^[0-9]{{1,15}}$'
+        OR jsonb_typeof(fields -> 'n') NOT IN ('number', 'null')
+        OR (fields ->> 'n') !~ '^[0-9]{{1,15}}$'
+        OR (fields ->> 'n' IS NOT NULL AND fields ->> 'neighboring' <> 'replace_one')
         OR jsonb_typeof(fields -> 'part') NOT IN ('string', 'null')
         OR jsonb_typeof(fields -> 'event') <> 'object'
         OR jsonb_typeof(fields -> 'renyi') <> 'array'
@@ -120,6 +122,7 @@ DECLARE
     own_scope text := coalesce('part ' || part, 'every part');
     stamp text := to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US+00:00');
     own record;
+    rules jsonb;
     costs numeric[];
     ceilings numeric[];
     every numeric[];
@@ -139,13 +142,14 @@ BEGIN
         RAISE 'a key, a tag or a part is missing or too long';
     END IF;
     SELECT * INTO own FROM ledger.terms FOR UPDATE;
+    rules := own.terms::jsonb;
     IF own.identity IS DISTINCT FROM ledger_identity THEN
         RAISE 'this is another ledger';
     ELSIF own.closed IS NOT NULL THEN
         RAISE 'this ledger is closed';
-    ELSIF fields ->> 'neighboring' <> own.neighboring THEN
+    ELSIF fields -> 'neighboring' <> rules -> 'neighboring' THEN
         RAISE 'a release has another neighboring relation';
-    ELSIF own.exact = 1 AND (fields -> 'exact') IS DISTINCT FROM 'true' THEN
+    ELSIF (rules -> 'exact')::boolean AND NOT (fields -> 'exact')::boolean THEN
         RAISE 'this ledger admits exact releases only';
     END IF;
     SELECT id, hash INTO last_id, last_hash FROM ledger.entries ORDER BY id DESC LIMIT 1;
@@ -171,8 +175,7 @@ BEGIN
         peak := ledger.sums_of(owner_name, 'largest part', size);
         sums := ledger.sums_of(owner_name, own_scope, size);
         IF NOT ledger.admits(every, ledger.added(every, CASE WHEN part IS NULL THEN peak
-                ELSE sums END), costs, ceilings, part IS NULL,
-                (SELECT strict = 1 FROM ledger.terms)) THEN
+                ELSE sums END), costs, ceilings, part IS NULL, (rules -> 'strict')::boolean) THEN
             RAISE 'the ledger does not admit this release';
         END IF;
         sums := ledger.added(sums, costs);
@@ -190,60 +193,25 @@ BEGIN
     new_seal := jsonb_build_object('key', new_key, 'process', new_process, 'tag', new_tag,
         'role', session_user, 'totals', sealed)::text;
     new_hash := encode(sha256(convert_to(
-        coalesce(last_hash, (SELECT hash FROM ledger.origin)) || E'\\n' || stamp || E'\\n'
-            || new_content || E'\\n' || new_seal, 'UTF8')), 'hex');
+        coalesce(last_hash, encode(sha256(convert_to(own.terms, 'UTF8')), 'hex')) || E'\\n'
+            || stamp || E'\\n' || new_content || E'\\n' || new_seal, 'UTF8')), 'hex');
     INSERT INTO ledger.entries (id, time, content, seal, hash, key)
         VALUES (new_id, stamp, new_content, new_seal, new_hash, new_key);
-    INSERT INTO ledger.groups AS old VALUES (
-            encode(sha256(convert_to(new_content, 'UTF8')), 'hex'), fields ->> 'account', new_id,
-            new_id, 1)
-        ON CONFLICT (digest) DO UPDATE SET last = excluded.last, number = old.number + 1;
     RETURN new_hash;
 END $$
 """
-# A share lies within its parent; otherwise an export of the ledger could not be imported.
-_OPEN_ACCOUNT = f"""
-CREATE OR REPLACE FUNCTION ledger.open_account(ledger_identity text, new_name text,
-    new_epsilon float8, new_delta float8, new_limits text)
-RETURNS void LANGUAGE plpgsql {_DEFINER} AS $$
-DECLARE
-    names text[] := string_to_array(new_name, '/');
-    outer_name text := array_to_string(trim_array(names, least(1, cardinality(names))), '/');
-    ceilings numeric[] := string_to_array(new_limits, ' ')::numeric[];
-    parent record;
-BEGIN
-    IF new_name IS NULL OR names = '{{}}' OR '' = ANY (names) OR cardinality(names) > 20
-        OR length(new_name) > 1000 THEN
-        RAISE 'this is no name of a share';
-    END IF;
-    PERFORM FROM ledger.terms WHERE identity = ledger_identity FOR UPDATE;
-    IF NOT FOUND THEN
-        RAISE 'this is another ledger';
-    END IF;
-    SELECT * INTO parent FROM ledger.accounts WHERE accounts.name = outer_name;
-    IF NOT FOUND OR (new_epsilon <= parent.epsilon AND new_delta <= parent.delta
-        AND cardinality(ceilings) = cardinality(string_to_array(parent.limits, ' '))
-        AND ledger.within(ceilings, string_to_array(parent.limits, ' ')::numeric[])
-        AND 0 <= ALL (ceilings)) IS NOT TRUE
-    THEN
-        RAISE 'a share is above what it is a share of';
-    END IF;
-    INSERT INTO ledger.accounts VALUES (new_name, new_epsilon, new_delta, new_limits, session_user)
-        ON CONFLICT DO NOTHING;
-END $$
-"""
-FUNCTIONS = (_LOCK, _END_STALLED, _CHECK, *_PAIRS.split(";\n"), _ADMITS, _APPEND, _OPEN_ACCOUNT)
+FUNCTIONS = (_LOCK, _END_STALLED, _CHECK, *_PAIRS.split(";\n"), _ADMITS, _APPEND)
 """Statements that make the functions, of a schema called ledger."""
 SIGNATURES = ("lock_ledger()", "end_stalled()", "append(text, text, bigint, text, bigint, text)")
 """The functions that a spender calls. The server cannot compute the limits of a share, so only the
-owner, and whom the owner trusts, calls `open_account`."""
+owner writes them, and whom the owner trusts with an INSERT."""
 
 
 def grants(ledger: str, spend: str, audit: str) -> str:
     """Return the SQL by which the owner of a ledger gives two roles their rights.
 
-    The role `spend` may read, append and open shares, through functions only. The role `audit` may
-    read. Neither may change, delete or create anything.
+    The role `spend` may read, and append through a function. The role `audit` may read. Neither may
+    change, delete or create anything.
     """
     quoted = (name.replace('"', '""') for name in (ledger, spend, audit))
     schema, spender, auditor = (f'"{name}"' for name in quoted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -17,10 +18,10 @@ from psycopg.pq import TransactionStatus
 
 from skdp.exceptions import BudgetClosedError
 from skdp.ledger.gate import gate
-from skdp.ledger.release import Account, Amounts, Head, Totals, first_head, unusable
+from skdp.ledger.release import Head, Totals, unusable
 from skdp.ledger.server.address import clean_address, parameters_of
 from skdp.ledger.server.functions import FUNCTIONS
-from skdp.ledger.store import FORMAT, TIMEOUT, Found, Sessions, Steps, Storage, Tables
+from skdp.ledger.store import FORMAT, TIMEOUT, Found, Steps, Storage, Tables, of_format
 
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _ONE_BY_ONE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # after a lock, earlier commits are visible
@@ -29,11 +30,6 @@ _LOCK = "SELECT ledger.lock_ledger()"  # waits for the lock of the ledger
 _END_STALLED = "SELECT ledger.end_stalled()"  # disconnects clients that hold it for long
 _TAKEN = (errors.DuplicateSchema, errors.DuplicateTable, errors.UniqueViolation)
 _TO_LOOK = 1.0 / 3.0  # the part of the time that is kept for the look-up of a lost commit
-_MORE_TABLES = (
-    """ALTER TABLE ledger.accounts ALTER epsilon SET NOT NULL, ALTER delta SET NOT NULL,
-    ADD CHECK (epsilon > 0 AND epsilon < 'Infinity' AND delta >= 0 AND delta < 1)""",
-    "CREATE TABLE ledger.origin (format INTEGER, hash TEXT)",
-)
 # A dump has another database or server, and a copy in the same database another schema.
 _PLACE = """
 (SELECT system_identifier || '/' || pg_database.oid || '/' || pg_namespace.oid
@@ -45,6 +41,7 @@ SELECT pg_get_userbyid(nspowner) = current_user AND NOT EXISTS (
     SELECT FROM aclexplode(nspacl) WHERE privilege_type = 'CREATE' AND grantee <> nspowner)
 FROM pg_namespace WHERE nspname = ?
 """
+_IS_MADE = "SELECT FROM pg_tables WHERE schemaname = ? AND tablename = 'totals'"
 _OLDEST = 140000
 _DEFAULTS: dict[str, Any] = {
     "application_name": "skdp",
@@ -90,7 +87,7 @@ class ServerStorage(Storage):
 
     def __init__(self, address: str, timeout: float = TIMEOUT, is_temporary: bool = False) -> None:
         super().__init__(clean_address(address), timeout, is_temporary)
-        self.sessions = _sessions.setdefault(self.address, Sessions())
+        self.own = _own.setdefault(self.address, threading.local())
 
     def exists(self) -> bool:
         return self.read(ServerTables.is_made)
@@ -137,10 +134,9 @@ class ServerStorage(Storage):
         """Return `action` of this thread's tables; it may wait until the time `end`."""
 
         def use() -> T:
-            tables: ServerTables | None = getattr(self.sessions.local, "tables", None)
+            tables: ServerTables | None = getattr(self.own, "tables", None)
             if tables is None or not tables.is_usable():
-                tables = ServerTables(self.address, end)
-                self.sessions.add(tables)
+                self.own.tables = tables = ServerTables(self.address, end)
             tables.check_process()
             tables.connection.end = end
             return action(tables)
@@ -218,8 +214,6 @@ class ServerTables(Tables):
         parameters, self.ledger = parameters_of(address)
         names = {"ledger.": f'"{self.ledger}".', "?": "%s"}
         names["$place"] = _PLACE.replace("{name}", self.ledger)
-        names["$format"] = f'(SELECT format FROM "{self.ledger}".origin)'
-        names["$made"] = f"pg_tables WHERE schemaname = '{self.ledger}' AND tablename = 'origin'"
         self.address = address
         super().__init__(self._connected(_DEFAULTS | parameters, end), address, names)
 
@@ -239,8 +233,7 @@ class ServerTables(Tables):
             )
         self._make_schema()
         super().create()
-        for statement in _MORE_TABLES:
-            self.execute(statement)
+        self.execute(f"ALTER TABLE ledger.terms ADD format INTEGER DEFAULT {FORMAT}")
         self.make_functions()
 
     def _make_schema(self) -> None:
@@ -254,9 +247,15 @@ class ServerTables(Tables):
                 "may make tables in it. Choose your own schema, or a new name."
             )
 
-    def fill(self, terms: Mapping[str, Any], measures: tuple[str, ...]) -> None:
-        super().fill(terms, measures)
-        self.execute("INSERT INTO ledger.origin VALUES (?, ?)", (FORMAT, first_head(terms).hash))
+    def is_made(self) -> bool:
+        """Return whether there is a ledger; raise BudgetClosedError for one of another format."""
+        if self.execute(_IS_MADE, (self.ledger,)).fetchone() is None:
+            return False
+        with self.damage("its terms"):
+            (number,) = self.execute("SELECT format FROM ledger.terms").fetchone()
+        if number != FORMAT:
+            raise of_format(self.address, number)
+        return True
 
     def make_functions(self) -> None:
         for statement in self._functions:
@@ -272,11 +271,9 @@ class ServerTables(Tables):
 
         They are those of an earlier version, or of a schema that was renamed.
         """
-        if self.execute("SELECT $format").fetchone() != (FORMAT,) or not self._is_owner():
-            return False
         query = f"SELECT prosrc FROM pg_proc WHERE pronamespace = '{self.ledger}'::regnamespace"
         found = {source for (source,) in self.execute(query)}
-        return not {one.split("$$")[1] for one in self._functions} <= found
+        return self._is_owner() and not {one.split("$$")[1] for one in self._functions} <= found
 
     def check_owner(self) -> None:
         if not self._is_owner():
@@ -285,13 +282,6 @@ class ServerTables(Tables):
     def _is_owner(self) -> bool:
         query = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = ?"
         return self.execute(query, (self.ledger,)).fetchone() == (True,)
-
-    def add_share(self, identity: str, account: Account, limits: Amounts) -> None:
-        if not account[0]:
-            super().add_share(identity, account, limits)
-            return
-        query = "SELECT ledger.open_account(?, ?, ?, ?, ?)"
-        self.execute(query, (identity, *account, " ".join(map(str, limits))))
 
     def append(
         self,
@@ -448,4 +438,4 @@ class _Until:
         return self._gen.send(ready)
 
 
-_sessions: weakref.WeakValueDictionary[str, Sessions] = weakref.WeakValueDictionary()
+_own: weakref.WeakValueDictionary[str, threading.local] = weakref.WeakValueDictionary()
