@@ -86,15 +86,15 @@ LINES = {
     "research": 3632,
     "samplers": 1186,
     "solvers": 3678,
-    "statistics": 5219,
+    "statistics": 5404,
     "support": 1358,
     "tables": 6,
     "tabular": 283,
-    "workloads": 609,
+    "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_605  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 402_059
+MOST_LINES = 66_791  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 403_998
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -119,7 +119,7 @@ def cost_of_thresholds(monkeypatch, search, n_groups, others, one, other, reply)
     def release(self, name, values, rng):
         replies = found[0] if len(plan) > 1 else None
         answer = replies[len(plan[1])][2] if replies else reply(values)
-        plan[-1].append((np.array(values), self._mechanism(name).scale, answer))
+        plan[-1].append((np.array(values), self.mechanism(name).scale, answer))
         return answer
 
     monkeypatch.setattr(GaussianPlan, "release", release)

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import expit
 
 from skdp._private_fit import ReleaseParameters
+from skdp.accounting import gdp_mu
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.columns import Columns, is_label
-from skdp.data.exact_sums import Sums
+from skdp.data.exact_sums import Sums, exact_sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import SUMS, Facts, Part, Vector, bounded
+from skdp.statistics._moments import SUMS, Facts, Part, Vector, bounded, numbers_of, present_query
 from skdp.statistics._results import Keys
-from skdp.statistics.means import CovarianceStatistic
+from skdp.statistics.means import MOST_COLUMNS, CovarianceStatistic
 from skdp.statistics.population import Arms, Difference, RatesStatistic, difference_of
+from skdp.support.random import child_generator
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
+from skdp.support.validation import check_choice, check_real
 from skdp.workloads import QueryPlan
+from skdp.workloads.plan import ROUNDED_ONCE, GaussianStep, plan_steps
 
 ARMS = [0, 1]
-# No guarantee rests on it. Slopes need less precision than means, so that squares and products are
-# released in units of this share.
-_OF_PRODUCTS = 0.3
-_L1 = 2.0167  # largest (2 − s)·(1 + 2ws), at s = 1 − 1/(4w), for w of 0.3
+# No guarantee rests on these. Squares and products are released in units of these shares: slopes
+# need less precision than means, more of it in observational data, and squares of scores little.
+_OF_PRODUCTS, _OF_OBSERVED, _OF_SCORES = 0.3, 0.5, 0.3
+_LEAST = 0.001  # propensity, for numbers that are far from those that overflow
+_OF_HALVES = 0.3  # of μ², for the sums from which outcomes and propensities are learned
+# No guarantee rests on these two: n·μ·d^−1.5 of observational data with d columns, from which on
+# simulated intervals cover, and n·μ·min_propensity, below which they are wider than half the range.
+_LEAST_SIGNAL, _LEAST_WEIGHT = 100.0, 20.0
 
 
 def treatment_effect(
@@ -38,17 +49,20 @@ def treatment_effect(
     delta: float | None = None,
     bounds: Bounds | None = None,
     covariate_bounds: Bounds | None = None,
+    min_propensity: float | None = None,
     groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: RandomState = None,
 ) -> Difference:
-    """Estimate the average effect of a treatment that was assigned at random, privately.
+    """Estimate the average effect of a treatment, privately.
 
-    It is the difference of the mean outcomes. Covariates from before the treatment make its
-    interval narrower: the difference is adjusted by regressions with interactions (Lin 2013). The
-    effect is nan if the noise outweighs it, as in an empty arm, and `notes` say why.
+    If it was assigned at random, the effect is the difference of the mean outcomes. Covariates from
+    before the treatment make its interval narrower: the difference is adjusted by regressions with
+    interactions (Lin 2013). Otherwise pass all covariates that influence both the treatment and the
+    outcome, and `min_propensity`. The effect is nan if the noise outweighs it, as in an empty arm,
+    and `notes` say why.
 
     Parameters
     ----------
@@ -71,6 +85,10 @@ def treatment_effect(
         (lows, highs). Never taken from the data: see :term:`bounds`.
     covariate_bounds : pair (low, high), one pair per column, dict or TableSchema, default None
         *Public.* Bounds of the covariates, in these forms or as a schema.
+    min_propensity : float in [0.001, 0.5) or None, default None
+        *Public.* Least probability of either treatment, for observational data: estimated ones are
+        clipped to it. The noise is proportional to its inverse. ``None``: the treatment was
+        assigned at random.
     groups : array-like of shape (n_rows,), str or None, default None
         *Private.* The person of each row, or the public name of that column of a data frame. All
         rows of a person are one record, and each of its rows has the same weight. ``None``: each
@@ -89,8 +107,9 @@ def treatment_effect(
     Returns
     -------
     Difference
-        The effect, and the means of controls and treated rows, adjusted if there are covariates.
-        Intervals and p-values count the noise and the sampling of independent records.
+        The effect, and the means of controls and treated rows, adjusted if there are covariates,
+        and nan for observational data. Intervals and p-values count the noise and the sampling of
+        independent records.
 
     Raises
     ------
@@ -103,6 +122,14 @@ def treatment_effect(
     outcomes and covariates, of their squares and products, and the number of rows are released for
     each arm. A record changes the sums of one arm, or of two if it is replaced (see *Effects* in
     the documentation). All else follows from these sums.
+
+    **Observational data.** Each record is in one of two halves, by a coin of its own. The sums of
+    either half, with Gaussian noise, give linear outcomes and, by discriminant analysis, logistic
+    propensities. The scores of augmented inverse propensity weighting of the other half are at most
+    the width of `bounds` over `min_propensity`, and their sum has Gaussian noise. The effect has no
+    bias if either the outcomes or the propensities are right: pass squares or products of
+    covariates as further columns where lines are not. A public n raises ValueError before the
+    spend if n·μ is below 100·d^1.5 for d columns with the outcome, or below 20/`min_propensity`.
 
     **Intervals** are those of least squares with interactions, centered at the mean covariates, and
     robust standard errors. They do not assume that the outcome is linear, but that the treatment
@@ -122,9 +149,12 @@ def treatment_effect(
     """
     given: dict[str, Any] = {"noise": noise, "by": treated, "keys": ARMS}
     terms = (groups, epsilon, delta, neighboring, budget, random_state)
-    if covariates is None and bounds is None:
+    if covariates is None and bounds is None and min_propensity is None:
         return EffectOnRates(**given)._release((y,), *terms)
-    statistic = AdjustedEffect(bounds, missing="skip", **given, covariate_bounds=covariate_bounds)
+    given |= {"missing": "skip", "covariate_bounds": covariate_bounds}
+    statistic = AdjustedEffect(bounds, **given)
+    if min_propensity is not None:
+        statistic = ObservedEffect(bounds, **given, min_propensity=min_propensity)
     return statistic._release((y,) if covariates is None else (covariates, y), *terms)
 
 
@@ -150,6 +180,7 @@ class AdjustedEffect(CovarianceStatistic):
     covariate_bounds: Bounds | None = None
 
     released_as = "statistics.treatment_effect"
+    of_products: ClassVar[float] = _OF_PRODUCTS
 
     def _check_data(
         self, parameters: ReleaseParameters, x: MatrixLike, y: VectorLike = None, **more: Any
@@ -182,16 +213,17 @@ class AdjustedEffect(CovarianceStatistic):
 
     def _parts(self, n_columns: int) -> tuple[Part, ...]:
         return tuple(
-            part if part.name == "x" else replace(part, radius=part.radius / _OF_PRODUCTS)
+            part if part.name == "x" else replace(part, radius=part.radius / self.of_products)
             for part in super()._parts(n_columns)
         )
 
     def _vector(self, n_columns: int) -> Vector:
         """Return the norms of *Effects* in the documentation, with products in smaller units."""
-        d, w, n_products = n_columns, _OF_PRODUCTS, n_columns * (n_columns + 1) // 2
+        d, w, n_products = n_columns, self.of_products, n_columns * (n_columns + 1) // 2
         moved = 2.0 * (d**2 // 4)
         own = d + w * n_products, d + w**2 * n_products
-        return Vector(d + n_products, _L1 * d + w * moved, 4.0 * d + 2.0 * w**2 * moved, own)
+        l1 = (1.0 + 0.25 / w) * (0.5 + 2.0 * w)  # largest (2 − s)·(1 + 2ws), at s = 1 − 1/(4w)
+        return Vector(d + n_products, l1 * d + w * moved, 4.0 * d + 2.0 * w**2 * moved, own)
 
     def _publish(  # type: ignore[override]
         self, plan: QueryPlan, records: Records[Facts], released: Sums, guarantee: PrivacyGuarantee
@@ -200,7 +232,9 @@ class AdjustedEffect(CovarianceStatistic):
         assert facts.keys is not None, "they were checked"
         count, first, second = _moments(self._means(plan, facts, released).sums)
         size = np.maximum(count, max(2.0 * deviation, 1.0))
-        slopes = _slopes(size, first, second, 0.25 * deviation / _OF_PRODUCTS)
+        own = _slopes(size, first, second, 0.25 * deviation / _OF_PRODUCTS)
+        # regressions in each arm adjust by the mean of their slopes, with the other arm's weight
+        slopes = np.asarray(np.average(own, axis=0, weights=size[::-1]))
         shift = slopes @ (first[:, 1:].sum(axis=0) / size.sum())
         q = np.r_[1.0, -slopes]
         total = first @ q + shift * count
@@ -210,6 +244,153 @@ class AdjustedEffect(CovarianceStatistic):
         outcome = replace(facts.columns.select([0]), single=True)
         bounds = ColumnBounds(facts.bounds.low[:1], facts.bounds.high[:1])
         return difference_of(arms, bounds, outcome, facts.keys, guarantee)
+
+
+@dataclass(eq=False)
+class ObservedEffect(AdjustedEffect):
+    """The release of `treatment_effect` for observational data."""
+
+    min_propensity: float = 0.5
+
+    of_products = _OF_OBSERVED
+
+    def _check_data(
+        self, parameters: ReleaseParameters, x: MatrixLike, y: VectorLike = None, **more: Any
+    ) -> Records[Facts]:
+        if y is None:
+            raise ValueError(
+                "min_propensity is for observational data, which need covariates. Leave it out if "
+                "the treatment was assigned at random."
+            )
+        return super()._check_data(parameters, x, y, **more)
+
+    def _is_gaussian(self) -> bool:
+        return True
+
+    def _effect_of_noise(self, plan: Any, records: Records[Facts]) -> str | None:
+        return None  # too few records raise an error
+
+    def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> Any:
+        least = check_real("min_propensity", self.min_propensity, low=_LEAST, high=0.5, closed="[")
+        check_choice("noise", self.noise, ("auto", "gaussian"))
+        d, n_changed = records.facts.n_columns, parameters.neighboring.n_changed
+        query = present_query(self._vector(d), 1, 1.0, n_changed, len(ARMS))
+        if d > MOST_COLUMNS:
+            raise ValueError(f"at most {MOST_COLUMNS - 1} covariates are allowed: pass fewer.")
+        rest = _OF_SCORES**2
+        square = max(4.0 * (n_changed > 1) + rest, 1.0 + 3.0 * rest)
+        steps = (
+            GaussianStep(SUMS, 2 * query.size, query.l2_sensitivity, _OF_HALVES),
+            GaussianStep("score", 4, math.sqrt(square) * ROUNDED_ONCE, 1.0 - _OF_HALVES),
+        )
+        plan = plan_steps(self.released_as, steps, parameters.epsilon, parameters.delta)
+        signal = max(_LEAST_SIGNAL * d**1.5, _LEAST_WEIGHT / least)
+        needed = math.ceil(signal / gdp_mu(parameters.epsilon, parameters.delta))
+        if parameters.neighboring.count_is_public and records.n_records < needed:
+            raise ValueError(
+                f"{records.n_records} records are too few for an effect in observational data at "
+                f"epsilon={parameters.epsilon:g} and min_propensity={least:g}: {needed} are needed."
+            )
+        return plan
+
+    def _read(self, plan: Any, records: Records[Facts], rng: np.random.Generator) -> Sums:
+        coins = child_generator(rng).random(records.n_records) < 0.5  # each record has its own
+        halves = [records.chosen(np.flatnonzero(coin)) for coin in (coins, ~coins)]
+        noisy = self._noisy_sums(plan, halves, rng)
+        least, score = self.min_propensity, np.zeros(4)
+        for half, other in zip(halves, noisy[::-1], strict=True):
+            scores = partial(_scores, Models.of(other, plan.scale(SUMS), least))
+            score += exact_sums({"score": 4}, half, scores)["score"]
+        return {"score": plan.release("score", score, rng)}
+
+    def _noisy_sums(
+        self, plan: Any, halves: list[Records[Facts]], rng: np.random.Generator
+    ) -> list[Sums]:
+        """Return the released sums of each half, by arm."""
+        facts = halves[0].facts
+        parts = [*self._parts(facts.n_columns), Part("count", 1)]
+        units = np.repeat([part.radius for part in parts], [part.size for part in parts])
+        numbers = partial(numbers_of, self._numbers, self.missing, self.by_row)
+        sizes = {part.name: part.size for part in parts}
+        sums = [exact_sums(sizes, half, numbers, facts.keys) for half in halves]
+        flat = np.stack([np.concatenate([one[k] for k in sizes], axis=1) for one in sums]) / units
+        noisy = plan.release(SUMS, flat.ravel(), rng).reshape(flat.shape) * units
+        ends = np.cumsum([*sizes.values()])[:-1]
+        return [dict(zip(sizes, np.split(one, ends, axis=1), strict=True)) for one in noisy]
+
+    def _publish(  # type: ignore[override]
+        self, plan: Any, records: Records[Facts], released: Sums, guarantee: PrivacyGuarantee
+    ) -> Difference:
+        facts, least = records.facts, self.min_propensity
+        assert facts.keys is not None, "they were checked"
+        noise, pair = plan.scale("score") / _OF_SCORES, np.array([[0.0], [1.0]])
+        total, square, count, clipped = released["score"] / [least, *[_OF_SCORES] * 3]
+        size = max(count, 2.0 * noise, 1.0)
+        effect = total / size
+        spread = max(0.5 * (1.0 + square / size) / least**2 - effect**2, 0.0)
+        slopes = 1.0 / least, effect / _OF_SCORES
+        terms = [("score", pair * slope / size) for slope in slopes]
+        empty, sampling = np.full((2, 1), count < 2.0 * noise), pair * (spread / size) ** 0.5
+        arms = Arms(plan, empty, pair * np.clip(effect, -1.0, 1.0), pair * effect, sampling, terms)
+        bounds = ColumnBounds(-2.0 * facts.bounds.half[:1], np.zeros(1))  # ratios are unknown
+        outcome = replace(facts.columns.select([0]), single=True)
+        found = difference_of(arms, bounds, outcome, facts.keys, guarantee)
+        low, high = np.clip((clipped - 2.0 * noise, clipped + 2.0 * noise), 0.0, size).round()
+        line = (
+            f"Propensities outside of [{least:g}, {1.0 - least:g}], which are clipped: those of "
+            f"{low:.0f} to {high:.0f} of about {size:.0f} records"
+        )
+        labels = replace(found._labels, rest=(line,))
+        return replace(found, means=np.full(2, np.nan), _labels=labels)
+
+
+@dataclass(frozen=True)
+class Models:
+    """*Released* lines of the covariates in [0, 1]: values at 0, and slopes."""
+
+    outcomes: np.ndarray  # of controls and treated rows, of shape (2, 1 + n_covariates)
+    log_odds: np.ndarray  # of the treatment
+    least: float  # *public* propensity
+
+    @classmethod
+    def of(cls, sums: Sums, deviation: float, least: float) -> Models:
+        """Return the models for noisy sums: regressions, and a linear discriminant analysis."""
+        count, first, second = _moments(sums)
+        size = np.maximum(count, max(2.0 * deviation, 1.0))
+        noise, mean = 0.25 * deviation / _OF_OBSERVED, first / size[:, None]
+        slopes = _slopes(size, first, second, noise)
+        starts = mean[:, 0] - (slopes * mean[:, 1:]).sum(axis=1)
+        C = second.sum(axis=0) - np.einsum("a,ai,aj->ij", size, mean, mean)
+        apart, n = mean[1, 1:] - mean[0, 1:], size.sum()
+        odds = _solved(C[1:, 1:] / n, apart, noise / n)
+        start = np.log(size[1] / size[0]) - 0.5 * mean[:, 1:].sum(axis=0) @ odds
+        return cls(np.c_[starts, slopes], np.r_[start, odds], least)
+
+
+def _scores(models: Models, records: Records[Facts]) -> Iterator[Sums]:
+    """Yield z = ψ·`least` in [−1, 1], 2z² − 1, 1 and whether the propensity was clipped."""
+    keys, least, start = records.facts.keys, models.least, 0
+    assert keys is not None, "they were checked"
+    arms = keys.codes(records)
+    for rows, _, _ in records.chunks(2):
+        arm, start = arms[start : start + len(rows)], start + len(rows)
+        v = 0.5 + 0.5 * records.facts.bounds.unit(rows)
+        control, treated = (np.clip(_line(own, v), 0.0, 1.0) for own in models.outcomes)
+        free = expit(_line(models.log_odds, v))
+        e = np.clip(free, least, 1.0 - least)
+        rest = np.where(arm == 1, (v[:, 0] - treated) / e, (control - v[:, 0]) / (1.0 - e))
+        z = np.clip(least * (treated - control + rest), -1.0, 1.0)
+        others = _OF_SCORES * np.stack([2.0 * z**2 - 1.0, np.ones(len(z)), free != e])
+        present = (arm >= 0) & ~np.isnan(rows).any(axis=1)
+        yield {"score": np.where(present, [z, *others], 0.0).T}
+
+
+def _line(own: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return values of a line; those of a row do not depend on the rows around it."""
+    total = np.full(len(v), own[0])
+    for slope, column in zip(own[1:], v[:, 1:].T, strict=True):
+        total += slope * column
+    return total
 
 
 def _one(y: Columns) -> Columns:
@@ -241,15 +422,19 @@ def _moments(sums: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np
 
 
 def _slopes(size: np.ndarray, first: np.ndarray, second: np.ndarray, noise: float) -> np.ndarray:
-    """Return slopes of the outcome, with which the difference of means is adjusted.
+    """Return slopes of the outcome in each arm.
 
-    Adjustment by a regression in each arm is that by the mean of their slopes, each with the weight
-    of the other arm. Any slopes are valid; a ridge of the size of the noise keeps them small.
+    Any slopes are valid; a ridge of the size of the noise keeps them small.
     """
     found = []
     for n, mean, square in zip(size, first / size[:, None], second, strict=True):
         C = square / n - np.outer(mean, mean)
-        values, vectors = np.linalg.eigh(C[1:, 1:])
-        ridge = np.maximum(values, 0.0) + np.sqrt(mean.size) * noise / n
-        found.append(vectors @ ((C[0, 1:] @ vectors) / ridge))
-    return np.asarray(np.average(found, axis=0, weights=size[::-1]))
+        found.append(_solved(C[1:, 1:], C[0, 1:], noise / n))
+    return np.stack(found)
+
+
+def _solved(C: np.ndarray, t: np.ndarray, noise: float) -> np.ndarray:
+    """Return the solution of Cx = t with a ridge, for noise of this size in the entries of C."""
+    values, vectors = np.linalg.eigh(C)
+    ridge = np.sqrt(len(C) + 1) * noise
+    return np.asarray(vectors @ ((t @ vectors) / (np.maximum(values, 0.0) + ridge)))

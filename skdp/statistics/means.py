@@ -645,7 +645,7 @@ def covariance(
     )
 
 
-_MOST_COLUMNS = 4096  # so that a matrix needs 128 MB
+MOST_COLUMNS = 4096  # so that a matrix needs 128 MB
 
 
 class CovarianceStatistic(MomentsStatistic):
@@ -655,8 +655,8 @@ class CovarianceStatistic(MomentsStatistic):
     by_row = True
 
     def _plan(self, parameters: ReleaseParameters, records: Records[Facts]) -> QueryPlan:
-        if records.columns.n_columns > _MOST_COLUMNS:
-            raise ValueError(f"at most {_MOST_COLUMNS} columns have covariances: pass fewer.")
+        if records.columns.n_columns > MOST_COLUMNS:
+            raise ValueError(f"at most {MOST_COLUMNS} columns have covariances: pass fewer.")
         return super()._plan(parameters, records)
 
     def _parts(self, n_columns: int) -> tuple[Part, ...]:

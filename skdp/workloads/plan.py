@@ -568,14 +568,14 @@ class GaussianPlan:
 
     def scale(self, name: str) -> float:
         """Return the standard deviation of the noise of a step."""
-        return self._mechanism(name).scale
+        return self.mechanism(name).scale
 
     def release(self, name: str, values: ArrayLike, rng: np.random.Generator) -> np.ndarray:
         """Return the *private* numbers of a step with noise; release each step once.
 
         Their number is public, and at most the size of the step.
         """
-        mechanism, values = self._mechanism(name), np.asarray(values, dtype=float)
+        mechanism, values = self.mechanism(name), np.asarray(values, dtype=float)
         if values.size > mechanism.dimension:
             raise ValueError(
                 f"step {name!r} was planned for {mechanism.dimension} numbers, got {values.size}. "
@@ -583,7 +583,8 @@ class GaussianPlan:
             )
         return np.asarray(replace(mechanism, dimension=values.size).release(values, rng))
 
-    def _mechanism(self, name: str) -> Gaussian:
+    def mechanism(self, name: str) -> Gaussian:
+        """Return the noise of a step."""
         return dict(zip((step.name for step in self.steps), self.mechanisms, strict=True))[name]
 
 

@@ -375,6 +375,11 @@ REAL: dict[str, list[RealCase]] = {
     "description": real("statistics.describe", WITH_SCHEMA, {"statistics": 20}, in_budget=True),
     "quantiles": real("statistics.quantile", {"bounds": ONLY_NUMBERS}, {"statistics._choices": 2}),
     "mean": real("statistics.mean", {"bounds": ONLY_NUMBERS}, {"statistics": 1}),
+    "observational effect": real(
+        "statistics.treatment_effect",
+        {"epsilon": 3.0, "min_propensity": 0.1, "delta": 1e-5},
+        {"statistics.effects": 2},
+    ),
     "covariance": real("statistics.covariance", {"bounds": ONLY_NUMBERS}, {"statistics": 1}),
 }
 """Settings by what they reach."""

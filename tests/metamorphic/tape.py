@@ -362,7 +362,7 @@ def _cost_of(mechanism: AdditiveMechanism) -> Cost | None:
 
 def _gaussian_plan(tape: Tape) -> Callable[..., Any]:
     def release(plan: GaussianPlan, name: str, values: Any, rng: Any) -> np.ndarray:
-        exact, mechanism = np.array(values, dtype=float), plan._mechanism(name)
+        exact, mechanism = np.array(values, dtype=float), plan.mechanism(name)
         limits = {"l2": mechanism.sensitivity}
         question, cost = f"{name} by {mechanism!r}", _cost_of(mechanism)
         found = tape.ask(question, exact, limits, exact.copy, ROUNDING, cost, True, name)

@@ -7,10 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LinearRegression
 
 from skdp import PrivacyBudget, statistics
-from skdp.statistics.effects import ARMS
+from skdp.statistics.effects import ARMS, Models
 from skdp.workloads import QueryPlan
+from skdp.workloads.plan import GaussianPlan
 
 ROWS = 120
 BOX = {"bounds": (0, 1), "covariate_bounds": (0, 1)}
@@ -21,7 +24,15 @@ SETTINGS = [  # rows, share of the treated, ε, covariates, neighbors, and other
     (3000, 0.5, 1.0, 3, "add_remove_one", {"bounds": None}),
     (3000, 0.5, 1.0, 3, "replace_one", {"noise": "laplace", "delta": 0.0}),
     (3000, 0.5, 1.0, 0, "add_remove_one", {}),
-    (100_000, 0.5, 0.3, 3, "replace_one", {}),
+    (100_000, 0.5, 0.3, 3, "replace_one", {"delta": 1e-6}),
+]
+OBSERVED = [  # rows, ε, covariates, least propensity, neighbors; near the least rows and far above
+    (1200, 1.0, 1, 0.2, "replace_one"),
+    (3200, 1.0, 3, 0.1, "replace_one"),
+    (2500, 3.0, 3, 0.1, "add_remove_one"),
+    (6000, 1.0, 5, 0.05, "replace_one"),
+    (50_000, 0.3, 3, 0.1, "replace_one"),
+    (50_000, 3.0, 3, 0.05, "replace_one"),
 ]
 
 
@@ -59,6 +70,103 @@ def test_intervals_cover_noise_and_sampling_in_many_runs(setting):
     assert stats.binom.cdf(906, 1000, 0.94) < 2e-5
     assert stats.binom.sf(989, 1000, 0.965) < 1e-5
     assert 0.906 <= covered(*setting, 1000, np.random.default_rng()) <= 0.99
+
+
+def observed(n, d, rng):
+    """Return covariates, treated rows and outcomes; the mean effect is .1.
+
+    Propensities are logistic, and outcomes are no lines.
+    """
+    X = rng.random((n, d))
+    treated = rng.random(n) < 1.0 / (1.0 + np.exp(0.75 + 0.25 - 1.5 * X[:, 0] - 0.5 * X[:, -1]))
+    y = 0.2 + 0.4 * (X[:, 0] - 0.3) ** 2 + 0.3 * X[:, -1] + (0.05 + 0.1 * X[:, 0]) * treated
+    return X, treated, y + 0.1 * rng.standard_normal(n)
+
+
+def covered_where_observed(n, epsilon, d, least, neighboring, runs, rng):
+    hits, asked = 0, {**BOX, "neighboring": neighboring, "min_propensity": least}
+    for _ in range(runs):
+        X, treated, y = observed(n, d, rng)
+        low, high = statistics.treatment_effect(y, treated, X, epsilon=epsilon, **asked).interval()
+        hits += low[0] <= 0.1 <= high[0]
+    return hits / runs
+
+
+@pytest.mark.parametrize("setting", OBSERVED[:4], ids=str)
+def test_intervals_of_observational_effects_cover(setting):
+    assert covered_where_observed(*setting, ROWS, np.random.default_rng()) >= 0.825
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", OBSERVED, ids=str)
+def test_intervals_of_observational_effects_cover_in_many_runs(setting):
+    assert 0.906 <= covered_where_observed(*setting, 1000, np.random.default_rng()) <= 0.99
+
+
+def test_covariates_take_confounding_away_and_propensities_are_those_of_a_discriminant_analysis():
+    """Without noise, against the same scores of models of all rows."""
+    X, treated, y = observed(40_000, 2, np.random.default_rng())
+    y = np.clip(y, 0.0, 1.0)
+    asked = {**BOX, "epsilon": 1e8}
+    with warnings.catch_warnings(action="ignore"):
+        found = statistics.treatment_effect(y, treated, X, min_propensity=0.3, **asked)
+        naive = statistics.treatment_effect(y, treated, **asked | {"covariate_bounds": None})
+    e = LinearDiscriminantAnalysis().fit(X, treated).predict_proba(X)[:, 1]
+    outside = np.count_nonzero((e < 0.3) | (e > 0.7))
+    e = np.clip(e, 0.3, 0.7)
+    m0, m1 = (LinearRegression().fit(X[arm], y[arm]).predict(X) for arm in (~treated, treated))
+    psi = m1 - m0 + np.where(treated, (y - m1) / e, (m0 - y) / (1 - e))
+    low, high = found.interval()
+    assert found.value[0] == pytest.approx(psi.mean(), abs=2e-3)
+    assert high[0] - low[0] == pytest.approx(2 * 1.96 * psi.std() / 200, rel=0.03)
+    assert abs(naive.value[0] - 0.1) > 0.02 > 4 * abs(found.value[0] - 0.1)
+    assert np.isnan(found.means).all()
+    (line,) = found._labels.rest
+    assert str(line) in repr(found)
+    clipped = float(line.split(" of ")[2].split(" to ")[0])
+    assert clipped == pytest.approx(outside, abs=0.1 * outside)
+
+
+@pytest.mark.parametrize("relation", ["add_remove_one", "replace_one"])
+@pytest.mark.parametrize("d", [1, 3])
+def test_a_record_moves_scores_as_far_as_stated_whatever_was_released(relation, d, monkeypatch):
+    """Brute force over corners of a row, its arm and gaps, and over models of the halves."""
+    seen, rng, largest = [], np.random.default_rng(), 0.0
+
+    def release(plan, name, values, _):
+        step = next(step for step in plan.steps if step.name == name)
+        seen.append((np.array(values), step.l2_sensitivity))
+        return np.ones(np.size(values))
+
+    monkeypatch.setattr(GaussianPlan, "release", release)
+    asked = {"bounds": (-1, 1), "covariate_bounds": (-1, 1), "neighboring": relation}
+    asked |= {"epsilon": 1e4, "delta": 1e-5, "min_propensity": 0.1}
+    for k in range(160):
+        is_worst, n = k % 4 > 1, 40 + 1
+        lines = 100.0 * rng.standard_normal((2, d + 1))
+        odds = np.r_[100.0 - 200.0 * (k % 2), np.zeros(d)] if is_worst else lines.sum(axis=0)
+        models = Models(lines[:1].repeat(2, axis=0) if is_worst else lines, odds, 0.1)
+        monkeypatch.setattr(Models, "of", lambda *_, models=models: models)
+        X, arm = rng.choice([-1.0, 1.0], (n, d + 1)), rng.integers(0, 2, n).astype(float)
+        arm[-1], X[-1, 0] = k % 2, 1.0
+        tables = [(X.copy(), arm.copy())]
+        X[-1] = -X[-1]
+        if not is_worst:
+            X[-1] = rng.choice([-1.0, 1.0, np.nan], d + 1, p=[0.48, 0.48, 0.04])
+            arm[-1] = rng.choice([0.0, 1.0, 2.0])
+        tables.append((X[:-1], arm[:-1]) if relation == "add_remove_one" else (X, arm))
+        groups, seed = np.minimum(np.arange(n), n - 1 - k % 3), int(rng.integers(2**31))
+        with warnings.catch_warnings(action="ignore"):
+            for rows, own in tables:
+                statistics.treatment_effect(
+                    rows[:, 0], own, rows[:, 1:], **asked,
+                    groups=groups[: len(rows)] if k % 3 else None, random_state=seed,
+                )  # fmt: skip
+        for (first, limit), (second, _) in zip(seen[-4:-2], seen[-2:], strict=True):
+            moved = np.linalg.norm(first - second)
+            assert moved <= limit
+        largest = max(largest, moved / limit)
+    assert largest > 0.8
 
 
 @pytest.mark.parametrize("is_high", [True, False])
@@ -196,10 +304,11 @@ def test_an_empty_arm_is_nan_with_a_reason(d, empty):
     assert found.interval() == ([-1.0], [1.0])
 
 
+@pytest.mark.parametrize("least", [None, 0.1])
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
-def test_few_rows_raise_nothing(n):
+def test_few_rows_raise_nothing(n, least):
     X, treated, y = trial(4, 0.5, 2, np.random.default_rng(0))
-    asked = {"epsilon": 1.0, "neighboring": "add_remove_one", **BOX}
+    asked = {"epsilon": 1.0, "neighboring": "add_remove_one", "min_propensity": least, **BOX}
     found = statistics.treatment_effect(y[:n], treated[:n], X[:n], **asked)
     assert found.interval()[0] >= -1.0
 
@@ -218,6 +327,12 @@ def test_wrong_arguments_are_refused_before_the_spend():
         ({"covariates": X.astype(str)}, "numeric|not numbers"),
         ({"treated": treated.astype(str)}, "contains strings"),
         ({"covariates": np.zeros((40, 4096))}, "at most 4096 columns"),
+        ({"min_propensity": 0.1}, "40 records are too few.*1939 are needed"),
+        ({"min_propensity": 0.1, "covariates": None}, "which need covariates"),
+        ({"min_propensity": 0.5}, r"min_propensity must be a number in \[0.001, 0.5\)"),
+        ({"min_propensity": 0.1, "noise": "laplace"}, "noise must be one of 'auto', 'gaussian'"),
+        ({"min_propensity": 0.1, "delta": 0.0}, "needs delta > 0"),
+        ({"min_propensity": 0.1, "covariates": np.zeros((40, 4096))}, "at most 4095 covariates"),
     ]:
         with pytest.raises((ValueError, TypeError), match=f"(?s){words}.*Nothing was spent"):
             statistics.treatment_effect(**right | wrong, epsilon=1.0, budget=budget)
