@@ -62,7 +62,7 @@ LINES = {
     "accounting": 2693,
     "additive": 1427,
     "auditing": 1542,
-    "budget": 2913,
+    "budget": 2902,
     "calibration": 1321,
     "cluster": 463,
     "data": 6434,
@@ -73,7 +73,7 @@ LINES = {
     "exceptions": 77,
     "features": 2719,
     "inspection": 860,
-    "ledger": 2671,
+    "ledger": 2659,
     "linear_model": 6421,
     "losses": 1496,
     "mechanisms": 2437,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_791  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 403_998
+MOST_LINES = 66_768  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 403_882
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

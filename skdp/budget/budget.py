@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias
 from skdp.budget.filters import Filter, priced_release, rule_of
 from skdp.budget.handle import QUOTED, BudgetHandle
 from skdp.exceptions import BudgetClosedError, WeakPrivacyWarning
-from skdp.ledger.file_storage import Place, TemporaryFolder, storage_at
+from skdp.ledger.file_storage import Place, storage_at
 from skdp.ledger.release import Entry, adopt, head_of, number, owns, quarantine, skipped_in
 from skdp.ledger.store import FORMAT, TIMEOUT, Ledger, Storage
 from skdp.privacy import GaussianCurve, Neighboring, PrivacyGuarantee, Unit
@@ -128,12 +128,7 @@ class PrivacyBudget(BudgetHandle):
             )
         self._neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
         self._unit = Unit(check_choice("unit", unit, Unit))
-        self._folder: TemporaryFolder | None = None
-        if path is None:
-            self._folder = TemporaryFolder()  # lives as long as self
-            path = self._folder.ledger
-        timeout = check_real("timeout", timeout, low=0.0)
-        storage = storage_at(path, timeout, self._folder is not None)
+        storage = storage_at(path, check_real("timeout", timeout, low=0.0))
         self._ledger = Ledger(storage, _stored_terms(rule, self._neighboring, self._unit), rule)
         self._ledger.create()
         self._filter = self._ledger.rules
@@ -342,16 +337,11 @@ class PrivacyBudget(BudgetHandle):
             rule, relation, shares, entries = _imported(data)
         except (AttributeError, KeyError, OverflowError, RecursionError, TypeError) as error:
             raise ValueError(f"The export is damaged: {error!r}.") from error
-        folder: TemporaryFolder | None = None
-        if path is None:
-            path = (folder := TemporaryFolder()).ledger
         storage = storage_at(path)
         if os.path.exists(storage.address):
             raise ValueError(f"{storage.address} exists already.")
         Ledger(storage, _stored_terms(rule, **relation), rule).create(entries, shares)
-        budget = cls(**rule.terms | relation, path=path)
-        budget._folder = folder
-        return budget
+        return cls(**rule.terms | relation, path=storage)
 
 
 class Unbudgeted(BudgetHandle):

@@ -164,7 +164,7 @@ class DryRun(Ledger):
     def handle(self, budget: Handle, **changed: object) -> Handle:
         """Return a copy of a budget or a share that spends from this ledger."""
         parent = None if budget._parent is None else self.handle(budget._parent, **changed)
-        return budget._copied(_ledger=self, _parent=parent, _folder=None, **changed)
+        return budget._copied(_ledger=self, _parent=parent, **changed)
 
     def append(self, release: Release, check: Check, before_commit: Steps = ()) -> None:
         """Check a release and remember it; nothing is committed."""

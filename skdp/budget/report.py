@@ -252,44 +252,43 @@ class Report:
         # Before the first release on all parts either rule may hold, so only (ε, δ) is certain.
         promise = rule.curve(rule.limits) if in_box else ApproxDPCurve(rule.epsilon, rule.delta)
         gaussian = rule.composition is Composition.GDP and in_box
+        adds_up, explained = self._explained()
         return {
             **{name: getattr(rule, name) for name in ("epsilon", "delta")},
             "composition": str(rule.composition),
-            "adds_up": self._adds_up(),
+            "adds_up": adds_up,
             "gdp_mu": math.sqrt(rule.limits[0]) if gaussian else None,
             **{name: getattr(rule, name) for name in ("slack", "tv", "strict", "exact")},
             "share": (budget._account if self._is_internal else "") or None,
             "of": None if outer is None else {"epsilon": outer.epsilon, "delta": outer.delta},
             "risk": _risk(promise, Amount(rule.epsilon, rule.delta)),
-            "risk_explained": self._explained(),
+            "risk_explained": explained,
         }
 
-    def _adds_up(self) -> str:
-        """Describe the composition, which the first release decides."""
-        rule, composition = self._rule, self._rule.composition
-        own, basic = _ADDED[composition], _ADDED["basic"]
-        if self._keeps_to_box or composition.adds_epsilon:
-            return own
-        if rule.parts_differ(self._totals):
-            return f"{basic} on some parts; on others, {own}"
-        if not rule.fits(self._sums):
-            return f"{basic}, since the first release was outside of the limits of {composition}"
-        return f"{own}; but ε and δ if the first release is outside of these limits"
-
-    def _explained(self) -> str:
-        """Say why the gain is as large as it is, and what lowers it."""
-        rule = self._rule
-        if self._keeps_to_box and not rule.composition.adds_epsilon:
+    def _explained(self) -> tuple[str, str]:
+        """Return what adds up, which the first release decides, and why the gain is that large."""
+        rule, name = self._rule, self._rule.composition
+        own, basic = _ADDED[name], _ADDED["basic"]
+        if name.adds_epsilon:
+            return own, self._remedy("the noise of each release may have any shape")
+        if self._keeps_to_box:
             remedy = "Only a budget with a smaller limit lowers it."
-            return f"The gain at the limit also covers future releases. {remedy}"
-        reason = (
-            "the first release that reads all records may have noise of any shape. It becomes "
-            f"smaller after such a release within the limits of {rule.composition}"
-        )
-        if rule.composition.adds_epsilon:
-            reason = "the noise of each release may have any shape"
-        elif not rule.fits(self._sums):
-            reason = f"a first release was outside of the limits of {rule.composition}"
+            return own, f"The gain at the limit also covers future releases. {remedy}"
+        if rule.fits(self._sums):
+            reason = (
+                "the first release that reads all records may have noise of any shape. It becomes "
+                f"smaller after such a release within the limits of {name}"
+            )
+            adds_up = f"{own}; but ε and δ if the first release is outside of these limits"
+            return adds_up, self._remedy(reason)
+        outside = f"first release was outside of the limits of {name}"
+        if rule.parts_differ(self._totals):
+            return f"{basic} on some parts; on others, {own}", self._remedy(f"a {outside}")
+        return f"{basic}, since the {outside}", self._remedy(f"a {outside}")
+
+    def _remedy(self, reason: str) -> str:
+        """Say why ε and δ alone decide on the gain, and what lowers it."""
+        rule = self._rule
         remedy = "PrivacyBudget.from_risk makes a budget with a smaller gain from the start"
         if rule.delta > 0.0:
             advantage = AttackRisk(GaussianCurve(gdp_mu(rule.epsilon, rule.delta))).advantage

@@ -48,8 +48,8 @@ except sqlite3.OperationalError: print("locked")
 """
 
 T = TypeVar("T")
-Place: TypeAlias = str | PathLike[str]
-"""A path, or the address of a server."""
+Place: TypeAlias = str | PathLike[str] | Storage
+"""A path, the address of a server, or what is there."""
 Files = list[tuple[int, int] | None]
 """Device and inode of a database and of its companions."""
 
@@ -67,7 +67,30 @@ class FileStorage(Storage):
         self._first_file: tuple[int, int] | None = None
 
     def exists(self) -> bool:
-        return is_ledger(self.address)
+        """Return whether the ledger exists; raise BudgetClosedError for other data there.
+
+        Nothing is touched. SQLite opens the database as immutable: it takes no lock, replays no log
+        and makes no file. (Closing a file that was read without SQLite would release the locks of
+        this process.)
+        """
+        path = self.address
+        with _clear_errors(path):
+            if not os.path.exists(path):
+                return False
+            if not os.path.getsize(path):
+                logs = [log for log in (f"{path}-wal", f"{path}-journal") if os.path.exists(log)]
+                if any(map(os.path.getsize, logs)):  # a new ledger would discard the log
+                    raise unusable(path, "it is empty and has a log beside it, so it was cut short")
+                return False
+            application, number = gate.run(partial(_header, path))
+        if application != APPLICATION:
+            raise BudgetClosedError(
+                f"{path} is a database of another program, not a ledger. It was left as it is; "
+                "choose another path."
+            )
+        if number != FORMAT:
+            raise of_format(path, number)
+        return True
 
     def make(self, action: Callable[[Any], None]) -> None:
         with _creating(self.address):
@@ -241,44 +264,9 @@ def _clear_errors(path: str) -> Iterator[None]:
         raise unusable(path, error) from error
 
 
-class TemporaryFolder:
-    """A folder for a ledger, removed with this object by the process that made it."""
-
-    def __init__(self) -> None:
-        folder = tempfile.mkdtemp(prefix="skdp-")
-        self.ledger = Path(folder) / "ledger.db"
-        weakref.finalize(self, _remove_in_creator, folder, os.getpid())
-
-
 def _remove_in_creator(folder: str, creator: int) -> None:
     if os.getpid() == creator:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def is_ledger(path: str) -> bool:
-    """Return whether `path` holds a ledger; raise BudgetClosedError if it holds anything else.
-
-    Nothing is touched. SQLite opens the database as immutable: it takes no lock, replays no log and
-    makes no file. (Closing a file that was read without SQLite would release the locks of this
-    process.)
-    """
-    with _clear_errors(path):
-        if not os.path.exists(path):
-            return False
-        if not os.path.getsize(path):
-            logs = [log for log in (f"{path}-wal", f"{path}-journal") if os.path.exists(log)]
-            if any(map(os.path.getsize, logs)):  # a new ledger would discard the log
-                raise unusable(path, "it is empty and has a log beside it, so it was cut short")
-            return False
-        application, number = gate.run(partial(_header, path))
-    if application != APPLICATION:
-        raise BudgetClosedError(
-            f"{path} is a database of another program, not a ledger. It was left as it is; choose "
-            "another path."
-        )
-    if number != FORMAT:
-        raise of_format(path, number)
-    return True
 
 
 def _header(path: str) -> list[int]:
@@ -373,15 +361,22 @@ def _unlockable(path: str, why: str) -> BudgetClosedError:
     return unusable(path, f"files in its folder cannot be locked ({why}), {lost}")
 
 
-def storage_at(path: Place, timeout: float = TIMEOUT, is_temporary: bool = False) -> Storage:
-    """Return the storage at a path, or at the address of a server."""
+def storage_at(path: Place | None, timeout: float = TIMEOUT) -> Storage:
+    """Return the storage at a path or at the address of a server, or in a temporary folder."""
+    if isinstance(path, Storage):
+        return path
+    if path is None:
+        folder = Path(tempfile.mkdtemp(prefix="skdp-")).resolve()
+        storage = FileStorage(str(folder / "ledger.db"), timeout, is_temporary=True)
+        weakref.finalize(storage, _remove_in_creator, str(folder), os.getpid())
+        return storage
     if path == ":memory:":
         raise ValueError(
             "A ledger cannot be in memory, because other processes could not open it. Pass "
             "path=None for a temporary ledger."
         )
     if not is_address(path):
-        return FileStorage(str(Path(path).expanduser().resolve()), timeout, is_temporary)
+        return FileStorage(str(Path(path).expanduser().resolve()), timeout)
     try:
         from skdp.ledger.server.storage import ServerStorage
     except ImportError as error:

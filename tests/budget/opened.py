@@ -1,6 +1,5 @@
 """What a budget has open: its connection to a file, its session on a server."""
 
-import math
 from contextlib import contextmanager
 
 from skdp.ledger.gate import gate
@@ -15,7 +14,7 @@ def connection_of(budget):
 @contextmanager
 def session_of(budget):
     """Lend this thread's session of a ledger on a server; unqualified names are the ledger's."""
-    session = budget._ledger.storage._use(lambda own: own, math.inf)
+    session = budget._ledger.storage.read(lambda own: own)
     session.connection.execute(f'SET search_path = "{session.ledger}"')
     yield session
 

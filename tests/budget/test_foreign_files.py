@@ -14,7 +14,7 @@ from opened import close_connections
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
-from skdp.ledger.file_storage import is_ledger
+from skdp.ledger.file_storage import storage_at
 from skdp.ledger.release import digest_of, first_head
 
 _FOREIGN = """
@@ -86,7 +86,7 @@ def test_a_ledger_whose_header_is_ahead_of_its_pages_is_still_known_as_one(tmp_p
     PrivacyBudget(**TERMS, path=path)
     close_connections()
     os.truncate(path, path.stat().st_size - 4096)
-    assert is_ledger(str(path))
+    assert storage_at(path).exists()
     with pytest.raises(BudgetClosedError, match="cannot be used"):
         PrivacyBudget(**TERMS, path=path)
 

@@ -377,6 +377,7 @@ _UNSEEN = """
 import ctypes, gc, os, sys
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
+from skdp.ledger.gate import gate
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=sys.argv[1])
 cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "")
@@ -396,7 +397,7 @@ if not inside:
 refused = False
 try:
     if children == [0]:
-        close_connections()
+        gate.before_fork(), gate.after_fork()  # closes all that it has
     budget.spend(cost, delta=0.0, name="own", before_commit=fork_once if inside else None)
 except BudgetClosedError as error:
     refused = "by another process" in str(error)

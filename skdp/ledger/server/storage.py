@@ -121,16 +121,13 @@ class ServerStorage(Storage):
         """Wait until the server answers; raise its error after the time `end`."""
         while True:
             try:
-                return self._use(ServerTables.ping, end)
+                return self._transact(_SNAPSHOT, lambda tables: None, end)
             except BudgetClosedError:
                 if time.monotonic() > end:
                     raise
             time.sleep(_POLL_SECONDS)
 
     def _transact(self, begin: str, action: Callable[[Any], T], end: float, steps: Steps = ()) -> T:
-        return self._use(lambda tables: tables.transact(begin, action, steps), end)
-
-    def _use(self, action: Callable[[ServerTables], T], end: float) -> T:
         """Return `action` of this thread's tables; it may wait until the time `end`."""
 
         def use() -> T:
@@ -139,7 +136,7 @@ class ServerStorage(Storage):
                 self.own.tables = tables = ServerTables(self.address, end)
             tables.check_process()
             tables.connection.end = end
-            return action(tables)
+            return tables.transact(begin, action, steps)
 
         return gate.run(use)
 
@@ -331,10 +328,6 @@ class ServerTables(Tables):
         except BaseException:
             self.close()  # the server rolls back; an interrupt may have left the connection busy
             raise
-
-    def ping(self) -> None:
-        with self.clear_errors():
-            self.connection.execute("SELECT 1")
 
     def is_usable(self) -> bool:
         """Return whether the connection is open; close it if an interrupt has left it busy.
