@@ -65,7 +65,7 @@ LINES = {
     "budget": 2902,
     "calibration": 1321,
     "cluster": 463,
-    "data": 6434,
+    "data": 6436,
     "decomposition": 292,
     "density": 2517,
     "design": 1924,
@@ -86,15 +86,15 @@ LINES = {
     "research": 3632,
     "samplers": 1186,
     "solvers": 3678,
-    "statistics": 5404,
+    "statistics": 5420,
     "support": 1358,
     "tables": 6,
     "tabular": 283,
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_768  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 403_882
+MOST_LINES = 66_786  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 403_999
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -361,6 +361,8 @@ def validated_weights(sample_weight: VectorLike, n_samples: int) -> np.ndarray:
         raise ValueError("sample_weight is outside of memory, but X is in memory.")
     given = present("sample_weight", sample_weight)
     try:
+        if given.dtype.kind in "mM":
+            raise TypeError("NumPy converts dates and durations")
         weights = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError("sample_weight must hold numbers that a float can hold.") from None

@@ -402,6 +402,9 @@ def _one(y: Columns) -> Columns:
 def _check_column(name: str, column: VectorLike, covariates: Columns) -> None:
     """Raise unless it is one column beside the covariates, or the name of one of them."""
     if is_label(column, covariates.names):
+        if column not in covariates.names:
+            known = f"one of the columns {[*covariates.names]} of covariates"
+            raise ValueError(f"{name} must be {known}, or a column itself; got {column!r}.")
         return
     given = Columns.of(column, name)
     if not given.single or given.n_rows != covariates.n_rows:

@@ -20,7 +20,7 @@ from skdp.data.exact_sums import Sums, counted
 from skdp.data.records import Records, check_numeric
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._choices import cell_counts
-from skdp.statistics._moments import SUMS, Facts, Interval, MomentsStatistic
+from skdp.statistics._moments import SUMS, Facts, Interval, MomentsStatistic, Part, Vector
 from skdp.statistics._results import (
     NONE_OF_THESE,
     SAMPLING,
@@ -51,6 +51,13 @@ _RISKS = np.geomspace(1.0, 1e-9, 64)  # of the intervals that give a p-value
 # No guarantee rests on it. The noisy number of rows is the divisor. Its noise widens intervals by
 # this factor times its squared relative size, found by simulation of 30 to 1e5 rows a group.
 _DIVISOR = 2.0
+# The same. Squares are released in units of this share: intervals need them with less precision.
+_OF_SQUARES = 0.3
+# The distances are proved in *Effects* of the documentation, for w of at most 1/2.
+OF_MEANS = Vector(
+    2, (1.0 + 0.25 / _OF_SQUARES) * (0.5 + 2.0 * _OF_SQUARES), 4.0,
+    (1.0 + _OF_SQUARES, 1.0 + _OF_SQUARES**2),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,9 +275,9 @@ def difference(
     Notes
     -----
     **Guarantee.** Booleans are counted in a table of group and value. For each column an added or
-    removed record changes one cell by 1, and a replaced record two cells. Numbers are released as
-    in `variance`. The rows of a person have total weight 1: they add a point in the convex hull of
-    rows, which has no larger diameter in any norm.
+    removed record changes one cell by 1, and a replaced record two cells. Numbers and their squares
+    are released for each group (*Effects* in the documentation). The rows of a person have total
+    weight 1: they add a point in the convex hull of rows, which has no larger diameter in any norm.
 
     **Intervals** are approximately normal, except for the noise. Groups need about 100 values, or
     more if a few large values make up most of a mean. The mean of a person's rows has no larger
@@ -319,7 +326,13 @@ class MeansStatistic(MomentsStatistic):
 
     released_as = "statistics.difference"
 
-    _parts, _numbers = VarianceStatistic._parts, staticmethod(VarianceStatistic._numbers)
+    _numbers = staticmethod(VarianceStatistic._numbers)
+
+    def _parts(self, n_columns: int) -> tuple[Part, ...]:
+        return Part("x", n_columns), Part("square", n_columns, 0.5 / _OF_SQUARES)
+
+    def _vector(self, n_columns: int) -> Vector:
+        return OF_MEANS
 
     def _publish(
         self, plan: QueryPlan, records: Records[Facts], released: Sums, guarantee: PrivacyGuarantee

@@ -109,6 +109,28 @@ def test_a_record_moves_the_table_as_far_as_stated(noise, n_changed, monkeypatch
     assert seen[0][1] == counts_query("cells", 8, 2 * n_changed)
 
 
+@pytest.mark.parametrize(("relation", "square"), [("add_remove_one", 2.09), ("replace_one", 4.18)])
+def test_squares_of_numbers_add_little_to_the_noise(relation, square, monkeypatch):
+    """A value, .3 of its square and 1, in one or two groups; brute force over values."""
+    seen = []
+
+    def release(plan, answers, rng):
+        seen.append((np.ravel(answers["sums"]), plan.queries[0].l2_sensitivity))
+        return {"sums": np.ones(plan.queries[0].size)}
+
+    monkeypatch.setattr(QueryPlan, "release", release)
+    values = [*product(np.linspace(-1.0, 1.0, 9), [0, 1, 2]), (np.nan, 0)]
+    for x, key in values:
+        asked = {"bounds": (-1, 1), "by": [0, 1, key], "keys": [0, 1], "noise": "gaussian"}
+        with warnings.catch_warnings(action="ignore"):
+            statistics.difference([0.5, 0.5, x], epsilon=1.0, neighboring=relation, **asked)
+    rows, limit = np.array([sums for sums, _ in seen]), seen[0][1]
+    others = rows[-1:] if relation == "add_remove_one" else rows  # nan adds nothing
+    moved = np.linalg.norm(rows[:, None] - others, axis=2).max()
+    assert moved <= limit == pytest.approx(square**0.5, rel=1e-5)
+    assert moved >= 0.999 * limit
+
+
 def test_p_values_are_the_risks_at_which_intervals_end_at_zero():
     arm = np.arange(4000) % 3
     x = np.random.default_rng(0).random(4000) < np.array([0.2, 0.24, 0.2])[arm]

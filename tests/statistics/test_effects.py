@@ -321,6 +321,7 @@ def test_wrong_arguments_are_refused_before_the_spend():
         ({"y": X}, "y must be one column with as many rows as covariates"),
         ({"y": X, "covariates": None}, "y must be one column"),
         ({"y": X > 0.5, "covariates": None, "bounds": None}, "y must be one column"),
+        ({"treated": "arm"}, r"treated must be one of the columns \[\] of covariates"),
         ({"treated": treated[:9]}, "treated must be one column with as many rows"),
         ({"bounds": None}, "y must hold True and False.*Numbers need bounds"),
         ({"covariate_bounds": None}, "covariate_bounds must be given"),

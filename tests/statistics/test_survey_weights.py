@@ -193,6 +193,7 @@ def test_wrong_weights_are_refused_before_the_spend(budget):
             ({"sample_weight": x[:-1], "max_weight": 1.0}, "one weight for each row"),
             ({"sample_weight": np.where(x > 3, x, np.nan), "max_weight": 1.0}, "missing"),
             ({"sample_weight": ["a"] * 40, "max_weight": 1.0}, "must hold numbers"),
+            ({"sample_weight": x.astype("M8[s]"), "max_weight": 1.0}, "must hold numbers"),
             ({"sample_weight": "v", "max_weight": 1.0}, "one of the columns"),
         ]:
             with pytest.raises(ValueError, match=words):
