@@ -377,7 +377,7 @@ REAL: dict[str, list[RealCase]] = {
     "mean": real("statistics.mean", {"bounds": ONLY_NUMBERS}, {"statistics": 1}),
     "observational effect": real(
         "statistics.treatment_effect",
-        {"epsilon": 3.0, "min_propensity": 0.1, "delta": 1e-5},
+        {"epsilon": 10.0, "min_propensity": 0.1, "delta": 1e-5},
         {"statistics.effects": 2},
     ),
     "covariance": real("statistics.covariance", {"bounds": ONLY_NUMBERS}, {"statistics": 1}),
