@@ -161,7 +161,7 @@ class FileStorage(Storage):
 
     def _make(self, action: Callable[[FileTables], None]) -> None:
         """Fill a file beside the path, and move it there when it is whole and on the disk."""
-        new = FileStorage(f"{self.address}-new", self.timeout, self.is_temporary)
+        new = FileStorage(f"{self.address}-skdp-new", self.timeout, self.is_temporary)
         try:
             with _clear_errors(self.address):
                 _remove(new.address, *_FILES)  # a maker may have died

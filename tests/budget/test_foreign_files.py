@@ -133,7 +133,7 @@ def test_a_ledger_whose_maker_died_is_made_by_the_next_one(tmp_path):
         budget = PrivacyBudget(**TERMS, path=tmp_path / f"{i}.db")
         budget.spend(COST, delta=1e-5, name="a fit")
         assert len(budget.history()) == 1, statement
-        assert not [*tmp_path.glob(f"{i}.db-new*")]
+        assert not [*tmp_path.glob(f"{i}.db-skdp-new*")]
 
 
 def test_opening_a_ledger_again_keeps_the_locks_of_the_one_that_is_open(tmp_path):
