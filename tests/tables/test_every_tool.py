@@ -287,6 +287,25 @@ def test_mixed_naive_bayes_and_statistics(library):
         describe(frame_of_kinds(), epsilon=1.0, bounds=KINDS)
 
 
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas])
+def test_ordinal_columns_are_categories_in_order(library):
+    levels = ["top", "mid", "low"]
+    frame = frame_of_kinds()[["age"]].assign(grade=lambda own: np.resize(levels, len(own)))
+    schema = TableSchema({"age": (18, 100), "grade": {"kind": "ordinal", "categories": levels}})
+    y, frame = (frame["age"] > 50).astype(int), library(frame)
+    asked = {"epsilon": 5.0, "random_state": 0}
+    tables = marginals(frame, categories=schema, **asked).to_frame()
+    described = describe(frame, bounds=schema, **asked).to_frame()
+    for found, column in ((tables, "categories"), (described, "statistic")):
+        found = pd.DataFrame(found) if library is pd.DataFrame else found.to_pandas()
+        labels = found.reset_index()[column].tolist()
+        assert [one for one in labels if one in levels] == levels
+    model = DPMixedNB(bounds=schema, **asked).fit(frame, y)
+    assert model.predict_proba(frame).shape == (len(y), 2)
+    with pytest.raises(ValueError, match=r"\['grade'\] are not numeric"):
+        mean(frame, bounds=schema, **asked)
+
+
 def test_by_and_groups_are_columns_of_a_statistic():
     frame = frame_of_kinds()[["person", "age", "sex"]]
     found = mean(
