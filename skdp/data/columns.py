@@ -119,9 +119,11 @@ class Columns:
         return (part.truth() for part in self.parts)
 
     def floats(self, rows: slice) -> np.ndarray:
-        """Return some rows as floats, NaN for missing values."""
-        each = [part[rows].floats() for part in self.parts]
-        return each[0][:, None] if len(each) == 1 else np.stack(each, axis=1)
+        """Return some rows as floats, NaN for missing values; one column after another in memory.
+
+        NumPy's loops are then as long as a column, which takes half the time.
+        """
+        return np.stack([part[rows].floats() for part in self.parts]).T
 
     def matrix(self, dtype: type | Sequence[type] | None = None) -> np.ndarray:
         """Return numeric columns as one array, with NaN for missing values.
