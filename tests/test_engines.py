@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from functools import cache, reduce
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -381,6 +382,42 @@ def test_a_statistic_takes_one_pass_besides_the_check(monkeypatch, kept, n):
     reads = Reads()
     st.mean(reads, **BOUNDS, **TERMS)
     assert reads.n == n
+
+
+def no_file():
+    raise OSError
+
+
+ROOM = {  # of the disk, and how often rows are read: for the schema, two checks, and passes
+    "enough": ("disk_usage", lambda at: SimpleNamespace(free=2**40), 4),
+    "none": ("disk_usage", lambda at: SimpleNamespace(free=2**17), 50),
+    "no folder": ("TemporaryFile", no_file, 50),
+}
+
+
+@pytest.mark.parametrize("room", ROOM)
+def test_many_passes_read_the_source_once(monkeypatch, room):
+    """The rows are then in a temporary file, unless the disk has no room."""
+    name, replacement, n = ROOM[room]
+    monkeypatch.setattr("skdp.data.engine.KEPT_LOCALLY", 0)
+    monkeypatch.setattr(f"skdp.data.arrow.{name}", replacement)
+    reads, model = Reads(columns=[*NUMBERS, "sex"]), DPLogisticRegression(**GAUSSIAN)
+    found = model.fit(reads, "sex").coef_
+    assert reads.n == n if n < 50 else reads.n >= 15
+    np.testing.assert_array_equal(found, model.fit(TABLE.select(NUMBERS), TABLE["sex"]).coef_)
+
+
+@pytest.mark.parametrize("room", ROOM)
+def test_persons_are_brought_together_by_one_pass(monkeypatch, room):
+    name, replacement, n = ROOM[room]
+    monkeypatch.setattr("skdp.data.engine.KEPT_LOCALLY", 0)
+    monkeypatch.setattr("skdp.data.blocks._OF_PERSONS", 2**17)
+    monkeypatch.setattr(f"skdp.data.arrow.{name}", replacement)
+    reads = Reads(columns=["a", "who"])
+    found = st.mean(reads, groups="who", **BOUNDS, **TERMS).value
+    assert reads.n == n - 1 if n < 50 else reads.n >= 7
+    expected = st.mean(TABLE.select(["a"]), groups=TABLE["who"], **BOUNDS, **TERMS).value
+    np.testing.assert_array_equal(found, expected)
 
 
 CHANGES = {

@@ -1,62 +1,30 @@
-"""Arrow record batches that are read from files, or from a function, whenever they are needed."""
+"""Arrow record batches on one machine, which are read from their source whenever they are needed.
+
+What needs many passes is read from the source once, and then from a temporary file without a name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any, ClassVar
+from itertools import accumulate, islice
+from mmap import ACCESS_READ, ALLOCATIONGRANULARITY, mmap
+from os import SEEK_END
+from pickle import PickleBuffer, dumps, loads
+from shutil import disk_usage
+from tempfile import TemporaryFile, gettempdir
+from typing import IO, Any
 
-from skdp.data.engine import Block, Engine, Task
-from skdp.support.types import MatrixLike
+from skdp.data.engine import Engine, Task
 
-_READ_AGAIN = (
+READ_AGAIN = (
     "Pass a pyarrow.dataset.Dataset, or a function that returns all record batches at each call. "
     "If the rows fit into memory, pass a pyarrow.Table, as reader.read_all() returns."
 )
-_ONLY_ONCE = f"{{}} can be read only once, but rows are checked before they are used. {_READ_AGAIN}"
-_CHANGED = f"The rows changed between two reads, or can be read only once. {_READ_AGAIN}"
-_LEAST_ROWS = 2**14  # of a block: smaller batches are joined
-_BATCH = 2**20  # numbers that are read from files at a time
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Batches:
-    """*Private* rows that are read in batches: a table of some columns, or one column by name."""
-
-    read: Callable[[], Iterable[Any]]  # *private* record batches, all of them at each call
-    schema: Any  # *public*
-    names: list[str] | str  # *public*; of the columns that are used
-    is_function: bool = False
-    has_order: ClassVar[bool] = True  # *public*; whether results of rows may be in their order
-
-    @property
-    def columns(self) -> list[str]:
-        return [self.names] if isinstance(self.names, str) else self.names
-
-    def __getitem__(self, names: list[str] | str) -> Batches:
-        return replace(self, names=names)
-
-    def blocks(self, columns: Sequence[Any]) -> Engine:
-        """Return blocks of some columns, with others by one name each, or None."""
-        return ArrowBlocks(lambda: map(partial(block_of, columns), self.tables()))
-
-    def tables(self) -> Iterator[Any]:
-        """Yield all columns of the rows, as at least one table."""
-        import pyarrow as pa
-
-        held: list[Any] = []
-        i, n_rows, n_held = -1, 0, 0
-        for i, batch in enumerate(safely(self.read)):
-            _check_batch(i, batch, self.schema)
-            held, n_held = [*held, batch] if batch.num_rows else held, n_held + batch.num_rows
-            if n_held >= _LEAST_ROWS:
-                yield pa.Table.from_batches(held).combine_chunks()
-                held, n_held, n_rows = [], 0, n_rows + n_held
-        if i < 0 and self.is_function:
-            raise ValueError(_CHANGED)
-        if held or not n_rows:
-            yield pa.Table.from_batches(held, self.schema).combine_chunks()
+CHANGED = f"The rows changed between two reads, or can be read only once. {READ_AGAIN}"
+_MOST_STORED = 0.5  # of the free space of the disk
 
 
 class ArrowBlocks(Engine):
@@ -78,13 +46,18 @@ class ArrowBlocks(Engine):
 
     def shuffled(
         self, part: Callable[[int, Any], Any], join: Callable[..., Any], n: int, n_blocks: int
-    ) -> ArrowBlocks:  # with one read for each new block
-        rounds = [partial(part, i) for i in range(n)]
-        return ArrowBlocks(lambda: (join(*map(one, self._blocks())) for one in rounds))
+    ) -> ArrowBlocks:
+        stored = Stored(
+            n * n_blocks, lambda: (part(i, block) for block in self._blocks() for i in range(n))
+        )
+        return ArrowBlocks(lambda: (join(*stored.every(n, i)) for i in range(n)))
 
     def kept(self) -> ArrowBlocks:
         blocks = [*self._blocks()]
         return ArrowBlocks(lambda: blocks, is_fixed=True)
+
+    def stored(self, n_blocks: int) -> ArrowBlocks:
+        return ArrowBlocks(Stored(n_blocks, self._blocks).every)
 
     def room(self) -> float:
         return super().room() / 4.0  # files are read again quickly
@@ -98,88 +71,70 @@ def _derived(blocks: Iterable[Any], tasks: Sequence[Task]) -> Iterator[Any]:
         while numbers[-1] not in here:
             i, block = next(rest, (-1, None))
             if i < 0:
-                raise ValueError(_CHANGED)
+                raise ValueError(CHANGED)
             here |= {i: block} if i >= numbers[0] else {}
         yield function(*(here[i] for i in numbers))
 
 
-def blocks_of(parts: Mapping[str, MatrixLike]) -> Engine:
-    """Return the blocks of X; y and weights are columns of the same batches, or None."""
-    (first, X), *others = parts.items()
-    for name, part in others:
-        if part is not None and getattr(part, "read", None) is not getattr(X, "read", X):
-            said = f"of {first}, if one of both is read in batches."
-            raise ValueError(f"{name} must be the name of a column {said}")
-    engine: Engine = X.blocks([None if part is None else part.names for part in parts.values()])
-    return engine
+class Stored:
+    """*Private* values that are in a temporary file once all of them have been read.
+
+    The file has no name, and the system removes it with this object. If the disk has no room for
+    it, the values are computed for each read.
+    """
+
+    def __init__(self, n: int, values: Callable[[], Iterable[Any]]) -> None:
+        self._n, self._values = n, values
+        self._stored: list[Callable[[], Any]] = []
+
+    def every(self, step: int = 1, start: int = 0) -> Iterator[Any]:
+        """Yield every `step`-th value."""
+        if not self._stored:
+            yield from islice(self._read(), start, None, step)
+            return
+        for read in self._stored[start::step]:
+            yield read()
+
+    def _read(self) -> Iterator[Any]:
+        stored: list[Callable[[], Any]] = []
+        file, most = _temporary_file(self)
+        for i, value in enumerate(self._values()):
+            if file is not None and i == len(stored):  # all so far
+                with suppress(OSError):
+                    stored.append(_written(file, value, most))
+            if len(stored) == self._n:
+                self._stored = stored
+            yield value
 
 
-def block_of(columns: Sequence[Any], table: Any) -> Block:
-    """Return some columns of a table, and others by one name each."""
-    X, *others = columns
-    return Block(table.select(X), *(name and table.column(name) for name in others))
+def _temporary_file(owner: object) -> tuple[IO[bytes] | None, float]:
+    """Return a file that ends with its owner, and how many bytes it may have."""
+    with suppress(OSError):
+        file = TemporaryFile()  # noqa: SIM115
+        weakref.finalize(owner, file.close)
+        return file, _MOST_STORED * disk_usage(gettempdir()).free
+    return None, 0.0
 
 
-def in_batches(x: Any) -> Batches:
-    """Return a dataset, a scanner or a function of record batches as rows that are read."""
-    if callable(x):
-        rows = Batches(x, _first_schema(x), [], is_function=True)
-    elif hasattr(x, "projected_schema"):
-        rows = Batches(x.to_batches, x.projected_schema, [])
-    else:
-        rows = Batches(partial(x.to_batches, **_options(x)), x.schema, [])
-    return with_names(rows)
+def _written(file: IO[bytes], value: object, most: float) -> Callable[[], Any]:
+    """Write the buffers of a value; return a function that reads it."""
+    found: list[PickleBuffer] = []
+    head = dumps(value, protocol=5, buffer_callback=found.append)
+    buffers = [one.raw() for one in found]
+    start = -(-file.seek(0, SEEK_END) // ALLOCATIONGRANULARITY) * ALLOCATIONGRANULARITY
+    ends = [0, *accumulate(-(-one.nbytes // 64) * 64 for one in buffers)]  # aligned for BLAS
+    if start + ends[-1] > most:
+        raise OSError
+    for one, place in zip(buffers, ends, strict=False):
+        file.seek(start + place)
+        file.write(one)
+    file.truncate(start + ends[-1])
+    sizes = [slice(place, place + one.nbytes) for one, place in zip(buffers, ends, strict=False)]
+    return partial(_mapped, file, head, start, ends[-1], sizes)
 
 
-def with_names(rows: Batches) -> Batches:
-    """Return all columns, which must have different names."""
-    names = rows.schema.names
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"several columns of the batches have the name {twice[0]!r}.")
-    return rows[names]
-
-
-def check_can_be_read_again(x: object, *methods: str) -> None:
-    """Raise ValueError if the type has one of these methods, by which its rows are read once."""
-    if any(hasattr(type(x), name) for name in methods):
-        raise ValueError(_ONLY_ONCE.format(f"a {type(x).__name__}"))
-
-
-def _options(dataset: Any) -> dict[str, Any]:
-    """Return options by which little is read ahead; by default it may be a gigabyte."""
-    size = max(_BATCH // max(len(dataset.schema), 1), 2**10)
-    options: dict[str, Any] = {"batch_size": size, "batch_readahead": 1, "fragment_readahead": 1}
-    if type(getattr(dataset, "format", None)).__name__ == "ParquetFileFormat":
-        from pyarrow.dataset import ParquetFragmentScanOptions
-
-        streamed = ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
-        options["fragment_scan_options"] = streamed
-    return options
-
-
-def _first_schema(function: Callable[[], Iterable[Any]]) -> Any:
-    first = next(safely(function), None)
-    if first is None:
-        raise ValueError("the function returned no record batch. Return one, even if it is empty.")
-    _check_batch(0, first, getattr(first, "schema", None))
-    return first.schema
-
-
-def _check_batch(number: int, batch: Any, schema: Any) -> None:
-    if type(batch).__name__ != "RecordBatch":
-        raise ValueError(f"the function must return record batches, got a {type(batch).__name__}.")
-    if not batch.schema.equals(schema):
-        said = f"columns or types differ from those of the first batch, {schema.names}."
-        raise ValueError(f"In batch {number} of the rows: {said}")
-
-
-def safely(read: Callable[[], Iterable[Any]]) -> Iterator[Any]:
-    """Yield what is read, and replace errors, which could quote values."""
-    try:
-        yield from read()
-        return
-    except Exception as error:
-        why, is_scanned = type(error).__name__, str(error) == "OneShotFragment was already scanned"
-    if is_scanned:
-        raise ValueError(_ONLY_ONCE.format("a scanner of a reader"))
-    raise ValueError(f"the rows cannot be read: {why}. Its message may quote private values.")
+def _mapped(file: IO[bytes], head: bytes, start: int, size: int, parts: Sequence[slice]) -> Any:
+    bytes_ = memoryview(
+        mmap(file.fileno(), size, access=ACCESS_READ, offset=start) if size else b""
+    )
+    return loads(head, buffers=[bytes_[part] for part in parts])

@@ -25,7 +25,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from skdp.data import dask
-from skdp.data.arrow import Batches, blocks_of
+from skdp.data.batches import Batches, blocks_of
 from skdp.data.column import Column, check_plain, home_of
 from skdp.data.columns import frame_names, is_frame
 from skdp.data.dask import SAME_CHUNKS, DaskBlocks
@@ -222,6 +222,10 @@ class Blocks:
     def map(self, function: Callable[[Any], object]) -> Blocks:
         """Return blocks with the values ``function(block)``. They are kept if these blocks are."""
         return self._changed(self._engine.mapped(function), self.n_rows)
+
+    def stored(self) -> Blocks:
+        """Return the same blocks, for many reads."""
+        return self if self.is_kept else self._changed(self._engine.stored(len(self)), self.n_rows)
 
     def recut(self, step: int) -> Blocks:
         """Return the same rows in blocks that begin at multiples of `step` rows, after `check`.

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skdp.data.arrow import Batches, check_can_be_read_again, in_batches
+from skdp.data.batches import Batches, check_can_be_read_again, in_batches
 from skdp.data.spark import in_spark
 from skdp.support.types import Label, MatrixLike, VectorLike
 

@@ -54,6 +54,10 @@ class Engine(ABC):
     def kept(self) -> Engine:
         """Compute the blocks and keep them where they are."""
 
+    def stored(self, n_blocks: int) -> Engine:
+        """Return blocks that are computed once, if the engine has a place that outlives a read."""
+        return self
+
     def shuffled(
         self, part: Callable[[int, Any], Any], join: Callable[..., Any], n: int, n_blocks: int
     ) -> Engine:

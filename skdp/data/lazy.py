@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from skdp.data.arrow import Batches
+from skdp.data.batches import Batches
 from skdp.data.blocks import Blocks, for_workers, stacked
 from skdp.data.column import is_collection, received
 from skdp.data.columns import is_frame

@@ -361,7 +361,7 @@ class Records(Generic[Facts]):
         """Return a function of the rows in memory, such as a design, or `Blocks` of its values."""
         if self.blocks is None:
             return function(self)
-        return self.blocks.map(partial(_in_block, self._without_rows, function))
+        return self.blocks.map(partial(_in_block, self._without_rows, function)).stored()
 
     def mapped(self, function: Callable[[Records[Facts]], Records[T]]) -> Records[T]:
         """Convert the records: at once in memory, and each block whenever it is read."""

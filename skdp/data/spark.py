@@ -16,7 +16,8 @@ from itertools import chain
 from pickle import dumps, loads
 from typing import Any
 
-from skdp.data.arrow import ArrowBlocks, Batches, block_of, safely, with_names
+from skdp.data.arrow import ArrowBlocks
+from skdp.data.batches import Batches, block_of, safely, with_names
 from skdp.data.engine import Block, Engine, Task
 from skdp.support.other_libraries import public_error
 
