@@ -65,7 +65,7 @@ LINES = {
     "budget": 2902,
     "calibration": 1321,
     "cluster": 463,
-    "data": 6436,
+    "data": 6540,
     "decomposition": 292,
     "density": 2517,
     "design": 1924,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_786  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 403_999
+MOST_LINES = 66_890  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 404_739
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

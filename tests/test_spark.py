@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from skdp.data.spark import SparkBlocks
 from skdp.solvers import DPSGD
 
 pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),
     pytest.mark.skipif(
@@ -173,3 +175,26 @@ def test_predictions_are_made_in_a_function_of_spark():
 
     found = frame(table).mapInArrow(predicted, "guess string").toPandas()["guess"]
     assert sorted(found) == sorted(model.predict(FRAME[NUMBERS]))
+
+
+@pytest.mark.parametrize("library", ["duckdb", "pyspark"])
+def test_the_examples_of_the_page_run(library, tmp_path, monkeypatch):
+    pytest.importorskip(library)
+    page = Path(__file__).parents[1] / "docs" / "large_data.md"
+    if not page.exists():
+        pytest.skip("needs a checkout")
+    blocks = page.read_text().split("```{code-block} python\n")
+    (code,) = (one.split("\n", 1)[1].split("```")[0] for one in blocks if f"{library}" in one[:150])
+    (tmp_path / "visits").mkdir()
+    ages = FRAME["a"] * 100.0
+    table = pa.table({"age": ages, "cost": FRAME["b"], "sick": ages > 50.0})
+    parquet.write_table(table, tmp_path / "visits" / "0.parquet")
+    monkeypatch.chdir(tmp_path)  # of this process; that of Java stays where it is
+    spark()  # the session of all tests
+    found = {}
+    exec(code.replace('"visits"', repr(str(tmp_path / "visits"))), found)
+    if library == "duckdb":
+        assert abs(found["mean"].value - ages[ages >= 18.0].mean()) < 1.0
+    else:
+        rows = found["visits"].mapInArrow(found["predict"], "cost double, guess boolean")
+        assert rows.count() == len(FRAME)

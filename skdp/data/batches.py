@@ -98,9 +98,10 @@ def check_can_be_read_again(x: object, *methods: str) -> None:
 
 
 def _options(dataset: Any) -> dict[str, Any]:
-    """Return options by which little is read ahead; by default it may be a gigabyte."""
+    """Return options by which little is read ahead; with threads it may be a gigabyte."""
     size = max(_BATCH // max(len(dataset.schema), 1), 2**10)
     options: dict[str, Any] = {"batch_size": size, "batch_readahead": 1, "fragment_readahead": 1}
+    options["use_threads"] = False
     if type(getattr(dataset, "format", None)).__name__ == "ParquetFileFormat":
         from pyarrow.dataset import ParquetFragmentScanOptions
 
