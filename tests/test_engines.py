@@ -4,11 +4,13 @@ A new engine is a line of `ENGINES`: a function of tables, one for each block, a
 """
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
 import sys
 from functools import cache, reduce
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -539,6 +541,18 @@ def test_other_columns_are_given_by_name(batches, name, unspent):
     fit, message = BY_NAME[name]
     with pytest.raises(ValueError, match=rf"(?s)({message}).*Nothing was spent"):
         fit(unspent, batches([TABLE.select([*NUMBERS, "d"])]))
+
+
+@pytest.mark.slow
+def test_a_large_file_takes_little_memory(tmp_path):
+    """Ten million rows of ten columns are 800 MB; `bench_engines.py` has the figures of more."""
+    program = Path(__file__).parents[1] / "benchmarks" / "bench_engines.py"
+    if not program.exists():
+        pytest.skip("needs a checkout")
+    run = [sys.executable, str(program)]
+    subprocess.run([*run, "make", str(tmp_path / "rows"), "10000000"], check=True)
+    done = subprocess.run([*run, "measure", "mean", str(tmp_path / "rows"), "file"], stdout=-1)
+    assert json.loads(done.stdout)[2] < 500.0  # MB beyond the interpreter; 60 in most runs
 
 
 def test_without_pyarrow_rows_in_memory_are_read():
