@@ -74,7 +74,7 @@ LINES = {
     "features": 2719,
     "inspection": 860,
     "ledger": 2659,
-    "linear_model": 6421,
+    "linear_model": 6422,
     "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2749,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_890  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 404_739
+MOST_LINES = 66_891  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 404_735
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -50,6 +50,7 @@ _CELLS = 2**_HALVINGS  # of the grid, between the bounds
 _SHORTENINGS = 5
 _RADII = 2**_SHORTENINGS
 _SHRINKING = 2.0**-0.4  # from radius to radius; the last of 32 is 3 cells or less
+_COARSE = 16.0  # cells of a radius below which a cell's width may be much beside the targets'
 _CERTAIN = 2.5  # standard deviations of a count, for few records
 _SURE = 3.3  # for many: with 2.5, one in 200 ranges was many times too wide
 _LEAST_MASS = 0.3  # of the targets in one cell: those of a normal distribution fill many cells
@@ -146,7 +147,7 @@ class TargetSearch:
             return replace(bounds, is_doubtful=self._sees_none_far(below, middle, rng))
         radius = self._radius(below, middle, outside, rng)
         reach = _DEVIATIONS / float(ndtri(1.0 - 0.5 * outside / others))
-        return bounds if radius is None else _within(bounds, middle, radius * reach)
+        return replace(_within(bounds, middle, radius * reach), is_doubtful=radius < _COARSE)
 
     def _told(self, deviations: float, n: float) -> float:
         """Return the share of targets that is so many standard deviations of a count."""
@@ -196,8 +197,8 @@ class TargetSearch:
 
     def _radius(
         self, below: np.ndarray, middle: int, outside: float, rng: np.random.Generator
-    ) -> float | None:
-        """Return the least radius around a cell with nearly all targets, None below the least."""
+    ) -> float:
+        """Return the least radius around a cell, in cells, with nearly all targets."""
         inside = 1.0 - outside
         noisy = _noisy(self._noise(_OF_SPREAD, _SHORTENINGS, inside), _SHORTENINGS, rng)
         radii = max(middle, _CELLS - 1 - middle) * _SHRINKING ** np.arange(_RADII)
@@ -208,7 +209,7 @@ class TargetSearch:
             return noisy(below[last] - below[first] - wanted) >= 0.0
 
         chosen = _last(_RADII, has_enough)
-        return None if chosen == _RADII - 1 else float(radii[chosen]) + 0.5
+        return float(radii[chosen]) + 0.5
 
 
 def counts_below(bounds: TargetRange, records: Records[Facts]) -> np.ndarray:

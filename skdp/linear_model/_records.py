@@ -62,7 +62,7 @@ class TargetRange:
     high: float
     shift: float = 0.0  # released: of predictions; of their logarithms for counts
     is_searched: bool = False  # whether a narrower range was looked for
-    is_doubtful: bool = False  # released: most targets have one value, and few others are seen
+    is_doubtful: bool = False  # released: most targets lie too close together
     counts: bool = False  # whether targets are counts, or rates of weights that are exposures
 
     @property

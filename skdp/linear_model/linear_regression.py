@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FactsT = TypeVar("FactsT")
 _LARGEST_BOUND = 1e50
 _TOO_WIDE = (
-    "Most targets have one value, and noise hides how far the others are from it. If they fill "
+    "Most targets lie close together, and noise hides how far the others are. If they fill "
     "less than a tenth of target_bounds, pass narrower bounds: the noise of the fit grows "
     "with their width."
 )
