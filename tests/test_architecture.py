@@ -77,7 +77,7 @@ LINES = {
     "linear_model": 6422,
     "losses": 1496,
     "mechanisms": 2437,
-    "metrics": 2749,
+    "metrics": 2821,
     "model_selection": 1492,
     "naive_bayes": 984,
     "pipeline": 1427,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_891  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 404_735
+MOST_LINES = 66_963  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 405_596
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -227,17 +227,21 @@ class NoisyReport(Viewed):
         metric: Callable[[np.ndarray], float],
         level: float,
         sampling: bool,
-        hidden: Callable[[np.ndarray], float] = lambda slopes: 0.0,
+        *,
+        order: Callable[[np.ndarray], float] = lambda slopes: 0.0,
+        unknown: float = 0.0,
     ) -> tuple[float, float]:
         """Return an interval for a function of the counts.
 
-        `hidden` is the variance that remains without sampling if the counts are exact.
+        If the counts are exact, the variance is `unknown` and that of sampling, or without it
+        that of the `order` of rows within bins.
         """
+        variance = self._sampling_variance if sampling else order
         return interval_of(
             lambda sums: metric(sums.reshape(self.counts.shape)),
             self.counts.ravel(),
             self._variance,
-            self._sampling_variance if sampling else hidden,
+            lambda slopes: variance(slopes) + unknown,
             level,
             (0.0, 1.0),
         )

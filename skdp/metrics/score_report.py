@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Self, Unpack
 
 import numpy as np
@@ -39,6 +39,8 @@ _SIGNAL_AT_END = 16.0  # records times ε in the outermost bin, if scores are ev
 _CLEAR = 8.0  # deviations of the noise in the rows of a bin
 _PARTS = 8  # per bin; a share 1/_PARTS² of the error of bins remains
 _OFFSETS = (np.arange(_PARTS) + 0.5) / _PARTS - 0.5  # from the middle of a bin to its parts
+_POINT = 2.0**-50  # bins of at most this width hold single scores: exactly 0, or exactly 1
+_STEEPEST = 8.0  # rows of a bin for each row of its neighbors; 4 hides more order, 16 more ties
 
 
 def checked_edges(edges: str | ArrayLike) -> np.ndarray | None:
@@ -67,7 +69,8 @@ def edges_for(parameters: ReleaseParameters, n_records: int, n_histograms: int =
         most = math.log2(signal / (_SIGNAL_AT_END * n_bins))
         n_halvings = int(np.clip(most, 0, _MOST_HALVINGS))
     ends = 2.0 ** -np.arange(1, n_halvings + 1) / n_bins
-    return np.unique(np.concatenate([np.linspace(0.0, 1.0, n_bins + 1), ends, 1.0 - ends]))
+    points = [np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)]  # many scores are exactly 0 or 1
+    return np.unique(np.concatenate([np.linspace(0.0, 1.0, n_bins + 1), ends, 1.0 - ends, points]))
 
 
 def check_scores(are_shares: bool, n_columns: int | None, pairs: Records[None]) -> None:
@@ -90,38 +93,83 @@ def bins_of(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.searchsorted(edges[1:-1], scores, side="right")
 
 
-def merged_ends(rows: np.ndarray, noise: float) -> np.ndarray:
-    """Return the first bin of each group: bins at both ends are merged if they hold few rows.
+@dataclass(frozen=True, eq=False)
+class RowOrder:
+    """What *released* counts tell of the order of the rows within their bins.
 
-    `noise` is the standard deviation in a number of rows; bins of eight times as many stay.
+    Neighboring bins with few rows are one group. Within a group, the share of positives is linear
+    in the rank of a row, as the next groups suggest. Ranks need no assumption about the density of
+    scores: the last bin of an overconfident classifier may hold most of the rows. But where a bin
+    holds far more rows than both of its neighbors, many scores may be equal, and the neighbors do
+    not tell how the others are ordered: `tied` is the share of such rows in each group, and
+    `hidden` the share of those that are not known to be equal.
+    """
+
+    starts: np.ndarray  # first bin of each group
+    tied: np.ndarray
+    hidden: np.ndarray
+    fewest: float  # *public*: least denominator of a share, well above the noise in a bin's rows
+
+    @classmethod
+    def of(cls, counts: np.ndarray, edges: np.ndarray, noise: float) -> RowOrder:
+        """Return the order for counts with `noise`, its standard deviation in a bin's rows."""
+        rows, widths = counts.sum(axis=0), np.diff(edges)
+        starts = groups_of(rows, noise)
+        whole = np.maximum(np.add.reduceat(rows, starts), 3.0 * noise)
+        peaks = np.where(widths > _POINT, _peaks(rows, widths, 3.0 * noise), np.maximum(rows, 0.0))
+        tied, unknown = np.add.reduceat([peaks, peaks * (widths > _POINT)], starts, axis=1) / whole
+        return cls(starts, np.minimum(tied, 1.0), np.minimum(unknown, 1.0), 3.0 * noise)
+
+    def parts(self, counts: np.ndarray) -> np.ndarray:
+        """Split each group into parts with equally many rows: an array (label, group, part).
+
+        The parts of one group add up to its counts; some may be negative.
+        """
+        groups = np.add.reduceat(counts, self.starts, axis=1)
+        rises = (1.0 - self.tied) * _rises(groups, self.fewest)
+        shift = np.outer(rises, _OFFSETS / _PARTS)
+        return groups[:, :, None] / _PARTS + np.stack([-shift, shift])
+
+    def ordered_parts(self, counts: np.ndarray) -> np.ndarray:
+        """Return parts for hidden rows in order: their positives are at the top of the group."""
+        groups = np.maximum(np.add.reduceat(counts, self.starts, axis=1), 0.0)
+        sizes = groups.sum(axis=0)[:, None] / _PARTS
+        filled = np.minimum(sizes * np.arange(_PARTS + 1), groups[1][:, None])
+        positive = np.diff(filled)[:, ::-1]
+        parts = self.parts(counts)
+        return parts + self.hidden[:, None] * (np.stack([sizes - positive, positive]) - parts)
+
+
+def groups_of(rows: np.ndarray, noise: float) -> np.ndarray:
+    """Return the first bin of each group: bins are merged until their rows are clear of noise.
 
     The precision at the top is a ratio of few rows to few rows: with 2 % positives, bins of half
     the mean number of rows have half the error of the average precision.
     """
-    fewest = min(0.5 * rows.sum() / rows.size, _CLEAR * noise)
-    first = np.argmax(np.cumsum(rows) >= fewest)
-    last = rows.size - 1 - np.argmax(np.cumsum(rows[::-1]) >= fewest)
-    return np.arange(rows.size) if first >= last else np.append(0, np.arange(first + 1, last + 1))
+    fewest = min(0.5 * rows.sum() / rows.size, _CLEAR * max(noise, 1.0))
+    starts, held = [0], 0.0
+    for k, found in enumerate(rows[:-1]):
+        held += found
+        if held >= fewest and rows[k + 1 :].sum() >= fewest:
+            starts.append(k + 1)
+            held = 0.0
+    return np.array(starts)
 
 
-def parts_of(counts: np.ndarray, fewest: float) -> np.ndarray:
-    """Split each bin into parts with equally many rows.
+def _peaks(rows: np.ndarray, widths: np.ndarray, margin: float) -> np.ndarray:
+    """Return how many rows of each bin neither the rows nor the density of its neighbors explain.
 
-    The estimate assumes that the share of positives is linear in the rank of a row within its bin.
-    Ranks need no assumption about the density of scores: the last bin of an overconfident
-    classifier may hold most of the rows.
-
-    `counts` are *released*: negatives and positives in each bin. `fewest` is *public*: the least
-    denominator of a share, well above the noise in the number of rows. The parts of one bin add up
-    to its counts; some may be negative.
+    Bins of single scores explain nothing.
     """
-    shift = np.outer(_rises(counts, fewest), _OFFSETS / _PARTS)
-    parts = counts[:, :, None] / _PARTS + np.stack([-shift, shift])
-    return parts.reshape(2, -1)
+    usual = np.pad(np.where(widths > _POINT, rows, 0.0), 1)
+    widths = np.pad(np.maximum(widths, _POINT), 1, constant_values=1.0)
+    scales = [np.maximum(1.0, widths[1:-1] / one) for one in (widths[:-2], widths[2:])]
+    explained = np.maximum(usual[:-2] * scales[0], usual[2:] * scales[1])
+    return np.maximum(rows - _STEEPEST * np.maximum(explained, 0.0) - margin, 0.0)
 
 
 def _rises(counts: np.ndarray, fewest: float) -> np.ndarray:
-    """Return the rise of the share of positives across each bin, times the number of rows.
+    """Return the rise of the share of positives across each group, times the number of rows.
 
     With m rows of the rarer label, a linear share rises by 2·m at most. A steeper rise x is read as
     a share that grows from 0 as a power k of the rank. Its end x/2 + m = (k + 1)·m gives
@@ -137,7 +185,9 @@ def _rises(counts: np.ndarray, fewest: float) -> np.ndarray:
 
 
 def _shares_at_edges(shares: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Interpolate the shares at the edges of bins, linearly in the rank between their middles."""
+    """Interpolate the shares at the edges of groups, linearly in the rank between their middles."""
+    if shares.size == 1:
+        return np.repeat(shares, 2)
     left, right = rows[:-1], rows[1:]
     inner = (shares[1:] * left + shares[:-1] * right) / (left + right)
     first, last = 2.0 * shares[0] - inner[0], 2.0 * shares[-1] - inner[-1]
@@ -184,9 +234,9 @@ def score_report(
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores; scores beyond them count in the first and the
         last bin. "auto": 8 to 128 equal bins of [0, 1]. The first and the last of them are halved
-        up to ten times, because most scores of a rare class lie there. There are more bins for more
-        rows and a larger ε, and 16 with five halvings if the number of rows is private. Scores
-        outside of [0, 1] then raise ValueError.
+        up to ten times, because most scores of a rare class lie there, and scores of exactly 0 or 1
+        have bins of their own. There are more bins for more rows and a larger ε, and 16 with five
+        halvings if the number of rows is private. Scores outside of [0, 1] then raise ValueError.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* The person of each row. All rows of a person are one record, and each of its rows
         has the same weight. ``None``: each row is a record.
@@ -350,7 +400,8 @@ class ScoreReport(NoisyReport):
             As in `Score.interval`.
         binning : {"estimated", "ignored", "rigorous"}, default "estimated"
             *Public.* How intervals for areas treat the order of rows within bins. "estimated":
-            the share of positives is linear within each bin, as the neighboring bins suggest.
+            the share of positives is linear within each bin, as the neighboring bins suggest. The
+            rows of a bin with far more rows than they have may be tied or ordered.
             "ignored": all rows of a bin have the same score. "rigorous": the interval for the area
             under the ROC curve allows for any order; for other metrics the same as "ignored".
         threshold : float, default 0.5
@@ -362,17 +413,17 @@ class ScoreReport(NoisyReport):
             (0, 1) if the noise is too large.
         """
         metrics: dict[str, Callable[[np.ndarray], float]] = {
-            **_AREAS,
+            **{name: partial(_of_bins, area, 1.0) for name, area in _AREAS.items()},
             "accuracy": lambda counts: self._accuracy(self._bin(threshold), counts),
             "brier_score": self._brier,
         }
         function = metrics[check_choice("metric", metric, metrics)]
         check_choice("binning", binning, ("estimated", "ignored", "rigorous"))
         if metric in _AREAS and binning == "estimated":
-            return self._area_interval(function, level, sampling)
+            return self._area_interval(_AREAS[metric], level, sampling)
         low, high = self._interval(function, level, sampling)
         rigorous = binning == "rigorous" and metric == "roc_auc"
-        hidden = 0.5 * _tied(self.counts) if rigorous else 0.0
+        hidden = 0.5 * _tied(self.counts, np.diff(self.edges) > _POINT) if rigorous else 0.0
         return max(low - hidden, 0.0), min(high + hidden, 1.0)
 
     def _notes(self) -> list[str]:
@@ -381,28 +432,32 @@ class ScoreReport(NoisyReport):
         is_hidden = noise > _MOST_HIDDEN * positives and positives < _RARE * self.total
         return [NO_PRECISION] if is_hidden else []
 
-    def _area(self, function: Callable[[np.ndarray], float], counts: np.ndarray) -> float:
-        if function is _average_precision and self._notes():
-            return math.nan
-        noise_of_rows = math.sqrt(2.0 * self._variance)  # of the sum of a bin's two counts
-        merged = np.add.reduceat(
-            counts, merged_ends(self.counts.sum(axis=0), noise_of_rows), axis=1
-        )
-        return function(parts_of(merged, 3.0 * noise_of_rows))
+    def _area(self, function: Area, counts: np.ndarray) -> float:
+        is_hidden = function is _average_precision and self._notes()
+        return math.nan if is_hidden else function(self._order.parts(counts), self._order.tied)
 
-    def _area_interval(
-        self, function: Callable[[np.ndarray], float], level: float, sampling: bool
-    ) -> tuple[float, float]:
+    @cached_property
+    def _order(self) -> RowOrder:
+        return RowOrder.of(self.counts, self.edges, math.sqrt(2.0 * self._variance))
+
+    def _area_interval(self, function: Area, level: float, sampling: bool) -> tuple[float, float]:
         shape = self.counts.shape
+        known = self._order.tied - self._order.hidden
+        tied = function(self._order.parts(self.counts), self._order.tied)
+        ordered = function(self._order.ordered_parts(self.counts), known)
 
-        def hidden(slopes: np.ndarray) -> float:
-            """Variance of the estimated order: rows lie anywhere in a bin, shares are sampled."""
+        def order(slopes: np.ndarray) -> float:
+            """Rows lie anywhere in a bin, and shares are sampled."""
             across = np.gradient(slopes.reshape(shape), axis=1)
-            order = float((np.maximum(self.counts, 0.0) * across**2).sum()) / 12.0  # uniform
-            whole = slopes_of(lambda sums: function(sums.reshape(shape)), self.counts.ravel())
-            return order + self._sampling_variance(slopes - whole)
+            within = float((np.maximum(self.counts, 0.0) * across**2).sum()) / 12.0  # uniform
+            whole = slopes_of(
+                lambda sums: _of_bins(function, 0.0, sums.reshape(shape)), self.counts.ravel()
+            )
+            return within + self._sampling_variance(slopes - whole)
 
-        return self._interval(partial(self._area, function), level, sampling, hidden=hidden)
+        area = partial(self._area, function)
+        unknown = (0.5 * (ordered - tied)) ** 2  # two deviations are the whole difference
+        return self._interval(area, level, sampling, order=order, unknown=unknown)
 
     def roc_curve(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the ROC curve, made monotone.
@@ -551,35 +606,48 @@ class ScoreCounts(Counts[ScoreReport | Score]):
         )
 
 
-def _auc(counts: np.ndarray) -> float:
-    negative, positive = counts
+def _auc(parts: np.ndarray, tied: np.ndarray) -> float:
+    negative, positive = parts.reshape(2, -1)
     below = np.cumsum(negative) - 0.5 * negative
-    return float(ratio(ratio(positive @ below, negative.sum()), positive.sum()))
+    pairs = float(positive @ below)
+    return float(ratio(ratio(pairs, float(negative.sum())), float(positive.sum())))
 
 
-def _tied(counts: np.ndarray) -> float:
-    """Return the share of pairs of different labels that lie in one bin."""
+def _tied(counts: np.ndarray, may_differ: np.ndarray) -> float:
+    """Return the share of pairs of different labels in one bin whose scores may differ."""
     negative, positive = np.maximum(counts, 0.0)
-    return float(ratio(ratio(negative @ positive, negative.sum()), positive.sum()))
+    pairs = float(negative @ (may_differ * positive))
+    return float(ratio(ratio(pairs, float(negative.sum())), float(positive.sum())))
 
 
-def _average_precision(counts: np.ndarray) -> float:
-    """Return the mean precision at the positives, interpolated within bins.
+def _average_precision(parts: np.ndarray, tied: np.ndarray) -> float:
+    """Return the mean precision at the positives, interpolated within parts of groups.
 
-    With P₀ positives of N₀ rows above a bin that has c rows for each positive, the precision at its
-    i-th positive is (P₀ + i)/(N₀ + c·(i − ½) + ½) for rows in random order, which the positive
-    itself precedes by one half. It is integrated over t = i − ½ up to the positives in the bin.
+    With P₀ positives of N₀ rows above a part that has c rows for each positive, the precision at
+    its i-th positive is (P₀ + i)/(N₀ + c·(i − ½) + ½) for rows in random order, which the positive
+    itself precedes by one half. It is integrated over t = i − ½ up to the positives in the part.
+    The precision at rows with equal scores is that after all of them.
     """
-    negative, positive = (_cumulated(row[::-1]) for row in counts)
+    negative, positive = (_cumulated(row.ravel()[::-1]) for row in parts)
     gained, lost = np.diff(positive), np.diff(negative)
+    ends = slice(parts.shape[2], None, parts.shape[2])
+    after = positive[ends] / np.maximum(positive[ends] + negative[ends], 1e-300)
+    after, tied = (np.repeat(one, parts.shape[2]) for one in (after, tied[::-1]))
     kept = gained > 0.0
     gained, before = gained[kept], positive[:-1][kept] + 0.5
     rows, c = before + negative[:-1][kept], 1.0 + lost[kept] / gained
     areas = gained / c + (before - rows / c) / c * np.log1p(c * gained / rows)
+    areas += tied[kept] * (gained * after[kept] - areas)
     return float(areas.sum() / positive[-1])
 
 
-_AREAS: dict[str, Callable[[np.ndarray], float]] = {
+def _of_bins(area: Area, tied: float, counts: np.ndarray) -> float:
+    """Return an area if the rows of each bin are a group in random order, or tied."""
+    return area(counts[:, :, None], np.full(counts.shape[1], tied))
+
+
+Area = Callable[[np.ndarray, np.ndarray], float]
+_AREAS: dict[str, Area] = {
     "roc_auc": _auc,
     "average_precision": _average_precision,
 }
