@@ -72,7 +72,7 @@ LINES = {
     "ensemble": 359,
     "exceptions": 77,
     "features": 2719,
-    "inspection": 860,
+    "inspection": 854,
     "ledger": 2659,
     "linear_model": 6422,
     "losses": 1496,
@@ -93,14 +93,14 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_963  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 405_596
+MOST_LINES = 66_957  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 405_589
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
 }  # fmt: skip
-PUBLIC_NAMES = 201
+PUBLIC_NAMES = 200
 """Names in the `__all__` of all public modules: 302 when the table was written."""
 RESEARCH = ROOT / "research"
 IMPORTERS = {ROOT / "support" / "lazy_names.py"}

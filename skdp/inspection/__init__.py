@@ -5,19 +5,13 @@
 synthetic data.
 """
 
-from skdp.inspection.released import (
-    AdditiveEffectsDisplay,
-    MarginalsDisplay,
-    ModelCard,
-    model_card,
-)
+from skdp.inspection.released import AdditiveEffectsDisplay, MarginalsDisplay, model_card
 from skdp.inspection.utility import CostOfPrivacyDisplay, PrivacyUtilityDisplay
 
 __all__ = [
     "AdditiveEffectsDisplay",
     "CostOfPrivacyDisplay",
     "MarginalsDisplay",
-    "ModelCard",
     "PrivacyUtilityDisplay",
     "model_card",
 ]
