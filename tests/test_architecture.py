@@ -68,13 +68,13 @@ LINES = {
     "data": 6540,
     "decomposition": 292,
     "density": 2517,
-    "design": 1924,
+    "design": 1925,
     "ensemble": 359,
     "exceptions": 77,
-    "features": 2719,
+    "features": 2826,
     "inspection": 854,
     "ledger": 2659,
-    "linear_model": 6422,
+    "linear_model": 6423,
     "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2821,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_957  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 405_589
+MOST_LINES = 67_066  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 406_682
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

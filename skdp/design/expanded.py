@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skdp.design.base import MemoryDesign, RowNumbers, SumGrid
+from skdp.design.base import ROWS_SUMMED, MemoryDesign, OfBlock, RowNumbers, SumGrid
 from skdp.design.memory import ClippedDesign, clip_factors, factors_of
 from skdp.design.transformed import CenteredMap
 from skdp.features.base import FeatureMap, TabulatedMap
 from skdp.features.combined import MixtureMap
-from skdp.features.random_maps import TreeMap
+from skdp.features.random_maps import PhaseMap, TreeMap
 
 _IN_MEMORY = 1 << 26  # bytes of features that are rather made once than in each pass
 
@@ -54,7 +54,7 @@ class ExpandedDesign(MemoryDesign):
         """
         rows = feature_map.prepare(X)
         n, most = len(rows), cls._most_kept(feature_map, len(rows))
-        kept = feature_map.whole(rows[:most], _dtype(feature_map, n)) if most else None
+        kept = feature_map.whole(rows[:most]) if most else None
         if kept is not None and most >= n:
             return ClippedDesign.clip(kept, data_norm, intercept_scaling, targets)
         factors = cls._factors(rows[most:], feature_map, data_norm)
@@ -112,7 +112,7 @@ class ExpandedDesign(MemoryDesign):
         if grid is not None:
             return super().cross_product(grid)
         total = np.zeros((self.n_features, self.n_features))
-        step = max(self.n_features, self.feature_map.rows_at_once)  # for fast matrix products
+        step = max(3 * self.n_features, self.feature_map.rows_at_once)  # for fast matrix products
         for start in range(0, self.n_samples, step):
             total += self._of(slice(start, start + step)).in_memory().cross_product()
         return total
@@ -138,16 +138,14 @@ class ExpandedDesign(MemoryDesign):
         return self._of(rows)
 
     def in_memory(self) -> ClippedDesign:
-        features = self.kept
-        if not self._is_kept:
-            features = self.feature_map.whole(self.X, _dtype(self.feature_map, self.n_samples))
+        features = self.kept if self._is_kept else self.feature_map.whole(self.X)
         return ClippedDesign(features, self.factors, self.intercept_scaling, self.targets)
 
     @property
     def _is_kept(self) -> bool:
         return self.kept is not None and self.kept.shape[0] == self.n_samples
 
-    def _of(self, rows: RowNumbers) -> ExpandedDesign:
+    def _of(self, rows: RowNumbers) -> Self:
         """Return the design of some rows, without their features."""
         targets = None if self.targets is None else self.targets[rows]
         X, factors = _rows(self.X, rows), self.factors[rows]
@@ -171,7 +169,6 @@ class ExpandedDesign(MemoryDesign):
     def _expanded(self) -> ClippedDesign:
         """Return the same few rows with their features."""
         features = self.kept if self._is_kept else self.feature_map.expand(self.X)
-        features = features.astype(np.float64, copy=False)  # once for all that reads them
         return ClippedDesign(features, self.factors, self.intercept_scaling, self.targets)
 
 
@@ -180,17 +177,14 @@ def expanded_scores(
 ) -> np.ndarray:
     """Return Φ(x_i)·coef for rows of features that are clipped to `data_norm`.
 
-    Features that fits make in single precision are made so here too: these have the coefficients.
+    Waves have the phases of the fit, whose coefficients these are.
     """
-    if not math.isinf(data_norm):
-        feature_map = feature_map.for_scores()
+    feature_map = feature_map.for_scores()
     rows = feature_map.prepare(X)
     scores = np.empty((len(rows), coef.shape[1]))
     for where, features in feature_map.pieces(rows):
-        features = features.astype(np.float64, copy=False)
         scores[where] = safe_sparse_dot(features, coef, dense_output=True)
-        if not math.isinf(data_norm):
-            scores[where] *= clip_factors(features, data_norm)[:, None]
+        scores[where] *= clip_factors(features, data_norm)[:, None]
     return scores
 
 
@@ -201,16 +195,9 @@ def _is_small(feature_map: FeatureMap, n_rows: int) -> bool:
 def _rows_in_memory(feature_map: FeatureMap, n_rows: int) -> int:
     """Number of rows whose features fit into 64 MB, or into 3 GB if they take long to compute.
 
-    The number of rows may be private. Features are the same numbers, kept or not, in either type.
+    The number of rows may be private. Features are the same numbers, kept or not.
     """
-    size = np.dtype(_dtype(feature_map, n_rows)).itemsize
-    return int(_IN_MEMORY * feature_map.cost // (size * max(feature_map.n_entries, 1)))
-
-
-def _dtype(feature_map: FeatureMap, n_rows: int) -> type[np.floating[Any]]:
-    """Return the type of kept features. Both hold them exactly; double is faster for few rows."""
-    is_much = 8 * n_rows * feature_map.n_entries > _IN_MEMORY
-    return np.float32 if feature_map.is_single and is_much else np.float64
+    return _IN_MEMORY * feature_map.cost // (8 * max(feature_map.n_entries, 1))
 
 
 def _rows(X: Any, rows: RowNumbers) -> Any:
@@ -279,64 +266,86 @@ _FOREST_ROWS = 1 << 15  # for which it pays to sum over whole tables
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ForestDesign(ExpandedDesign):
-    """*Private.* The operator θ ↦ Aθ for rows of tabulated features and leaves of trees.
+    """*Private.* The operator θ ↦ Aθ for rows of tabulated features, and leaves of trees or waves.
 
-    A score is a sum of numbers looked up by column and by leaf, and a sum of rows comes from
-    weighted histograms, as in `TabulatedDesign`. No features are made.
+    A score is a sum of numbers looked up by column and by leaf, or phases of two waves, and a sum
+    of rows comes from weighted histograms, as in `TabulatedDesign`. Features of few rows are made
+    once instead, but not for exact sums, whose bits do not depend on where rows are.
     """
 
-    feature_map: MixtureMap  # *Public.* Φ, of a `TabulatedMap` and a `TreeMap`
+    feature_map: MixtureMap  # *Public.* Φ, of a `TabulatedMap` and a `TreeMap` or `PhaseMap`
+    is_part: bool = False  # of the rows of a larger design, or of exact sums
 
     @classmethod
     def _most_kept(cls, feature_map: FeatureMap, n_rows: int) -> int:
-        return n_rows if n_rows < _FEWEST_ROWS else 0
+        return 0
 
     @classmethod
     def _factors(cls, rows: Any, feature_map: FeatureMap, norm: float) -> np.ndarray:
         assert isinstance(feature_map, MixtureMap), "see `design_kind`"
         assert isinstance(feature_map.additive, TabulatedMap), "see `design_kind`"
-        # The features of the leaves have norm 1. The few operations here are as exact as a sum of
-        # the squares of all features, for which `clip_factors` leaves a margin.
+        # Leaves and waves have norm 1. The few operations here are as exact as a sum of the squares
+        # of all features, for which `clip_factors` leaves a margin.
         square = np.minimum(feature_map.additive.squares(rows.additive), 1.0)
         share = feature_map.additive_share
         return factors_of(np.sqrt(share * square + (1.0 - share)), feature_map.n_features_out, norm)
 
+    @cached_property
+    def _whole(self) -> ClippedDesign | None:
+        """All features of few rows, for which a pass then takes less time; None for more rows."""
+        few = not (self.is_part or self.feature_map.is_sparse)
+        few = few and _is_small(self.feature_map, self.n_samples)
+        return super().in_memory() if few or self.n_samples < _FEWEST_ROWS else None
+
+    def in_memory(self) -> ClippedDesign:
+        return super().in_memory() if self._whole is None else self._whole
+
+    def take(self, rows: RowNumbers) -> MemoryDesign:
+        return super().take(rows) if self._whole is None else self._whole.take(rows)
+
+    def view(self, rows: slice) -> MemoryDesign:
+        return replace(self._of(rows), is_part=True)
+
+    def exact_sum(
+        self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
+    ) -> np.ndarray:
+        if rows is None and not self.is_part and self.n_samples <= ROWS_SUMMED:
+            return self._summed[0].exact_sum(function, grid)
+        return super().exact_sum(function, grid, rows)
+
     def scores(self, theta: np.ndarray) -> np.ndarray:
-        if self.n_samples < _FEWEST_ROWS:
-            return self.in_memory().scores(theta)
+        if self._whole is not None:
+            return self._whole.scores(theta)
         end = self._additive.n_features
         z = self._additive.scores(theta[:end])
-        of_leaves = np.zeros_like(z)
-        for k, trees in enumerate(self._trees.packed):
-            of_leaves += _sums(trees.shape, [theta[end:][span] for span in trees.spans]).take(
-                self.X.other[:, k], axis=0
-            )
-        z += (of_leaves.T * self._leaf_factors).T
+        of_others = np.zeros_like(z)
+        own = theta[end : self.feature_map.n_features_out]
+        for k, table in enumerate(self._others.tables(own)):
+            of_others += table.take(self.X.other[:, k], axis=0)
+        z += (of_others.T * self._other_factors).T
         if self.intercept_scaling > 0.0:
             z += self.intercept_scaling * theta[-1]
         return z
 
     def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
-        if self.n_samples < _FEWEST_ROWS:
-            return self.in_memory().weighted_sum(residual)
+        if self._whole is not None:
+            return self._whole.weighted_sum(residual)
         total, end = np.empty((self.n_features, *residual.shape[1:])), self._additive.n_features
         total[:end] = self._additive.weighted_sum(residual)
-        of_leaves = total[end:]
-        weighted = np.atleast_2d(residual.T * self._leaf_factors)
-        for k, trees in enumerate(self._trees.packed):
+        weighted = np.atleast_2d(residual.T * self._other_factors)
+        cells = []
+        for k, size in enumerate(self._others.sizes):
             numbers = self.X.other[:, k].astype(np.intp)
-            sums = [np.bincount(numbers, row, math.prod(trees.shape)) for row in weighted]
-            cells = np.stack(sums, axis=-1).reshape(*trees.shape, *residual.shape[1:])
-            for own, span in enumerate(trees.spans):
-                others = tuple(i for i in range(len(trees.shape)) if i != own)
-                of_leaves[span] = cells.sum(axis=others)
+            sums = np.array([np.bincount(numbers, row, size) for row in weighted])
+            cells.append(sums.T.reshape(size, *residual.shape[1:]))
+        total[end : self.feature_map.n_features_out] = self._others.sums(cells)
         if self.intercept_scaling > 0.0:
             total[-1] = self.intercept_scaling * residual.sum(axis=0)
         return total
 
     @property
-    def _trees(self) -> TreeMap:
-        assert isinstance(self.feature_map.other, TreeMap), "see `design_kind`"
+    def _others(self) -> TreeMap | PhaseMap:
+        assert isinstance(self.feature_map.other, (TreeMap, PhaseMap)), "the map is for fits"
         return self.feature_map.other
 
     @cached_property
@@ -349,25 +358,27 @@ class ForestDesign(ExpandedDesign):
         return TabulatedDesign(places, near, self.factors * share / lengths)
 
     @property
-    def _leaf_factors(self) -> np.ndarray:
-        share = (1.0 - self.feature_map.additive_share) / self._trees.n_trees
+    def _other_factors(self) -> np.ndarray:
+        share = (1.0 - self.feature_map.additive_share) / self._others.n_parts
         return self.factors * math.sqrt(share)
 
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
-        if most_rows is None:
+        if self._whole is not None:
+            yield from self._whole.blocks(most_rows)
+        elif most_rows is None:
             yield from self._pieces
         else:
             yield from super().blocks(most_rows)
 
     @cached_property
-    def _pieces(self) -> list[tuple[slice, ExpandedDesign]]:
+    def _pieces(self) -> list[tuple[slice, MemoryDesign]]:
         """Blocks of rows, kept with their factors because descents read them in each step.
 
         They are about equally large, so that none of them is much smaller than others.
         """
         ends = np.linspace(0, self.n_samples, 1 + max(1, math.ceil(self.n_samples / _FOREST_ROWS)))
         rows = [slice(*pair) for pair in pairwise(ends.astype(int).tolist())]
-        return [(own, self._of(own)) for own in rows]
+        return [(own, self.view(own)) for own in rows]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -488,16 +499,6 @@ def design_kind(feature_map: FeatureMap) -> Any:
         return ShiftedDesign if feature_map.keeps_zeros else ExpandedDesign
     if isinstance(feature_map, TabulatedMap):
         return TabulatedDesign
-    if not (isinstance(feature_map, MixtureMap) and isinstance(feature_map.other, TreeMap)):
-        return ExpandedDesign
-    return ForestDesign if isinstance(feature_map.additive, TabulatedMap) else ExpandedDesign
-
-
-def _sums(shape: tuple[int, ...], parts: list[np.ndarray]) -> np.ndarray:
-    """Return the sum of one entry of each part, for all combinations in the order of an array."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = total[:, None] + part[None]
-        total = total.reshape(-1, *part.shape[1:])
-    assert len(total) == math.prod(shape), "one number for each combination of leaves"
-    return total
+    if isinstance(feature_map, MixtureMap) and isinstance(feature_map.additive, TabulatedMap):
+        return ForestDesign
+    return ExpandedDesign

@@ -311,7 +311,6 @@ def _codes(part: Column, known: np.ndarray) -> np.ndarray:
 
 
 _BLOCK_BYTES = 1 << 19  # of features that are made at a time: they should stay in the cache
-_SINGLE_BLOCK_BYTES = 1 << 21  # with less work for each number, calls matter more
 
 
 class FeatureMap(ABC):
@@ -345,18 +344,13 @@ class FeatureMap(ABC):
         """Memory up to which features are kept instead of being recomputed in each pass."""
         return 1
 
-    @property
-    def is_single(self) -> bool:
-        """Whether all features are numbers of single precision and can be kept as such."""
-        return False
-
     def prepare(self, X: np.ndarray) -> MatrixLike:
         """Return the rows of a coded table in the form that a design keeps and `expand` takes."""
         return X
 
     @abstractmethod
     def expand(self, rows: MatrixLike) -> MatrixLike:
-        """Return the features of some prepared rows, in single precision if the map is."""
+        """Return the features of some prepared rows."""
 
     @abstractmethod
     def names(self, columns: Sequence[Hashable]) -> list[str]:
@@ -375,15 +369,13 @@ class FeatureMap(ABC):
         return self
 
     def for_scores(self) -> FeatureMap:
-        """Return a map that makes the same features faster, in the precision of fits."""
-        near = self.for_fits()
-        return near if near.is_single else self
+        """Return the map that predictions read: of the same features, or of those of fits."""
+        return self
 
     @property
     def rows_at_once(self) -> int:
         """Number of rows whose features a cache holds."""
-        size = _SINGLE_BLOCK_BYTES if self.is_single else _BLOCK_BYTES
-        return max(64, size // (8 * self.n_entries))
+        return max(64, _BLOCK_BYTES // (8 * self.n_entries))
 
     def pieces(self, rows: MatrixLike) -> Iterator[tuple[slice, MatrixLike]]:
         """Yield the features of consecutive prepared rows, as many at a time as a cache holds."""

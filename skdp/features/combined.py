@@ -16,7 +16,13 @@ from sklearn.utils import Tags
 from skdp.data.column_facts import by_column
 from skdp.features.additive import AdditiveFeatures, AdditiveMap
 from skdp.features.base import FeatureMap, PublicFeatures, TableFacts, TabulatedMap
-from skdp.features.random_maps import FourierMap, RandomFourierFeatures, RandomTreeFeatures, TreeMap
+from skdp.features.random_maps import (
+    FourierMap,
+    PhaseMap,
+    RandomFourierFeatures,
+    RandomTreeFeatures,
+    TreeMap,
+)
 from skdp.support.types import Bounds, Categories, MatrixLike, Transformation
 from skdp.support.validation import check_real
 
@@ -46,7 +52,7 @@ class MixtureMap(FeatureMap):
     """
 
     additive: AdditiveMap | TabulatedMap
-    other: FourierMap | TreeMap
+    other: FourierMap | PhaseMap | TreeMap
     additive_share: float
     most_square: float
 
@@ -68,17 +74,16 @@ class MixtureMap(FeatureMap):
 
     @property
     def cost(self) -> int:
-        return 48 if self.is_single else 8
-
-    @property
-    def is_single(self) -> bool:
-        return self.other.is_single
+        return 8 if self.is_sparse else 2  # waves are looked up
 
     def for_fits(self) -> MixtureMap:
-        if isinstance(self.other, TreeMap):
-            near = self.additive.for_fits()
-            return replace(self, additive=near) if isinstance(near, TabulatedMap) else self
-        return replace(self, other=self.other.for_fits())
+        near = self.additive.for_fits()
+        near = near if isinstance(near, TabulatedMap) else self.additive
+        waves = self.other.for_fits() if isinstance(self.other, FourierMap) else self.other
+        return replace(self, additive=near, other=waves)
+
+    def for_scores(self) -> MixtureMap:
+        return self if isinstance(self.other, TreeMap) else self.for_fits()
 
     def prepare(self, X: np.ndarray) -> _Rows:
         return _Rows(self.additive.prepare(X), self.other.prepare(X))
@@ -90,8 +95,8 @@ class MixtureMap(FeatureMap):
         share = math.sqrt(1.0 - self.additive_share)
         if self.is_sparse:
             return _side_by_side(first * factors[:, None], second * share, self.other.n_entries)
-        out, m = np.empty((len(first), self.n_features_out), second.dtype), first.shape[1]
-        np.multiply(first, factors[:, None], out=out[:, :m], casting="same_kind")
+        out, m = np.empty((len(first), self.n_features_out)), first.shape[1]
+        np.multiply(first, factors[:, None], out=out[:, :m])
         np.multiply(second, share, out=out[:, m:])
         return out
 
@@ -187,7 +192,7 @@ def _lengths(rows: np.ndarray, most: float) -> np.ndarray:
     """Return max(1, |row|), the same number wherever a row stands, for squares of at most `most`.
 
     Squares are rounded to a grid on which a float64 holds their sums, which are then exact in any
-    order. Features of single precision could make a last bit of the length a large difference.
+    order.
     """
     steps = math.ldexp(1.0, 52 - math.frexp(most)[1])
     squares = np.square(rows) * steps

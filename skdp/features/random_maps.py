@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from skdp.features.base import FeatureMap, PublicFeatures, TableFacts
 from skdp.support.types import Bounds, Categories, Transformation
 from skdp.support.validation import check_count, check_real, check_size
 
-_MOST_SCALE = 1e6  # angles of single precision stay finite
+_MOST_SCALE = 1e6  # phases of angles are still exact
 _BITS = 26  # of z, and of the largest sum of |W|·|z|: their products are whole numbers below 2^53
 
 
@@ -32,28 +32,33 @@ class FourierMap(FeatureMap):
     n_components: int = 500
     scale: float = 2.0
     feature_seed: int = 0
-    is_single: bool = False  # type: ignore[misc]
 
     @property
     def n_features_out(self) -> int:
         return self.n_components
 
     @property
-    def cost(self) -> int:
-        return 48 if self.is_single else 8
+    def n_waves(self) -> int:
+        """Number of rows of W."""
+        return (self.n_components + 1) // 2
 
-    def for_fits(self) -> FourierMap:
-        """Return the map in single precision, which takes a fraction of the time and memory.
+    def for_fits(self) -> PhaseMap:
+        return PhaseMap(self)
 
-        Angles are rounded, and so are the features, for any number of rows: it may be private. A
-        feature moves by 2⁻²⁴ of its angle and 2⁻²² at most. Designs compute the norms of rows from
-        the rounded features, so what they add up has the norm that sensitivities assume.
-        """
-        return replace(self, is_single=True)
+    def for_scores(self) -> PhaseMap:
+        return PhaseMap(self)
+
+    def angles(self, rows: np.ndarray, unit: float = 1.0) -> np.ndarray:
+        """Return Wz in units, rounded once, of shape (n_samples, n_waves)."""
+        (W, step), z = self._grid, self._inputs(rows)
+        occur = z.any(axis=1)  # no missing values, few categories: sums are exact without zeros
+        angles = z[occur].T @ W[:, occur].T
+        angles *= step / unit
+        return np.asarray(angles)
 
     @cached_property
     def _grid(self) -> tuple[np.ndarray, float]:
-        """W in whole steps, of shape (D // 2, entries of z), and the unit of its products with z.
+        """W in whole steps, of shape (n_waves, entries of z), and the unit of its products with z.
 
         Steps are a power of two, so that |W|·|z| adds up to 2²⁶ steps of W at most. z has steps of
         2⁻²⁶. In these units all partial sums are whole numbers up to 2⁵², plus half a step of W for
@@ -63,7 +68,8 @@ class FourierMap(FeatureMap):
         facts = self.facts
         size = len(facts.numbers) * (1 + facts.has_missing)
         size += sum(map(facts.size, facts.indicated))
-        W = np.random.default_rng(self.feature_seed).standard_normal((self.n_components // 2, size))
+        W, rng = np.zeros((self.n_waves, size)), np.random.default_rng(self.feature_seed)
+        W[: self.n_components // 2] = rng.standard_normal((self.n_components // 2, size))
         W *= self.scale * math.sqrt(3.0 / facts.n_inputs)
         largest = max([1.0, *(bag.norm for bag in facts.bags.values())])  # entry of z
         most = largest * np.abs(W).sum(axis=1).max(initial=0.0)
@@ -71,17 +77,10 @@ class FourierMap(FeatureMap):
         return np.rint(W / step), math.ldexp(step, -_BITS)
 
     def expand(self, rows: np.ndarray) -> np.ndarray:
-        dtype = np.float32 if self.is_single else np.float64
-        (W, unit), z = self._grid, self._inputs(rows)
-        occur = z.any(axis=1)  # no missing values, few categories: sums are exact without zeros
-        angles = z[occur].T @ W[:, occur].T
-        angles *= unit
-        angles = angles.astype(dtype, copy=False)
-        half, waves = self.n_components // 2, self.n_components - self.n_components % 2
-        out = np.ones((len(rows), self.n_components), dtype)
-        np.cos(angles, out=out[:, :half])
-        np.sin(angles, out=out[:, half:waves])
-        out /= math.sqrt(self.n_components - half)
+        angles, out = self.angles(rows), np.empty((len(rows), self.n_components))
+        np.cos(angles, out=out[:, : self.n_waves])
+        np.sin(angles[:, : self.n_components // 2], out=out[:, self.n_waves :])
+        out /= math.sqrt(self.n_waves)
         return out
 
     def _inputs(self, rows: np.ndarray) -> np.ndarray:
@@ -105,7 +104,7 @@ class FourierMap(FeatureMap):
 
     def names(self, columns: Sequence[Hashable]) -> list[str]:
         half, odd = range(self.n_components // 2), self.n_components % 2
-        return [f"cos{k}" for k in half] + [f"sin{k}" for k in half] + ["constant"] * odd
+        return [f"cos{k}" for k in half] + ["constant"] * odd + [f"sin{k}" for k in half]
 
 
 class RandomFourierFeatures(PublicFeatures):
@@ -115,7 +114,7 @@ class RandomFourierFeatures(PublicFeatures):
     its own. These are z. A row of the output is [cos Wz, sin Wz]/√(D/2), where the entries of W are
     N(0, 3·τ²/p) for p columns. Products of two rows are close to exp(−3·τ²·|z − z'|²/(2p)), so a
     linear model of the features is close to a model of that kernel. W does not depend on the data,
-    and `fit` learns nothing.
+    and `fit` learns nothing. Linear models, and their predictions, round W·z to 64 phases.
 
     Parameters
     ----------
@@ -193,6 +192,83 @@ class RandomFourierFeatures(PublicFeatures):
         )
 
 
+_PHASE_BITS = 6  # with 64 phases, log-loss is the same to .0001, and with 32 up to .0006 worse
+_PHASES = 1 << _PHASE_BITS
+_TURN = 2.0 * np.pi / _PHASES * np.arange(_PHASES)
+_WAVES = np.cos(_TURN), np.sin(_TURN)
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseMap(FeatureMap):
+    """Waves whose angles are rounded to 64 phases; a row has a small integer for two waves.
+
+    The rounding is part of the public map and does not depend on the number of rows, which may be
+    private. Fits and predictions read this map. Rows have norm 1.
+    """
+
+    waves: FourierMap
+
+    @property
+    def facts(self) -> TableFacts:  # type: ignore[override]
+        return self.waves.facts
+
+    @property
+    def n_features_out(self) -> int:
+        return self.waves.n_components
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts with norm 1 before all are divided by its root."""
+        return self.waves.n_waves
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of values of the integers of a row."""
+        return [_PHASES * _PHASES] * ((self.n_parts + 1) // 2)
+
+    def prepare(self, X: np.ndarray) -> np.ndarray:
+        """Return the phases of each row, those of two waves in one integer."""
+        numbers = np.empty((len(self.sizes), len(X)), np.uint16)
+        for start in range(0, len(X), _ROWS):
+            angles = self.waves.angles(X[start : start + _ROWS], _TURN[1])
+            phases = np.zeros((2 * len(numbers), len(angles)), np.uint16)
+            phases[: self.n_parts] = np.rint(angles, out=angles).astype(np.int64).T & (_PHASES - 1)
+            numbers[:, start : start + _ROWS] = phases[::2] | phases[1::2] << _PHASE_BITS
+        return numbers.T
+
+    def expand(self, rows: np.ndarray) -> np.ndarray:
+        out, k = np.empty((len(rows), 2, self.n_parts)), self.n_parts
+        for own, pairs in enumerate(self._pairs):
+            out[:, own] = pairs.take(rows, axis=0).reshape(len(rows), -1)[:, :k]
+        return out.reshape(len(rows), -1)[:, : self.n_features_out]
+
+    @cached_property
+    def _pairs(self) -> list[np.ndarray]:
+        """Cosines, then sines, of the two waves of each integer."""
+        numbers = np.arange(_PHASES * _PHASES)
+        both = np.stack([numbers % _PHASES, numbers >> _PHASE_BITS], axis=1)
+        return [values.take(both) / math.sqrt(self.n_parts) for values in _WAVES]
+
+    def tables(self, theta: np.ndarray) -> Sequence[np.ndarray]:
+        """Return products with coefficients, by the integers of a row, not divided by a root."""
+        k, both = self.n_parts, np.zeros((2, 2 * len(self.sizes), *theta.shape[1:]))
+        both[0, :k], both[1, : len(theta) - k] = theta[:k], theta[k:]
+        each = np.tensordot(_WAVES, both, (0, 0))  # phases, waves
+        pairs = each[:, None, 1::2] + each[None, :, ::2]
+        return np.moveaxis(pairs.reshape(-1, *pairs.shape[2:]), 1, 0)  # type: ignore[return-value]
+
+    def sums(self, cells: Sequence[np.ndarray]) -> np.ndarray:
+        """Return sums of rows, times the root, from sums over rows with the same integer."""
+        both = np.stack(cells).reshape(-1, _PHASES, _PHASES, *cells[0].shape[1:])
+        each = np.stack([both.sum(axis=1), both.sum(axis=2)], axis=1)  # pairs, waves, phases
+        each = each.reshape(-1, *each.shape[2:])[: self.n_parts]
+        waves = np.tensordot(_WAVES, each, (1, 1))
+        return waves.reshape(-1, *waves.shape[2:])[: self.n_features_out]
+
+    def names(self, columns: Sequence[Hashable]) -> list[str]:
+        return self.waves.names(columns)
+
+
 _DEEPEST = 16  # leaves of 100 trees are then 6 million features
 _ROWS = 2048  # whose ways through the trees are followed at a time
 _LEAF_BITS = 12  # of the leaves of several trees in one number, whose table a cache should hold
@@ -246,8 +322,18 @@ class TreeMap(FeatureMap):
         return self.n_trees
 
     @property
+    def n_parts(self) -> int:
+        """Number of parts with norm 1 before all are divided by its root."""
+        return self.n_trees
+
+    @property
     def is_sparse(self) -> bool:
         return True
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of values of the integers of a row."""
+        return [math.prod(trees.shape) for trees in self.packed]
 
     @cached_property
     def _depth(self) -> np.ndarray:
@@ -296,6 +382,20 @@ class TreeMap(FeatureMap):
                 found[number] |= (leaf << shift).astype(dtype)
             numbers[:, start : start + _ROWS] = found
         return numbers.T
+
+    def tables(self, theta: np.ndarray) -> Sequence[np.ndarray]:
+        """Return products with coefficients, by the integers of a row, not divided by a root."""
+        return [_sums(trees.shape, [theta[span] for span in trees.spans]) for trees in self.packed]
+
+    def sums(self, cells: Sequence[np.ndarray]) -> np.ndarray:
+        """Return sums of rows, times the root, from sums over rows with the same integer."""
+        total = np.empty((self.n_features_out, *cells[0].shape[1:]))
+        for own, trees in zip(cells, self.packed, strict=True):
+            table = own.reshape(*trees.shape, *own.shape[1:])
+            for k, span in enumerate(trees.spans):
+                others = tuple(i for i in range(len(trees.shape)) if i != k)
+                total[span] = table.sum(axis=others)
+        return total
 
     def _leaves(self, rows: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the number of the leaf of each row, tree by tree."""
@@ -495,3 +595,13 @@ def _thresholds(column: np.ndarray, p: int, depth: int, rng: np.random.Generator
         np.put_along_axis(high[:, 0::2], asked, np.where(numeric, cut, b)[:, :, None], 2)
         np.put_along_axis(low[:, 1::2], asked, np.where(numeric, cut, a)[:, :, None], 2)
     return threshold
+
+
+def _sums(shape: tuple[int, ...], parts: list[np.ndarray]) -> np.ndarray:
+    """Return the sum of one entry of each part, for all combinations in the order of an array."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total[:, None] + part[None]
+        total = total.reshape(-1, *part.shape[1:])
+    assert len(total) == math.prod(shape), "one number for each combination of leaves"
+    return total

@@ -287,11 +287,12 @@ def scores_of(
     """Return products of clipped features and coefficients, dense unless nothing is clipped."""
     expanded = _expanded(feature_map)
     if center is not None:
-        if expanded is not None and (near := expanded.for_scores()).is_sparse:
+        near = None if expanded is None else expanded.for_scores()
+        if near is not None and near.is_sparse:
             design = ShiftedDesign.clip(rows, CenteredMap(near, center), data_norm)
             return design.scores(coef) / center.stretch + center.point @ coef
         scores = np.empty((rows.shape[0], coef.shape[1]))
-        for where, clipped in CenteredMap(expanded, center).clipped(rows):
+        for where, clipped in CenteredMap(near, center).clipped(rows):
             scores[where] = clipped @ coef
         return scores
     if expanded is not None:

@@ -17,7 +17,7 @@ from skdp.design import (
 from skdp.features.additive import AdditiveFeatures, AdditiveMap
 from skdp.features.base import TableFacts
 from skdp.features.combined import MixtureMap
-from skdp.features.random_maps import FourierMap, TreeMap
+from skdp.features.random_maps import FourierMap, PhaseMap, TreeMap
 
 FACTS = TableFacts.of(4, (), bounds=(-1.0, 1.0), categories={3: [0.0, 1.0, 2.0]})
 MAPS = {
@@ -26,7 +26,7 @@ MAPS = {
         FACTS, AdditiveFeatures(interactions="pairs", norm="blocks")
     ).for_fits(),
     "tables": AdditiveMap.of(FACTS, AdditiveFeatures(reference=[1])).for_fits(),
-    "waves": FourierMap(facts=FACTS, n_components=20),
+    "waves": FourierMap(facts=FACTS, n_components=22).for_fits(),
     "trees": TreeMap(facts=FACTS, n_trees=7, depths=(3, 3)),
 }
 KINDS = {"tables": TabulatedDesign}
@@ -38,6 +38,14 @@ for name, trees in (
     MAPS[name] = MixtureMap(
         additive=CURVES,
         other=TreeMap(facts=FACTS, **trees),
+        additive_share=0.3,
+        most_square=CURVES.most_square,
+    ).for_fits()
+    KINDS[name] = ForestDesign
+for name, size in (("waves and curves", 22), ("more waves", 24), ("odd waves", 21)):
+    MAPS[name] = MixtureMap(
+        additive=CURVES,
+        other=FourierMap(facts=FACTS, n_components=size),
         additive_share=0.3,
         most_square=CURVES.most_square,
     ).for_fits()
@@ -111,10 +119,7 @@ def test_scores_of_new_rows_are_clipped_alike(feature_map, monkeypatch):
     design, whole = pair(feature_map, monkeypatch, b0=0.0)
     coef = np.random.default_rng(4).normal(size=(whole.n_features, 2))
     scores = expanded_scores(table(), feature_map, 0.8, coef)
-    atol = 1e-6 if feature_map.for_fits().is_single else 1e-10
-    np.testing.assert_allclose(scores, design.scores(coef), rtol=0.0, atol=atol)
-    free = expanded_scores(table(), feature_map, np.inf, coef)
-    np.testing.assert_allclose(free, whole.X @ coef, atol=1e-10)
+    np.testing.assert_allclose(scores, design.scores(coef), atol=1e-10)
 
 
 @pytest.mark.parametrize("missing", ["indicator", "error"])
@@ -129,6 +134,18 @@ def test_tables_hold_the_features_of_rounded_numbers(missing):
     assert 0.0 < np.abs(rounded - there).max() < 2e-3
     np.testing.assert_array_equal(rounded[:, -3:], there[:, -3:])
     assert np.linalg.norm(rounded, axis=1).max() <= 2.0 + 1e-12
+
+
+@pytest.mark.parametrize("size", [1, 2, 21, 22, 24])
+def test_phases_hold_the_waves_of_rounded_angles(size):
+    """An angle moves by half a phase at most, also where a wave has an integer for itself."""
+    waves = FourierMap(facts=FACTS, n_components=size)
+    near = waves.for_fits()
+    assert isinstance(near, PhaseMap)
+    rounded, there = near.whole(near.prepare(table())), waves.whole(table())
+    most = np.pi / 64.0 / np.sqrt((size + 1) // 2) if size > 1 else 0.0
+    assert 0.5 * most <= np.abs(rounded - there).max() <= most * (1.0 + 1e-9)
+    np.testing.assert_allclose((rounded**2).sum(axis=1), 1.0, rtol=1e-14)
 
 
 def test_few_rows_are_expanded_once():
@@ -153,30 +170,30 @@ def test_little_more_memory_than_the_table_is_needed(monkeypatch):
     assert peak < 0.5 * X.nbytes
 
 
-def test_waves_in_single_precision_are_the_same_numbers_kept_or_not(monkeypatch):
+def test_waves_are_the_same_numbers_kept_or_not(monkeypatch):
     """Whether features are kept depends on the number of rows, which may be private."""
     waves = FourierMap(facts=FACTS, n_components=21).for_fits()
     X, rng = table(), np.random.default_rng(0)
-    double = ExpandedDesign.clip(X, waves, 0.9, 0.3)
-    monkeypatch.setattr(expanded, "_IN_MEMORY", 8 * len(X) * 21 - 1)
-    single = ExpandedDesign.clip(X, waves, 0.9, 0.3)
+    kept = ExpandedDesign.clip(X, waves, 0.9, 0.3)
     monkeypatch.setattr(expanded, "_IN_MEMORY", 0)
     anew = ExpandedDesign.clip(X, waves, 0.9, 0.3)
-    assert (double.X.dtype, single.X.dtype, type(anew)) == (float, np.float32, ExpandedDesign)
-    np.testing.assert_array_equal(double.X, single.X)
-    np.testing.assert_array_equal(double.X, anew.in_memory().X)
+    assert (type(kept), type(anew)) == (ClippedDesign, ExpandedDesign)
+    np.testing.assert_array_equal(kept.X, anew.in_memory().X)
     theta, r = rng.normal(size=22), rng.normal(size=len(X))
-    for design in (single, anew):
-        np.testing.assert_allclose(design.scores(theta), double.scores(theta), rtol=1e-12)
-        np.testing.assert_allclose(design.weighted_sum(r), double.weighted_sum(r), rtol=1e-11)
-        np.testing.assert_allclose(design.cross_product(), double.cross_product(), atol=1e-11)
+    np.testing.assert_allclose(anew.scores(theta), kept.scores(theta), rtol=1e-12)
+    np.testing.assert_allclose(anew.weighted_sum(r), kept.weighted_sum(r), rtol=1e-11)
+    np.testing.assert_allclose(anew.cross_product(), kept.cross_product(), atol=1e-11)
 
 
-def test_rows_of_waves_in_single_precision_are_within_their_norm():
-    """Squares in extended precision: each feature may be rounded up, but the norm is clipped."""
-    design = ExpandedDesign.clip(table(), FourierMap(facts=FACTS, n_components=21).for_fits(), 1.0)
-    rows = design.X.astype(np.longdouble) * design.factors.astype(np.longdouble)[:, None]
-    assert (rows**2).sum(axis=1).max() <= 1.0
+@pytest.mark.parametrize("name", ["waves", "waves and curves", "odd waves", "forest"])
+def test_no_row_is_longer_than_its_norm(name, monkeypatch):
+    """In extended precision: features and their norms are rounded, but the norm is clipped."""
+    feature_map = MAPS[name]
+    monkeypatch.setattr(expanded, "_FEWEST_ROWS", 0)
+    design = design_kind(feature_map).clip(table(), feature_map, 1.0)
+    rows = design.scores(np.eye(design.n_features)).astype(np.longdouble)
+    lengths = (rows**2).sum(axis=1)
+    assert 1.0 - 1e-11 < lengths.max() <= 1.0
 
 
 def test_pairs_with_categories_are_the_same_features_without_their_zeros():
