@@ -1,6 +1,7 @@
 """Interrupts at chosen bytecode boundaries of one call, as a signal may raise them."""
 
 import dis
+import gc
 import sys
 import threading
 from pathlib import Path
@@ -25,6 +26,7 @@ class Interrupts:
     def call(self, function):
         """Call a function, and return what it raised, or None."""
         before = sys.gettrace()
+        gc.disable()  # a trace function that raises in what is collected leaves CPython broken
         sys.settrace(self._enter)
         try:
             function()
@@ -32,6 +34,7 @@ class Interrupts:
             return error
         finally:
             sys.settrace(before)
+            gc.enable()
         return None
 
     def _enter(self, frame, event, argument):
