@@ -65,7 +65,7 @@ LINES = {
     "budget": 2902,
     "calibration": 1321,
     "cluster": 463,
-    "data": 6540,
+    "data": 6554,
     "decomposition": 292,
     "density": 2517,
     "design": 1925,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 67_066  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 406_682
+MOST_LINES = 67_080  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 406_792
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

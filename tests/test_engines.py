@@ -11,6 +11,7 @@ import subprocess
 import sys
 from functools import cache, reduce
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,6 +29,7 @@ from skdp import (
     metrics,
 )
 from skdp import statistics as st
+from skdp.data.arrow import Stored
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -386,7 +388,7 @@ def test_a_statistic_takes_one_pass_besides_the_check(monkeypatch, kept, n):
     assert reads.n == n
 
 
-def no_file():
+def no_file(**given):
     raise OSError
 
 
@@ -420,6 +422,29 @@ def test_persons_are_brought_together_by_one_pass(monkeypatch, room):
     assert reads.n == n - 1 if n < 50 else reads.n >= 7
     expected = st.mean(TABLE.select(["a"]), groups=TABLE["who"], **BOUNDS, **TERMS).value
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("room", [2**40, 2**17, 0])
+def test_values_of_many_blocks_take_one_file_which_ends_with_them(monkeypatch, room):
+    """However many are held at once, and however often they are read without room for them."""
+    opened = []
+
+    def make(**given):
+        opened.append(TemporaryFile(**given))  # noqa: SIM115
+        return opened[-1]
+
+    monkeypatch.setattr("skdp.data.arrow.TemporaryFile", make)
+    monkeypatch.setattr("skdp.data.arrow.disk_usage", lambda at: SimpleNamespace(free=room))
+    stored = Stored(300, lambda: ((k, np.full(4000, k)) for k in range(300)))
+    next(stored.every())  # a read that ends early
+    for _ in range(3):
+        held = [*stored.every(2, 1)]
+        assert [number for number, _ in held] == [*range(1, 300, 2)]
+        assert all((values == number).all() and values.size == 4000 for number, values in held)
+    assert len(opened) == (1 if room == 0 else 2)
+    assert sum(not file.closed for file in opened) == (room == 2**40)
+    del stored
+    assert all(file.closed for file in opened)
 
 
 CHANGES = {

@@ -8,14 +8,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import accumulate, islice
-from mmap import ACCESS_READ, ALLOCATIONGRANULARITY, mmap
-from os import SEEK_END
 from pickle import PickleBuffer, dumps, loads
 from shutil import disk_usage
 from tempfile import TemporaryFile, gettempdir
-from typing import IO, Any
+from threading import Lock
+from typing import Any
+
+import numpy as np
 
 from skdp.data.engine import Engine, Task
 
@@ -25,6 +25,7 @@ READ_AGAIN = (
 )
 CHANGED = f"The rows changed between two reads, or can be read only once. {READ_AGAIN}"
 _MOST_STORED = 0.5  # of the free space of the disk
+_ALIGNED = 64  # bytes, as BLAS may round by the place of an array
 
 
 class ArrowBlocks(Engine):
@@ -84,57 +85,70 @@ class Stored:
     """
 
     def __init__(self, n: int, values: Callable[[], Iterable[Any]]) -> None:
-        self._n, self._values = n, values
-        self._stored: list[Callable[[], Any]] = []
+        self._n, self._values, self._has_room = n, values, True
+        self._file: _File | None = None
 
     def every(self, step: int = 1, start: int = 0) -> Iterator[Any]:
         """Yield every `step`-th value."""
-        if not self._stored:
+        if self._file is None:
             yield from islice(self._read(), start, None, step)
             return
-        for read in self._stored[start::step]:
-            yield read()
+        for place in self._file.places[start::step]:
+            yield self._file.value(*place)
 
     def _read(self) -> Iterator[Any]:
-        stored: list[Callable[[], Any]] = []
-        file, most = _temporary_file(self)
-        for i, value in enumerate(self._values()):
-            if file is not None and i == len(stored):  # all so far
-                with suppress(OSError):
-                    stored.append(_written(file, value, most))
-            if len(stored) == self._n:
-                self._stored = stored
-            yield value
+        """Yield all values, and store them unless that failed in an earlier read."""
+        file = _File() if self._has_room else None
+        try:
+            for value in self._values():
+                self._has_room = file is not None and self._has_room and file.takes(value)
+                if file is not None and self._has_room and len(file.places) == self._n:
+                    self._file = file
+                    weakref.finalize(self, file.close)
+                yield value
+        finally:
+            if file is not None and self._file is not file:
+                file.close()
 
 
-def _temporary_file(owner: object) -> tuple[IO[bytes] | None, float]:
-    """Return a file that ends with its owner, and how many bytes it may have."""
-    with suppress(OSError):
-        file = TemporaryFile()  # noqa: SIM115
-        weakref.finalize(owner, file.close)
-        return file, _MOST_STORED * disk_usage(gettempdir()).free
-    return None, 0.0
+class _File:
+    """A file without a name, and where its values are."""
 
+    def __init__(self) -> None:
+        self._most, self._size, self._lock = 0.0, 0, Lock()  # bytes
+        self.places: list[tuple[bytes, int, int, list[slice]]] = []
+        self.close: Callable[[], object] = self.places.clear
+        with suppress(OSError):
+            self._most = _MOST_STORED * disk_usage(gettempdir()).free
+            self._file = TemporaryFile(buffering=0)  # noqa: SIM115
+            self.close = self._file.close
 
-def _written(file: IO[bytes], value: object, most: float) -> Callable[[], Any]:
-    """Write the buffers of a value; return a function that reads it."""
-    found: list[PickleBuffer] = []
-    head = dumps(value, protocol=5, buffer_callback=found.append)
-    buffers = [one.raw() for one in found]
-    start = -(-file.seek(0, SEEK_END) // ALLOCATIONGRANULARITY) * ALLOCATIONGRANULARITY
-    ends = [0, *accumulate(-(-one.nbytes // 64) * 64 for one in buffers)]  # aligned for BLAS
-    if start + ends[-1] > most:
-        raise OSError
-    for one, place in zip(buffers, ends, strict=False):
-        file.seek(start + place)
-        file.write(one)
-    file.truncate(start + ends[-1])
-    sizes = [slice(place, place + one.nbytes) for one, place in zip(buffers, ends, strict=False)]
-    return partial(_mapped, file, head, start, ends[-1], sizes)
+    def takes(self, value: object) -> bool:
+        """Write the buffers of a value, and return whether there was room for them."""
+        found: list[PickleBuffer] = []
+        head = dumps(value, protocol=5, buffer_callback=found.append)
+        buffers = [one.raw() for one in found]
+        ends = [0, *accumulate(-(-one.nbytes // _ALIGNED) * _ALIGNED for one in buffers)]
+        start, self._size = self._size, self._size + ends[-1]
+        parts = [slice(k, k + one.nbytes) for one, k in zip(buffers, ends, strict=False)]
+        with suppress(OSError, AttributeError):  # there is no file, or it is full
+            for one, part in zip(buffers, parts, strict=True):
+                self._file.seek(start + part.start)
+                if self._size > self._most or self._file.write(one) != one.nbytes:
+                    return False
+            self._file.truncate(self._size)
+            self.places.append((head, start, ends[-1], parts))
+            return True
+        return False
 
-
-def _mapped(file: IO[bytes], head: bytes, start: int, size: int, parts: Sequence[slice]) -> Any:
-    bytes_ = memoryview(
-        mmap(file.fileno(), size, access=ACCESS_READ, offset=start) if size else b""
-    )
-    return loads(head, buffers=[bytes_[part] for part in parts])
+    def value(self, head: bytes, start: int, size: int, parts: Sequence[slice]) -> Any:
+        """Return a value that was written."""
+        held = np.empty(size + _ALIGNED, np.uint8)
+        first = -held.ctypes.data % _ALIGNED
+        held = held[first : first + size]
+        with self._lock:
+            self._file.seek(start)
+            n_read = self._file.readinto(held.data)
+        assert n_read == size, "blocks have less than 2 GB"
+        held.flags.writeable = False
+        return loads(head, buffers=[held[part] for part in parts])
