@@ -86,15 +86,15 @@ LINES = {
     "research": 3632,
     "samplers": 1186,
     "solvers": 3678,
-    "statistics": 5420,
+    "statistics": 5429,
     "support": 1358,
     "tables": 6,
     "tabular": 283,
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 67_080  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 406_792
+MOST_LINES = 67_089  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 406_886
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -56,6 +56,17 @@ def covered(n, share, epsilon, d, neighboring, terms, runs, rng):
     return hits / runs
 
 
+@pytest.mark.parametrize("n_treated", [0, 5, 200, 1000, 19_000, 20_000])
+def test_an_observed_effect_of_a_small_arm_is_nan_with_a_reason(n_treated, neighboring, rng):
+    """An arm needs 2400 of 20 000 rows. Noise in its number has a deviation of 150 at most."""
+    X, treated = rng.uniform(size=(20_000, 2)), rng.permutation(20_000) < n_treated
+    y = np.clip(0.3 + 0.2 * X[:, 0] + rng.normal(0.0, 0.1, 20_000), 0.0, 1.0)
+    asked = {"epsilon": 1.0, "min_propensity": 0.1, "neighboring": neighboring, **BOX}
+    found = statistics.treatment_effect(y, treated, X, **asked)
+    assert np.isnan(found.value).all()
+    assert "outweighs" in found.notes[0]
+
+
 @pytest.mark.parametrize("setting", SETTINGS[:-1], ids=str)
 def test_intervals_cover_noise_and_sampling(setting):
     """Coverage of .94 is refused below .825 in 120 runs: at most 1e-5 a number."""
