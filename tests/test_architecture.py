@@ -77,7 +77,7 @@ LINES = {
     "linear_model": 6423,
     "losses": 1496,
     "mechanisms": 2437,
-    "metrics": 2821,
+    "metrics": 2830,
     "model_selection": 1492,
     "naive_bayes": 984,
     "pipeline": 1427,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 67_089  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 406_886
+MOST_LINES = 67_098  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 406_999
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

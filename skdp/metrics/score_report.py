@@ -39,7 +39,8 @@ _SIGNAL_AT_END = 16.0  # records times ε in the outermost bin, if scores are ev
 _CLEAR = 8.0  # deviations of the noise in the rows of a bin
 _PARTS = 8  # per bin; a share 1/_PARTS² of the error of bins remains
 _OFFSETS = (np.arange(_PARTS) + 0.5) / _PARTS - 0.5  # from the middle of a bin to its parts
-_POINT = 2.0**-50  # bins of at most this width hold single scores: exactly 0, or exactly 1
+_SINGLE = (0.0, float(np.nextafter(0.0, 1.0))), (float(np.nextafter(1.0, 0.0)), 1.0)
+"""Ends of the bins for scores of exactly 0 and exactly 1, as many models give them to many rows."""
 _STEEPEST = 8.0  # rows of a bin for each row of its neighbors; 4 hides more order, 16 more ties
 
 
@@ -49,7 +50,9 @@ def checked_edges(edges: str | ArrayLike) -> np.ndarray | None:
         check_choice("edges", edges, ("auto",))
         return None
     ends = np.asarray(edges, dtype=float)
-    if ends.ndim != 1 or ends.size < 3 or not np.isfinite(ends).all() or np.any(np.diff(ends) <= 0):
+    with np.errstate(over="ignore", invalid="ignore"):
+        widths = np.diff(ends) if ends.ndim == 1 else np.zeros(1)
+    if ends.size < 3 or not (np.isfinite(widths) & (widths > 0.0)).all():
         raise ValueError("edges must be 'auto' or at least three increasing finite numbers.")
     check_count("edges", ends.size)
     return ends
@@ -69,8 +72,8 @@ def edges_for(parameters: ReleaseParameters, n_records: int, n_histograms: int =
         most = math.log2(signal / (_SIGNAL_AT_END * n_bins))
         n_halvings = int(np.clip(most, 0, _MOST_HALVINGS))
     ends = 2.0 ** -np.arange(1, n_halvings + 1) / n_bins
-    points = [np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)]  # many scores are exactly 0 or 1
-    return np.unique(np.concatenate([np.linspace(0.0, 1.0, n_bins + 1), ends, 1.0 - ends, points]))
+    equal = np.linspace(0.0, 1.0, n_bins + 1)
+    return np.unique(np.concatenate([equal, ends, 1.0 - ends, *_SINGLE]))
 
 
 def check_scores(are_shares: bool, n_columns: int | None, pairs: Records[None]) -> None:
@@ -113,11 +116,13 @@ class RowOrder:
     @classmethod
     def of(cls, counts: np.ndarray, edges: np.ndarray, noise: float) -> RowOrder:
         """Return the order for counts with `noise`, its standard deviation in a bin's rows."""
-        rows, widths = counts.sum(axis=0), np.diff(edges)
+        rows, may_differ = counts.sum(axis=0), bins_that_hide(edges)
         starts = groups_of(rows, noise)
         whole = np.maximum(np.add.reduceat(rows, starts), 3.0 * noise)
-        peaks = np.where(widths > _POINT, _peaks(rows, widths, 3.0 * noise), np.maximum(rows, 0.0))
-        tied, unknown = np.add.reduceat([peaks, peaks * (widths > _POINT)], starts, axis=1) / whole
+        explained = _explained(rows * may_differ, np.where(may_differ, np.diff(edges), 1.0))
+        usual = may_differ * (starts.size > 1)  # one group has no neighbors
+        peaks = np.maximum(rows - usual * (explained + 3.0 * noise), 0.0)
+        tied, unknown = np.add.reduceat([peaks, peaks * may_differ], starts, axis=1) / whole
         return cls(starts, np.minimum(tied, 1.0), np.minimum(unknown, 1.0), 3.0 * noise)
 
     def parts(self, counts: np.ndarray) -> np.ndarray:
@@ -156,16 +161,17 @@ def groups_of(rows: np.ndarray, noise: float) -> np.ndarray:
     return np.array(starts)
 
 
-def _peaks(rows: np.ndarray, widths: np.ndarray, margin: float) -> np.ndarray:
-    """Return how many rows of each bin neither the rows nor the density of its neighbors explain.
+def bins_that_hide(edges: np.ndarray) -> np.ndarray:
+    """Return which bins may hold different scores: all but those of exactly 0 and exactly 1."""
+    pairs = np.stack([edges[:-1], edges[1:]], axis=1)
+    return ~(pairs[:, None, :] == _SINGLE).all(axis=2).any(axis=1)
 
-    Bins of single scores explain nothing.
-    """
-    usual = np.pad(np.where(widths > _POINT, rows, 0.0), 1)
-    widths = np.pad(np.maximum(widths, _POINT), 1, constant_values=1.0)
-    scales = [np.maximum(1.0, widths[1:-1] / one) for one in (widths[:-2], widths[2:])]
-    explained = np.maximum(usual[:-2] * scales[0], usual[2:] * scales[1])
-    return np.maximum(rows - _STEEPEST * np.maximum(explained, 0.0) - margin, 0.0)
+
+def _explained(rows: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """Return how many rows of each bin the rows or the density of its neighbors explain."""
+    rows, widths = np.pad(rows, 1), np.pad(widths, 1, constant_values=1.0)
+    scales = [np.clip(widths[1:-1] / one, 1.0, 1e9) for one in (widths[:-2], widths[2:])]
+    return _STEEPEST * np.maximum(np.maximum(rows[:-2] * scales[0], rows[2:] * scales[1]), 0.0)
 
 
 def _rises(counts: np.ndarray, fewest: float) -> np.ndarray:
@@ -196,7 +202,7 @@ def _shares_at_edges(shares: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 # With more noise in the number of rare positives, intervals held in .75 to .85 of runs.
 _MOST_HIDDEN, _RARE = 0.1, 0.1
-NO_PRECISION = "The average precision is nan: positives are few for the noise in their number."
+NO_PRECISION = "The average precision is nan: a label has few rows for the noise in their number."
 
 
 def score_report(
@@ -328,7 +334,8 @@ class ScoreReport(NoisyReport):
     def average_precision(self) -> float:
         """Area under the precision-recall curve, with the order of rows within bins estimated.
 
-        nan if less than a tenth of the rows are positives, and the noise is a tenth of these.
+        nan if less than a tenth of the rows are positives, and the noise is a tenth of these, or if
+        the noise in the number of a label is more than half of it.
         """
         return self._area(_average_precision, self.counts)
 
@@ -423,13 +430,15 @@ class ScoreReport(NoisyReport):
             return self._area_interval(_AREAS[metric], level, sampling)
         low, high = self._interval(function, level, sampling)
         rigorous = binning == "rigorous" and metric == "roc_auc"
-        hidden = 0.5 * _tied(self.counts, np.diff(self.edges) > _POINT) if rigorous else 0.0
+        hidden = 0.5 * _tied(self.counts, bins_that_hide(self.edges)) if rigorous else 0.0
+        hidden = 1.0 if math.isnan(hidden) else hidden
         return max(low - hidden, 0.0), min(high + hidden, 1.0)
 
     def _notes(self) -> list[str]:
-        """Return why the average precision is nan, if noise hides the number of positives."""
-        noise, positives = math.sqrt(self._variance * self.counts.shape[1]), self.counts[1].sum()
-        is_hidden = noise > _MOST_HIDDEN * positives and positives < _RARE * self.total
+        """Return why the average precision is nan, if noise hides the number of a label."""
+        noise, labels = math.sqrt(self._variance * self.counts.shape[1]), self.counts.sum(axis=1)
+        is_rare = labels[1] < _RARE * self.total
+        is_hidden = noise > _MOST_HIDDEN * labels[1] if is_rare else 2.0 * noise > labels.min()
         return [NO_PRECISION] if is_hidden else []
 
     def _area(self, function: Area, counts: np.ndarray) -> float:
@@ -551,7 +560,7 @@ class ScoreReport(NoisyReport):
         return int(found[0])
 
     def _is_edge(self, threshold: float) -> np.ndarray:
-        return np.isclose(self.edges, threshold, rtol=0.0, atol=1e-9)
+        return np.isclose(self.edges, threshold, rtol=1e-9, atol=0.0)
 
     def _numbers(self) -> Numbers:
         for name in ("roc_auc", "brier_score"):

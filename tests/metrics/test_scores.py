@@ -129,6 +129,28 @@ def test_intervals_allow_for_ties_and_for_order_where_many_scores_may_be_equal(
     assert low <= getattr(exact, f"{area}_score")(y, jittered) <= high
 
 
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
+@pytest.mark.parametrize(("n", "edges"), [(100, [0.0, 0.5, 1.0]), (20, "auto"), (50, "auto")])
+def test_noise_that_outweighs_all_rows_gives_no_narrow_interval(n, edges, metric, neighboring, rng):
+    """Less than .02 is narrower than the sampling of 20 to 100 rows without any noise."""
+    y = np.arange(n) % 2
+    asked = {"epsilon": 0.1, "classes": [0, 1], "edges": edges, "neighboring": neighboring}
+    for _ in range(30):
+        report = score_report(y, rng.uniform(size=n), **asked)
+        low, high = report.interval(metric)
+        assert high - low > 0.02
+        low, high = report.interval("roc_auc", binning="rigorous")
+        assert 0.0 <= low <= high <= 1.0
+
+
+def test_only_the_automatic_bins_of_0_and_1_hold_one_score(rng):
+    y = rng.integers(0, 2, 5000)
+    scores = 1e-16 * np.clip(rng.normal(0.4 + 0.2 * y, 0.15), 0.0, 1.0)
+    report = score_report(y, scores, epsilon=1.0, edges=np.linspace(0.0, 1e-16, 5))
+    low, high = report.interval("roc_auc", binning="rigorous")
+    assert low < exact.roc_auc_score(y, scores) < high
+
+
 def test_intervals_hold_the_accuracy_of_the_population():
     """Exactly known: 90 % of rows are right."""
     rng, held = np.random.default_rng(), 0
