@@ -11,7 +11,7 @@ from skdp.data.arrow import CHANGED, READ_AGAIN, ArrowBlocks
 from skdp.data.engine import Block, Engine
 from skdp.support.types import MatrixLike
 
-_ONLY_ONCE = f"{{}} can be read only once, but rows are checked before they are used. {READ_AGAIN}"
+ONLY_ONCE = f"{{}} can be read only once, but rows are checked before they are used. {READ_AGAIN}"
 _LEAST_ROWS = 2**14  # of a block: smaller batches are joined
 _BATCH = 2**20  # numbers that are read from files at a time
 
@@ -91,12 +91,6 @@ def with_names(rows: Batches) -> Batches:
     return rows[names]
 
 
-def check_can_be_read_again(x: object, *methods: str) -> None:
-    """Raise ValueError if the type has one of these methods, by which its rows are read once."""
-    if any(hasattr(type(x), name) for name in methods):
-        raise ValueError(_ONLY_ONCE.format(f"a {type(x).__name__}"))
-
-
 def _options(dataset: Any) -> dict[str, Any]:
     """Return options by which little is read ahead; with threads it may be a gigabyte."""
     size = max(_BATCH // max(len(dataset.schema), 1), 2**10)
@@ -134,5 +128,5 @@ def safely(read: Callable[[], Iterable[Any]]) -> Iterator[Any]:
     except Exception as error:
         why, is_scanned = type(error).__name__, str(error) == "OneShotFragment was already scanned"
     if is_scanned:
-        raise ValueError(_ONLY_ONCE.format("a scanner of a reader"))
+        raise ValueError(ONLY_ONCE.format("a scanner of a reader"))
     raise ValueError(f"the rows cannot be read: {why}. Its message may quote private values.")

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skdp.data.batches import Batches, check_can_be_read_again, in_batches
+from skdp.data.batches import ONLY_ONCE, Batches, in_batches
 from skdp.data.spark import in_spark
 from skdp.support.types import Label, MatrixLike, VectorLike
 
@@ -234,6 +234,12 @@ def furthest(dtype: np.dtype) -> int:
     return 2**62 // (_MICROSECONDS.get(unit, 1) * step)
 
 
+def _check_can_be_read_again(x: object, *methods: str) -> None:
+    """Raise ValueError if the type has one of these methods, by which its rows are read once."""
+    if any(hasattr(type(x), name) for name in methods):
+        raise ValueError(ONLY_ONCE.format(f"a {type(x).__name__}"))
+
+
 def received(x: MatrixLike) -> MatrixLike:
     """Return user data in a known container; convert others by an exchange protocol, or to lists.
 
@@ -242,7 +248,7 @@ def received(x: MatrixLike) -> MatrixLike:
     """
     if isinstance(x, np.ndarray):
         return _received_array(x)
-    check_can_be_read_again(x, "__next__")
+    _check_can_be_read_again(x, "__next__")
     if isinstance(x, (*_PLAIN, Batches)) or sparse.issparse(x):
         return x
     if type(x).__module__ == _DATASETS:
@@ -257,7 +263,7 @@ def received(x: MatrixLike) -> MatrixLike:
             return _received_array(found) if isinstance(found, np.ndarray) else found
     if callable(x) and not isinstance(x, type):
         return in_batches(x)
-    check_can_be_read_again(x, "__aiter__", "fetchone")  # cursors of databases
+    _check_can_be_read_again(x, "__aiter__", "fetchone")  # cursors of databases
     return _converted(x, list) if isinstance(x, Sequence) else x
 
 
