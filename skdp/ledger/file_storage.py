@@ -35,6 +35,7 @@ APPLICATION = 0x736B6470
 _HEADER = {"application_id": APPLICATION, "user_version": FORMAT}
 _ERRORS = (sqlite3.Error, OSError, UnicodeDecodeError)  # the last: not UTF-8
 _FILES = ("", "-wal", "-shm", "-journal")
+_IN_THE_MAKING = "-skdp-new"  # at the end of the names of files that are not whole yet
 _SMALLEST = 512  # bytes of the smallest SQLite database
 _DURABLE = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON")
 _TEMPORARY = ("synchronous=OFF",)  # it is removed with its budget, so flushing is of no use
@@ -93,6 +94,11 @@ class FileStorage(Storage):
         return True
 
     def make(self, action: Callable[[Any], None]) -> None:
+        if self.address.endswith(_IN_THE_MAKING):
+            raise ValueError(
+                f"{self.address} would be taken for a file in the making, by its last letters. "
+                "Choose another name. Nothing was made."
+            )
         with _creating(self.address):
             if not self.exists():
                 gate.run(partial(self._make, action))
@@ -161,7 +167,8 @@ class FileStorage(Storage):
 
     def _make(self, action: Callable[[FileTables], None]) -> None:
         """Fill a file beside the path, and move it there when it is whole and on the disk."""
-        new = FileStorage(f"{self.address}-skdp-new", self.timeout, self.is_temporary)
+        path = os.path.realpath(self.address)
+        new = FileStorage(f"{path}{_IN_THE_MAKING}", self.timeout, self.is_temporary)
         try:
             with _clear_errors(self.address):
                 _remove(new.address, *_FILES)  # a maker may have died
@@ -175,10 +182,22 @@ class FileStorage(Storage):
                     action(tables)
                     tables.execute("COMMIT")
                     tables.execute("PRAGMA journal_mode=WAL")
-                os.replace(new.address, self.address)
+                _take_place(new.address, path)
         finally:
             with suppress(OSError):
                 _remove(new.address, *_FILES)
+
+
+def _take_place(new: str, address: str) -> None:
+    """Move a file to an address, with the permissions of an empty file that was prepared there."""
+    with suppress(FileNotFoundError):
+        if os.stat(address).st_nlink > 1:
+            raise BudgetClosedError(
+                f"{address} is an empty file with another name (a hard link), which would stay "
+                "empty. Remove one of both names. Nothing was made."
+            )
+        shutil.copymode(address, new)
+    os.replace(new, address)
 
 
 class FileTables(Tables):

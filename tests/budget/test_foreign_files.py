@@ -91,11 +91,26 @@ def test_a_ledger_whose_header_is_ahead_of_its_pages_is_still_known_as_one(tmp_p
         PrivacyBudget(**TERMS, path=path)
 
 
-def test_an_empty_file_alone_becomes_a_ledger(tmp_path):
-    (tmp_path / "study.db").touch()
-    budget = PrivacyBudget(**TERMS, path=tmp_path / "study.db")
+def test_an_empty_file_alone_becomes_a_ledger_with_its_permissions(tmp_path):
+    path, link = tmp_path / "study.db", tmp_path / "link.db"
+    path.touch(mode=0o600)
+    link.symlink_to(path)
+    budget = PrivacyBudget(**TERMS, path=link)
     budget.spend(COST, delta=1e-5, name="a fit")
-    assert len(PrivacyBudget(**TERMS, path=tmp_path / "study.db").history()) == 1
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert len(PrivacyBudget(**TERMS, path=path).history()) == 1
+
+
+def test_names_that_would_be_lost_while_a_ledger_is_made_are_refused(tmp_path):
+    path = tmp_path / "study.db"
+    with pytest.raises(ValueError, match="Choose another name"):
+        PrivacyBudget(**TERMS, path=tmp_path / "study.db-skdp-new")
+    path.touch()
+    (tmp_path / "other.db").hardlink_to(path)
+    with pytest.raises(BudgetClosedError, match="hard link"):
+        PrivacyBudget(**TERMS, path=path)
+    assert contents(tmp_path) == {"study.db": b"", "other.db": b""}
 
 
 _DIES_WHILE_MAKING = """
