@@ -74,7 +74,7 @@ LINES = {
     "features": 2826,
     "inspection": 854,
     "ledger": 2678,
-    "linear_model": 6423,
+    "linear_model": 6428,
     "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2830,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 67_117  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 407_080
+MOST_LINES = 67_122  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 407_103
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -40,9 +40,13 @@ if TYPE_CHECKING:
 FactsT = TypeVar("FactsT")
 _LARGEST_BOUND = 1e50
 _TOO_WIDE = (
-    "Most targets lie close together, and noise hides how far the others are. If they fill "
+    "Most targets have one value, and noise hides how far the others are from it. If they fill "
     "less than a tenth of target_bounds, pass narrower bounds: the noise of the fit grows "
     "with their width."
+)
+_CLIPPED = (
+    "Most targets lie within a five-hundredth of target_bounds, and those outside of the range "
+    "that was found, target_bounds_, are clipped. Pass narrower bounds that hold all that matter."
 )
 _NARROW = 0.1  # of the bounds; no guarantee rests on it
 _NOT_SEARCHED = (
@@ -167,7 +171,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         self.intercept_ = float(intercept[0]) if one else intercept
         self.target_bounds_ = self._ends(task)
         if task.is_doubtful:
-            warn_paid(_TOO_WIDE)
+            is_found = task.half_width < self._target_range().half_width
+            warn_paid(_CLIPPED if is_found else _TOO_WIDE)
 
     def _ends(self, task: TargetRange) -> tuple[float, float]:
         """Return the range of predictions. One that was found is shifted as they are."""
