@@ -477,6 +477,8 @@ def _categories(part: Column, column: ColumnSchema) -> np.ndarray:
     """Return the category of each value, None if it is missing, and `UNKNOWN` for other values."""
     known = column.categories or ()
     by_text: dict[str | None, object] = dict.fromkeys(_texts_of_missing(column))
+    decimals = [value for value in known if isinstance(value, float)]
+    by_text |= {text_of(float(np.float32(value))): value for value in decimals}  # single precision
     by_text |= {text_of(value): value for value in known}
     by_number = {} if all(isinstance(one, str) for one in known) else by_text
     places = (_place(value, by_text, by_number) for value in part.values())

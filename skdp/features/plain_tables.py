@@ -121,6 +121,7 @@ def _places(facts: TableFacts, name: Hashable, column: ColumnSchema) -> Mapping[
     """Return the places of all ways in which public values are written, NaN for missing ones."""
     stated: list[Any] = [*column.true_values, *column.false_values, *(column.categories or ())]
     truth = () if any(isinstance(x, Real) for x in stated) else (True, False)
+    stated += [float(np.float32(x)) for x in stated if isinstance(x, float)]  # single precision
     values = [*(() if column.categories else truth), *stated, "", *column.missing_values]
     texts = [text_of(x) or "" for x in values]
     texts += [f"{x:.1f}" for x in values if isinstance(x, Real)]

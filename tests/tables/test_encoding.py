@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from kinds_of_columns import BIG, VALUES, as_objects
 from kinds_of_columns import KINDS as KINDS_OF_COLUMNS
 
-from skdp import TableSchema
+from skdp import DPAdditiveClassifier, TableSchema
 from skdp.data.column import Column
 from skdp.data.columns import Columns
 from skdp.data.encoding import UNKNOWN
@@ -87,6 +87,19 @@ def test_a_null_in_one_row_changes_no_other_row(name):
         )
         assert repr(found) == repr(expected)
         assert repr(found[:-1]) == repr(whole)
+
+
+@pytest.mark.parametrize("kind", ["category", "ordinal"])
+def test_numbers_of_categories_may_come_in_single_precision(kind):
+    """A single .1 is another number than .1."""
+    schema = TableSchema({"a": {"kind": kind, "categories": [0.1, 0.2, 0.5]}, "z": (0, 1)})
+    table = pd.DataFrame({"a": np.array([0.1, 0.2, 0.5, 0.3], np.float32), "z": 0.5})
+    parts = schema.encoding(["a", "z"]).table(table).parts
+    assert list(parts[0].values()) == [0.1, 0.2, 0.5, UNKNOWN]
+    model = DPAdditiveClassifier(bounds=schema, classes=[0, 1], epsilon=5.0)
+    model.fit(pd.concat([table] * 1000), [0, 1, 0, 1] * 1000)
+    plain = model.to_sklearn().predict_proba(table)
+    np.testing.assert_allclose(plain, model.predict_proba(table), rtol=1e-9)
 
 
 def test_numbers_of_categories_match_strings():
