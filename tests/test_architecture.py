@@ -63,15 +63,15 @@ LINES = {
     "additive": 1427,
     "auditing": 1542,
     "budget": 2902,
-    "calibration": 1321,
+    "calibration": 1328,
     "cluster": 463,
-    "data": 6554,
+    "data": 6556,
     "decomposition": 292,
     "density": 2517,
     "design": 1925,
     "ensemble": 359,
     "exceptions": 77,
-    "features": 2826,
+    "features": 2827,
     "inspection": 854,
     "ledger": 2678,
     "linear_model": 6428,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 67_122  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 407_103
+MOST_LINES = 67_132  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 407_228
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -24,7 +24,7 @@ from skdp.data.validation import check_lengths, present, refuse_collections
 from skdp.exceptions import FewRowsWarning
 from skdp.metrics._evaluation import Evaluation, Question, predictions_of
 from skdp.metrics.curve_scores import OneVsRestCounts, OneVsRestReport
-from skdp.metrics.score_report import ScoreCounts, ScoreReport
+from skdp.metrics.score_report import ScoreCounts, ScoreReport, bins_that_hide
 from skdp.model_selection._held_out import take_attributes
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.display import at_least, caller_outside
@@ -90,13 +90,20 @@ class CalibrationMap:
         whole = max(report.total, 1.0)
         counts = _projected(report.counts.ravel(), whole).reshape(report.counts.shape)
         least = _LEAST / (whole + 2.0 * _LEAST)
-        return cls(centers, np.clip(METHODS[method](centers, counts), least, 1.0 - least))
+        given = centers if method == "isotonic" else _inner(centers, report.edges)
+        return cls(centers, np.clip(METHODS[method](given, counts), least, 1.0 - least))
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Return the probabilities of scores."""
         low, high = _ODDS
         rank = (np.clip(logit(scores), low, high) - low) / (high - low)
         return (1.0 - _RISE) * np.interp(scores, self.scores, self.shares) + _RISE * rank
+
+
+def _inner(centers: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return centers with finite logits: scores of exactly 0 and 1 count in the bins beside."""
+    first, *_, last = centers[bins_that_hide(edges)]
+    return np.clip(centers, first, last)
 
 
 def _isotonic(centers: np.ndarray, counts: np.ndarray) -> np.ndarray:

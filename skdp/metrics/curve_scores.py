@@ -218,7 +218,7 @@ def one_vs_rest_report(
     >>> y = (rng.uniform(size=(5000, 1)) > shares.cumsum(axis=1)).sum(axis=1).clip(0, 2)
     >>> report = one_vs_rest_report(y, shares, epsilon=1.0, classes=range(3), random_state=0)
     >>> round(report.roc_auc, 2), round(report[2].roc_auc, 2)
-    (0.87, 0.87)
+    (0.88, 0.88)
     """
     return Evaluation(OneVsRestCounts(classes, edges), noise)._release(
         (y_true, y_score), groups, epsilon, delta, neighboring, budget, random_state
@@ -248,7 +248,7 @@ class OneVsRestReport(Viewed):
     >>> y = shares.argmax(axis=1)
     >>> report = one_vs_rest_report(y, shares, epsilon=1.0, classes=range(3), random_state=0)
     >>> [round(one.average_precision, 2) for one in report]
-    [0.95, 0.98, 0.94]
+    [0.93, 0.98, 0.98]
     >>> [round(end, 2) for end in report.interval("average_precision")]
     [0.89, 1.0]
     """

@@ -320,7 +320,7 @@ class ScoreReport(NoisyReport):
     >>> [round(end, 2) for end in report.interval("roc_auc")]
     [0.82, 0.85]
     >>> round(report.brier_score, 2), round(report.expected_calibration_error, 2)
-    (0.17, 0.02)
+    (0.17, 0.03)
     """
 
     edges: np.ndarray

@@ -293,7 +293,7 @@ def difference(
     >>> found = difference(hours, epsilon=1.0, delta=0.0, random_state=0, **asked)
     >>> low, high = found.interval(simultaneous=True)
     >>> found.value.round(1), low.round(1), high.round(1)
-    (array([5.2, 0.4]), array([ 3.8, -1. ]), array([6.7, 1.9]))
+    (array([ 4.7, -0.4]), array([ 3.3, -1.7]), array([6., 1.]))
     """
     if by is None or is_several(keys) or np.size(keys) < 2:
         raise ValueError("by and keys must name at least two groups. The first is the reference.")
