@@ -63,9 +63,9 @@ LINES = {
     "additive": 1427,
     "auditing": 1542,
     "budget": 2902,
-    "calibration": 1328,
+    "calibration": 1323,
     "cluster": 463,
-    "data": 6556,
+    "data": 6558,
     "decomposition": 292,
     "density": 2517,
     "design": 1925,
@@ -73,7 +73,7 @@ LINES = {
     "exceptions": 77,
     "features": 2827,
     "inspection": 854,
-    "ledger": 2678,
+    "ledger": 2677,
     "linear_model": 6428,
     "losses": 1496,
     "mechanisms": 2437,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 67_132  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 407_228
+MOST_LINES = 67_128  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 407_209
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -424,6 +424,15 @@ def test_persons_are_brought_together_by_one_pass(monkeypatch, room):
     np.testing.assert_array_equal(found, expected)
 
 
+def test_values_without_a_pickle_or_of_many_bytes_are_computed_again(monkeypatch):
+    """A fit would otherwise end after it was paid."""
+    for make, largest in ((lambda k: lambda: k, 2**30), (lambda k: np.full(4000, k), 2**14)):
+        monkeypatch.setattr("skdp.data.arrow._LARGEST", largest)
+        stored = Stored(3, lambda make=make: map(make, range(3)))
+        assert [len([*stored.every()]) for _ in range(2)] == [3, 3]
+        assert stored._file is None
+
+
 @pytest.mark.parametrize("room", [2**40, 2**17, 0])
 def test_values_of_many_blocks_take_one_file_which_ends_with_them(monkeypatch, room):
     """However many are held at once, and however often they are read without room for them."""

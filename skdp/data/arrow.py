@@ -25,6 +25,7 @@ READ_AGAIN = (
 )
 CHANGED = f"The rows changed between two reads, or can be read only once. {READ_AGAIN}"
 _MOST_STORED = 0.5  # of the free space of the disk
+_LARGEST = 2**30  # bytes of a value: systems read and write 2 GB at once at most
 _ALIGNED = 64  # bytes, as BLAS may round by the place of an array
 
 
@@ -126,15 +127,17 @@ class _File:
     def takes(self, value: object) -> bool:
         """Write the buffers of a value, and return whether there was room for them."""
         found: list[PickleBuffer] = []
-        head = dumps(value, protocol=5, buffer_callback=found.append)
-        buffers = [one.raw() for one in found]
-        ends = [0, *accumulate(-(-one.nbytes // _ALIGNED) * _ALIGNED for one in buffers)]
-        start, self._size = self._size, self._size + ends[-1]
-        parts = [slice(k, k + one.nbytes) for one, k in zip(buffers, ends, strict=False)]
-        with suppress(OSError, AttributeError):  # there is no file, or it is full
+        with suppress(Exception):  # there is no file, it is full, or the value has no pickle
+            head = dumps(value, protocol=5, buffer_callback=found.append)
+            buffers = [one.raw() for one in found]
+            ends = [0, *accumulate(-(-one.nbytes // _ALIGNED) * _ALIGNED for one in buffers)]
+            start, self._size = self._size, self._size + ends[-1]
+            if ends[-1] > _LARGEST or self._size > self._most:
+                return False
+            parts = [slice(k, k + one.nbytes) for one, k in zip(buffers, ends, strict=False)]
             for one, part in zip(buffers, parts, strict=True):
                 self._file.seek(start + part.start)
-                if self._size > self._most or self._file.write(one) != one.nbytes:
+                if self._file.write(one) != one.nbytes:
                     return False
             self._file.truncate(self._size)
             self.places.append((head, start, ends[-1], parts))
@@ -144,11 +147,10 @@ class _File:
     def value(self, head: bytes, start: int, size: int, parts: Sequence[slice]) -> Any:
         """Return a value that was written."""
         held = np.empty(size + _ALIGNED, np.uint8)
-        first = -held.ctypes.data % _ALIGNED
-        held = held[first : first + size]
+        held = held[-held.ctypes.data % _ALIGNED :][:size]
         with self._lock:
             self._file.seek(start)
             n_read = self._file.readinto(held.data)
-        assert n_read == size, "blocks have less than 2 GB"
+        assert n_read == size, "as many bytes were written, and they are few enough for one read"
         held.flags.writeable = False
         return loads(head, buffers=[held[part] for part in parts])
