@@ -35,11 +35,11 @@ ARMS = [0, 1]
 _OF_PRODUCTS, _OF_OBSERVED, _OF_SCORES = 0.3, 0.5, 0.3
 _LEAST = 0.001  # propensity, for numbers that are far from those that overflow
 _OF_HALVES = 0.3  # of μ², for the sums from which outcomes and propensities are learned
-# No guarantee rests on these three: n·μ·d^−1.5 of observational data with d columns, from which on
-# simulated intervals cover, n·μ·min_propensity, below which they are wider than half the range, and
-# what the first is divided by for the share s of the rarer arm, times s². With 11 % treated,
-# intervals of .81 at the least n covered again from 14 times as many rows on.
-_LEAST_SIGNAL, _LEAST_WEIGHT, _OF_SHARES = 100.0, 20.0, 6.0
+# No guarantee rests on these four. Intervals cover in simulations (`tests/statistics`) from this
+# n·μ·d^−1.5 on, for observational data with d columns, and are wider than half the range below this
+# n·μ·min_propensity. If the rarer arm has the share s of the rows, they cover if 6·s²·n is as large
+# as the least n. The number of rows is noisy, and some are left out, so nine tenths of it will do.
+_LEAST_SIGNAL, _LEAST_WEIGHT, _OF_SHARES, _NEARLY = 100.0, 20.0, 6.0, 0.9
 
 
 def treatment_effect(
@@ -132,8 +132,8 @@ def treatment_effect(
     bias if either the outcomes or the propensities are right: pass squares or products of
     covariates as further columns where lines are not. A public n raises ValueError before the
     spend if n·μ is below 100·d^1.5 for d columns with the outcome, or below 20/`min_propensity`. If
-    the rarer arm has the share s of rows, by their noisy number, the effect is nan if 6·s²·n·μ is
-    below the first of these.
+    the rarer arm has the share s of the rows, by their noisy numbers, the effect is nan if 6·s²·n·μ
+    is below 90·d^1.5.
 
     **Intervals** are those of least squares with interactions, centered at the mean covariates, and
     robust standard errors. They do not assume that the outcome is linear, but that the treatment
@@ -338,7 +338,7 @@ class ObservedEffect(AdjustedEffect):
         mu = math.hypot(*(mechanism.event.mu for mechanism in plan.mechanisms))
         share = max(float(released["arms"].min()), 0.0) / size
         signal = min(_OF_SHARES * share**2, 1.0) * size * mu / facts.n_columns**1.5
-        empty = np.full((2, 1), count < 2.0 * noise or signal < 0.9 * _LEAST_SIGNAL)
+        empty = np.full((2, 1), count < 2.0 * noise or signal < _NEARLY * _LEAST_SIGNAL)
         sampling = pair * (spread / size) ** 0.5
         arms = Arms(plan, empty, pair * np.clip(effect, -1.0, 1.0), pair * effect, sampling, terms)
         bounds = ColumnBounds(-2.0 * facts.bounds.half[:1], np.zeros(1))  # ratios are unknown

@@ -26,13 +26,14 @@ SETTINGS = [  # rows, share of the treated, ε, covariates, neighbors, and other
     (3000, 0.5, 1.0, 0, "add_remove_one", {}),
     (100_000, 0.5, 0.3, 3, "replace_one", {"delta": 1e-6}),
 ]
-OBSERVED = [  # rows, ε, covariates, least propensity, neighbors; near the least rows and far above
-    (1200, 1.0, 1, 0.2, "replace_one"),
-    (3200, 1.0, 3, 0.1, "replace_one"),
-    (2500, 3.0, 3, 0.1, "add_remove_one"),
-    (6000, 1.0, 5, 0.05, "replace_one"),
-    (50_000, 0.3, 3, 0.1, "replace_one"),
-    (50_000, 3.0, 3, 0.05, "replace_one"),
+OBSERVED = [  # rows, ε, covariates, least propensity, log-odds of controls beside 0, neighbors
+    (1200, 1.0, 1, 0.2, 0.0, "replace_one"),  # near the least rows and far above
+    (3200, 1.0, 3, 0.1, 0.0, "replace_one"),
+    (2500, 3.0, 3, 0.1, 0.0, "add_remove_one"),
+    (6000, 1.0, 5, 0.05, 0.0, "replace_one"),
+    (20_000, 1.0, 3, 0.05, 1.55, "replace_one"),  # 18 % are treated, who need 13 000 rows
+    (50_000, 0.3, 3, 0.1, 0.0, "replace_one"),
+    (50_000, 3.0, 3, 0.05, 0.0, "replace_one"),
 ]
 
 
@@ -83,27 +84,27 @@ def test_intervals_cover_noise_and_sampling_in_many_runs(setting):
     assert 0.906 <= covered(*setting, 1000, np.random.default_rng()) <= 0.99
 
 
-def observed(n, d, rng):
+def observed(n, d, shift, rng):
     """Return covariates, treated rows and outcomes; the mean effect is .1.
 
     Propensities are logistic, and outcomes are no lines.
     """
     X = rng.random((n, d))
-    treated = rng.random(n) < 1.0 / (1.0 + np.exp(0.75 + 0.25 - 1.5 * X[:, 0] - 0.5 * X[:, -1]))
+    treated = rng.random(n) < 1.0 / (1.0 + np.exp(shift + 1.0 - 1.5 * X[:, 0] - 0.5 * X[:, -1]))
     y = 0.2 + 0.4 * (X[:, 0] - 0.3) ** 2 + 0.3 * X[:, -1] + (0.05 + 0.1 * X[:, 0]) * treated
     return X, treated, y + 0.1 * rng.standard_normal(n)
 
 
-def covered_where_observed(n, epsilon, d, least, neighboring, runs, rng):
+def covered_where_observed(n, epsilon, d, least, shift, neighboring, runs, rng):
     hits, asked = 0, {**BOX, "neighboring": neighboring, "min_propensity": least}
     for _ in range(runs):
-        X, treated, y = observed(n, d, rng)
+        X, treated, y = observed(n, d, shift, rng)
         low, high = statistics.treatment_effect(y, treated, X, epsilon=epsilon, **asked).interval()
         hits += low[0] <= 0.1 <= high[0]
     return hits / runs
 
 
-@pytest.mark.parametrize("setting", OBSERVED[:4], ids=str)
+@pytest.mark.parametrize("setting", OBSERVED[:5], ids=str)
 def test_intervals_of_observational_effects_cover(setting):
     assert covered_where_observed(*setting, ROWS, np.random.default_rng()) >= 0.825
 
@@ -116,7 +117,7 @@ def test_intervals_of_observational_effects_cover_in_many_runs(setting):
 
 def test_covariates_take_confounding_away_and_propensities_are_those_of_a_discriminant_analysis():
     """Without noise, against the same scores of models of all rows."""
-    X, treated, y = observed(40_000, 2, np.random.default_rng())
+    X, treated, y = observed(40_000, 2, 0.0, np.random.default_rng())
     y = np.clip(y, 0.0, 1.0)
     asked = {**BOX, "epsilon": 1e8}
     with warnings.catch_warnings(action="ignore"):

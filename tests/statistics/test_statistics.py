@@ -86,8 +86,8 @@ def test_a_release_costs_what_is_asked(name, neighboring, delta, composition):
 def test_intervals_hold_the_truth_as_often_as_they_say(name, neighboring, delta):
     """200 releases. A true 50 or 90 % is counted outside of the limits in 1e-6 of runs each.
 
-    Counts are integers, of which an interval holds too many rather than too few. Intervals of
-    differences also count sampling, which is no part of the truth of these rows.
+    Counts are integers, so their intervals hold too often rather than too rarely. Intervals of
+    differences hold too often as well, because they also count sampling.
     """
     terms = {"epsilon": 1.0, "delta": delta, "neighboring": neighboring}
     released = [ASKED[name](random_state=seed, **terms) for seed in range(200)]
