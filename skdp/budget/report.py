@@ -266,7 +266,7 @@ class Report:
         }
 
     def _explained(self) -> tuple[str, str]:
-        """Return what adds up, which the first release decides, and why the gain is that large."""
+        """Return which costs add up, by the first release, and why the gain is that large."""
         rule, name = self._rule, self._rule.composition
         own, basic = _ADDED[name], _ADDED["basic"]
         if name.adds_epsilon:

@@ -90,7 +90,8 @@ class CalibrationMap:
         whole = max(report.total, 1.0)
         counts = _projected(report.counts.ravel(), whole).reshape(report.counts.shape)
         least = _LEAST / (whole + 2.0 * _LEAST)
-        given = centers if method == "isotonic" else _inner(centers, report.edges)
+        inner = centers[bins_that_hide(report.edges)]  # those of 0 and 1 have infinite log-odds
+        given = centers if method == "isotonic" else np.clip(centers, inner[0], inner[-1])
         return cls(centers, np.clip(METHODS[method](given, counts), least, 1.0 - least))
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
@@ -98,12 +99,6 @@ class CalibrationMap:
         low, high = _ODDS
         rank = (np.clip(logit(scores), low, high) - low) / (high - low)
         return (1.0 - _RISE) * np.interp(scores, self.scores, self.shares) + _RISE * rank
-
-
-def _inner(centers: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return centers with finite logits: scores of exactly 0 and 1 count in the bins beside."""
-    first, *_, last = centers[bins_that_hide(edges)]
-    return np.clip(centers, first, last)
 
 
 def _isotonic(centers: np.ndarray, counts: np.ndarray) -> np.ndarray:

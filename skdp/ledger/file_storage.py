@@ -167,14 +167,13 @@ class FileStorage(Storage):
 
     def _make(self, action: Callable[[FileTables], None]) -> None:
         """Fill a file beside the path, and move it there when it is whole and on the disk."""
-        path = os.path.realpath(self.address)
-        new = FileStorage(f"{path}{_IN_THE_MAKING}", self.timeout, self.is_temporary)
+        new = FileStorage(f"{self.address}{_IN_THE_MAKING}", self.timeout, self.is_temporary)
         try:
             with _clear_errors(self.address):
                 _remove(new.address, *_FILES)  # a maker may have died
                 with closing(FileTables(new, "rwc")) as tables:
                     tables.address = self.address
-                    tables.execute("PRAGMA journal_mode=MEMORY")  # nobody else uses the file yet
+                    tables.execute("PRAGMA journal_mode=MEMORY")  # no other process uses it yet
                     tables.execute("BEGIN IMMEDIATE")
                     for name, number in _HEADER.items():
                         tables.execute(f"PRAGMA {name} = {number}")
@@ -182,7 +181,7 @@ class FileStorage(Storage):
                     action(tables)
                     tables.execute("COMMIT")
                     tables.execute("PRAGMA journal_mode=WAL")
-                _take_place(new.address, path)
+                _take_place(new.address, self.address)
         finally:
             with suppress(OSError):
                 _remove(new.address, *_FILES)

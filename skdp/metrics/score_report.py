@@ -168,7 +168,7 @@ def bins_that_hide(edges: np.ndarray) -> np.ndarray:
 
 
 def _explained(rows: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """Return how many rows of each bin the rows or the density of its neighbors explain."""
+    """Return the most rows of each bin that are usual beside the rows of its neighbors."""
     rows, widths = np.pad(rows, 1), np.pad(widths, 1, constant_values=1.0)
     scales = [np.clip(widths[1:-1] / one, 1.0, 1e9) for one in (widths[:-2], widths[2:])]
     return _STEEPEST * np.maximum(np.maximum(rows[:-2] * scales[0], rows[2:] * scales[1]), 0.0)
@@ -407,8 +407,8 @@ class ScoreReport(NoisyReport):
             As in `Score.interval`.
         binning : {"estimated", "ignored", "rigorous"}, default "estimated"
             *Public.* How intervals for areas treat the order of rows within bins. "estimated":
-            the share of positives is linear within each bin, as the neighboring bins suggest. The
-            rows of a bin with far more rows than they have may be tied or ordered.
+            the share of positives is linear within each bin, as the neighboring bins suggest. If a
+            bin has far more rows than its neighbors, the interval allows for ties and for order.
             "ignored": all rows of a bin have the same score. "rigorous": the interval for the area
             under the ROC curve allows for any order; for other metrics the same as "ignored".
         threshold : float, default 0.5

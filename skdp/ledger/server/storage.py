@@ -245,7 +245,7 @@ class ServerTables(Tables):
             )
 
     def is_made(self) -> bool:
-        """Return whether there is a ledger; raise BudgetClosedError for one of another format."""
+        """Return whether there is a ledger. BudgetClosedError if its format is another one."""
         if self.execute(_IS_MADE, (self.ledger,)).fetchone() is None:
             return False
         with self.damage("its terms"):
