@@ -107,7 +107,7 @@ def measure(name, path, where):
 
 
 def in_process(command, *words):
-    """Return what a process of its own prints."""
+    """Run a function in a new process and return what it prints."""
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, __file__, command, *map(str, words)]
     answer = subprocess.run(command, env=os.environ | one_thread, stdout=-1, check=True)

@@ -1,5 +1,9 @@
 """Discrete-time hazards are a classifier of the years of patients (gallery, plot_survival.py)."""
 
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -7,46 +11,16 @@ from sklearn.linear_model import LogisticRegression
 from skdp import DPLogisticRegression
 from skdp.accounting import gdp_mu
 
-YEARS = 8
-BETA = np.array([1.0, -0.7, 0.4, 0.0])
+QUESTIONS = Path(__file__).parents[2] / "benchmarks" / "bench_questions.py"
+if not QUESTIONS.exists():
+    pytest.skip("needs a checkout", allow_module_level=True)
+BENCH = SimpleNamespace(**runpy.run_path(str(QUESTIONS)))
+YEARS, BETA = BENCH.YEARS, np.array([1.0, -0.7, 0.4, 0.0])
 MODEL = DPLogisticRegression(classes=[False, True], data_norm=2.24, max_weight=YEARS, epsilon=1.0)
 
 
 def patients(n, rng):
-    """Return columns, times with a proportional hazard of a Weibull distribution, and events."""
-    X = rng.uniform(-1, 1, size=(n, BETA.size))
-    time, left = 5 * rng.weibull(1.5, n) * np.exp(-X @ BETA / 1.5), rng.uniform(0, 8, n)
-    return X, np.minimum(time, left), time <= left
-
-
-def years_of(X, time, event):
-    """Return rows of patients and years, labels, the patient of each row and its weight."""
-    last = np.minimum(time.astype(int), YEARS - 1)
-    patient = np.repeat(np.arange(len(X)), last + 1)
-    year = np.concatenate([np.arange(k + 1) for k in last])
-    is_last = year == last[patient]
-    happens = is_last & event[patient] & (time[patient] < YEARS)
-    weight = (last[patient] + 1) * np.where(is_last & ~event[patient], 0.5, 1.0)
-    return np.column_stack([X[patient], np.eye(YEARS)[year]]), happens, patient, weight
-
-
-def cox(X, time, event):
-    """Return the coefficients of Cox's model, by Newton's method for the partial likelihood."""
-    order, beta = np.argsort(-time), np.zeros(X.shape[1])
-    X, event = X[order], event[order]
-    for _ in range(10):
-        w = np.exp(X @ beta)
-        total = np.cumsum(w)[:, None]
-        mean = np.cumsum(w[:, None] * X, axis=0) / total
-        square = np.cumsum(w[:, None, None] * X[:, :, None] * X[:, None], axis=0) / total[..., None]
-        spread = square - mean[:, :, None] * mean[:, None]
-        beta += np.linalg.solve(spread[event].sum(axis=0), (X - mean)[event].sum(axis=0))
-    return beta
-
-
-def concordance(time, event, score):
-    later = time > time[event][:, None]
-    return (later & (score < score[event][:, None])).sum() / later.sum()
+    return BENCH.patients(n, rng, BETA)
 
 
 def test_concordance_is_near_that_of_coxs_model():
@@ -54,18 +28,20 @@ def test_concordance_is_near_that_of_coxs_model():
     rng, n = np.random.default_rng(), 8000
     assert n * gdp_mu(1.0, 1e-5) > 1000
     X, time, event = patients(n, rng)
-    rows, happens, patient, weight = years_of(X, time, event)
+    rows, happens, patient, weight = BENCH.years_of(X, time, event)
     model = MODEL.fit(rows, happens, groups=patient, sample_weight=weight)
     X_new, *new = patients(4000, rng)
-    ours, best = (X_new @ one for one in (model.coef_[0, : BETA.size], cox(X, time, event)))
-    assert concordance(*new, ours) >= concordance(*new, best) - 0.02
+    ours, best = (
+        X_new @ one for one in (model.coef_[0, : BETA.size], BENCH.newton(X, time, event))
+    )
+    assert BENCH.concordance(*new, ours) >= BENCH.concordance(*new, best) - 0.02
     assert model.privacy_.unit == "person"
 
 
 def test_the_number_of_rows_as_weight_counts_every_year_alike():
     """Without it, patients with few years outweigh the others, and hazards are too high."""
     X, time, event = patients(20_000, np.random.default_rng())
-    rows, happens, patient, weight = years_of(X, time, event)
+    rows, happens, patient, weight = BENCH.years_of(X, time, event)
     alike = weight / np.bincount(patient)[patient]
     known = LogisticRegression(C=1e6).fit(rows, happens, sample_weight=alike)
     first = np.column_stack([X, np.eye(YEARS)[np.zeros(len(X), int)]])
