@@ -26,7 +26,7 @@ Modules for users, mostly with scikit-learn's names:
 - `skdp.model_selection`: private searches for hyper-parameters.
 - `skdp.pipeline`: pipelines of private steps under one budget, and checks for leaks.
 - `skdp.auditing`: attacks that test whether an estimator keeps its claim.
-- `skdp.inspection`: displays of the cost of privacy, for public data, and of additive effects.
+- `skdp.inspection`: displays and cards of released models.
 - `skdp.budget`: `PrivacyBudget`, its ledger, and the rules that admit a release.
 
 Building blocks:

@@ -72,7 +72,7 @@ LINES = {
     "ensemble": 359,
     "exceptions": 77,
     "features": 2827,
-    "inspection": 854,
+    "inspection": 441,
     "ledger": 2677,
     "linear_model": 6428,
     "losses": 1496,
@@ -93,14 +93,14 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 67_128  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 407_209
+MOST_LINES = 66_715  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 405_216
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
 }  # fmt: skip
-PUBLIC_NAMES = 200
+PUBLIC_NAMES = 198
 """Names in the `__all__` of all public modules: 302 when the table was written."""
 RESEARCH = ROOT / "research"
 IMPORTERS = {ROOT / "support" / "lazy_names.py"}

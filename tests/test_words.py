@@ -76,7 +76,7 @@ WITHOUT_RECORDS = {
     "auditing": "made-up or public canaries",
     "budget": "ledgers",
     "exceptions": "errors",
-    "inspection": "public data, as its page says",
+    "inspection": "released models",
     "losses": "formulas",
     "mechanisms": "answers, after the spend",
     "privacy": "guarantees",
