@@ -38,7 +38,7 @@ from skdp.statistics._bounded_rows import (
 )
 from skdp.support.random import seed_of
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
-from skdp.support.validation import check_count
+from skdp.support.validation import check_count, parameters
 from skdp.workloads.plan import ROUNDED_ONCE, GaussianPlan, GaussianStep
 
 __all__ = ["DPKMeans"]
@@ -224,6 +224,7 @@ _QUANTILE = 0.9  # of the rows, which count in full
 _FEWEST_DIRECTIONS = 2
 
 
+@parameters
 class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
     """k-means: centers of clusters from a few noisy steps after a private start.
 
@@ -300,26 +301,14 @@ class DPKMeans(ClusterMixin, BoundedRowsTransformer[np.ndarray | KMeans]):
 
     is_model = True
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        n_clusters: int = 8,
-        max_iter: int | str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.bounds = bounds
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.n_clusters = n_clusters
-        self.max_iter = max_iter
-        self.random_state = random_state
+    bounds: Bounds | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    n_clusters: int = 8
+    max_iter: int | str = "auto"
+    random_state: RandomState = None
 
     def fit_predict(
         self, X: MatrixLike, y: None = None, groups: VectorLike | None = None

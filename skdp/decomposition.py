@@ -34,7 +34,7 @@ from skdp.statistics._bounded_rows import (
 )
 from skdp.support.random import seed_of
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
-from skdp.support.validation import check_count, check_size
+from skdp.support.validation import check_count, check_size, parameters
 from skdp.workloads.plan import GaussianPlan, GaussianStep
 
 __all__ = ["DPPCA"]
@@ -56,6 +56,7 @@ class Components:
     squares: np.ndarray
 
 
+@parameters
 class DPPCA(BoundedRowsTransformer[Components | PCA]):
     """Principal components: private orthogonal directions in which the rows vary most.
 
@@ -147,26 +148,14 @@ class DPPCA(BoundedRowsTransformer[Components | PCA]):
 
     is_model = True
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        data_norm: float | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        n_components: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.bounds = bounds
-        self.data_norm = data_norm
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.n_components = n_components
-        self.random_state = random_state
+    bounds: Bounds | None = None
+    data_norm: float | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    n_components: int | None = None
+    random_state: RandomState = None
 
     @lazy_on_blocks
     def transform(self, X: MatrixLike) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Self, TypeAlias
 
@@ -29,7 +29,7 @@ from skdp.model_selection._held_out import take_attributes
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.display import at_least, caller_outside
 from skdp.support.types import MatrixLike, RandomState, VectorLike
-from skdp.support.validation import check_choice
+from skdp.support.validation import check_choice, parameters
 from skdp.workloads import QueryPlan
 
 _RIDGE = 1e-3  # of the slope minus 1 and the intercept, relative to a mean loss in nats
@@ -143,6 +143,7 @@ _FEWEST = 150.0
 ScoreRecords: TypeAlias = Records[Question[ScoreReport | OneVsRestReport]]
 
 
+@parameters
 class DPCalibratedClassifier(
     ClassifierMixin,
     MetaEstimatorMixin,
@@ -219,26 +220,14 @@ class DPCalibratedClassifier(
 
     takes_infinite_epsilon = False
 
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        *,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        method: str = "isotonic",
-        noise: str = "auto",
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.noise = noise
-        self.neighboring = neighboring
-        self.budget = budget
-        self.random_state = random_state
+    estimator: BaseEstimator = field(kw_only=False)
+    epsilon: float = 1.0
+    delta: float | None = None
+    method: str = "isotonic"
+    noise: str = "auto"
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    random_state: RandomState = None
 
     def fit(self, X: MatrixLike, y: VectorLike, groups: VectorLike | None = None) -> Self:
         """Learn the probabilities of scores.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
@@ -20,11 +21,12 @@ from skdp.metrics._evaluation import check_order, numbers_of
 from skdp.metrics.error_scores import ErrorScale
 from skdp.model_selection._held_out import steps_of, unnamed_classes
 from skdp.support.types import MatrixLike, RandomState
-from skdp.support.validation import check_choice
+from skdp.support.validation import check_choice, parameters
 
 _SCORES = ("absolute",)
 
 
+@parameters
 class DPConformalRegressor(RegressorMixin, PrivateConformal):
     """Private prediction intervals for a regressor (split conformal prediction).
 
@@ -112,32 +114,17 @@ class DPConformalRegressor(RegressorMixin, PrivateConformal):
     True
     """
 
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        *,
-        confidence_level: float | Sequence[float] = 0.9,
-        conformity_score: str = "absolute",
-        target_bounds: tuple[float, float] | None = None,
-        prefit: bool = False,
-        conformalize_size: float = 0.5,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.confidence_level = confidence_level
-        self.conformity_score = conformity_score
-        self.target_bounds = target_bounds
-        self.prefit = prefit
-        self.conformalize_size = conformalize_size
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.random_state = random_state
+    estimator: BaseEstimator = field(kw_only=False)
+    confidence_level: float | Sequence[float] = 0.9
+    conformity_score: str = "absolute"
+    target_bounds: tuple[float, float] | None = None
+    prefit: bool = False
+    conformalize_size: float = 0.5
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    random_state: RandomState = None
 
     def predict_interval(self, X: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
         """Predict the target of each row, and intervals that contain it.
@@ -200,6 +187,7 @@ def _bounded(estimator: BaseEstimator, bounds: tuple[float, float]) -> BaseEstim
     return copy
 
 
+@parameters
 class DPConformalClassifier(ClassifierMixin, PrivateConformal):
     """Private prediction sets for a classifier (split conformal prediction).
 
@@ -282,32 +270,17 @@ class DPConformalClassifier(ClassifierMixin, PrivateConformal):
     True
     """
 
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        *,
-        confidence_level: float | Sequence[float] = 0.9,
-        conformity_score: str = "lac",
-        class_conditional: bool = False,
-        prefit: bool = False,
-        conformalize_size: float = 0.5,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.confidence_level = confidence_level
-        self.conformity_score = conformity_score
-        self.class_conditional = class_conditional
-        self.prefit = prefit
-        self.conformalize_size = conformalize_size
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.random_state = random_state
+    estimator: BaseEstimator = field(kw_only=False)
+    confidence_level: float | Sequence[float] = 0.9
+    conformity_score: str = "lac"
+    class_conditional: bool = False
+    prefit: bool = False
+    conformalize_size: float = 0.5
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    random_state: RandomState = None
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Return the class probabilities of the estimator.

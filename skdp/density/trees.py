@@ -30,7 +30,7 @@ from skdp.support.types import (
     Transformation,
     VectorLike,
 )
-from skdp.support.validation import check_count
+from skdp.support.validation import check_count, parameters
 
 _MOST_CELLS = 2**24  # of a table of `marginal`
 
@@ -39,6 +39,7 @@ def _has_target(density: DPTreeDensity) -> bool:
     return density.target is not None
 
 
+@parameters
 class DPTreeDensity(DensityMixin, PrivateTree):
     r"""The density of a table: private counts of columns and of pairs, for synthetic rows.
 
@@ -134,34 +135,18 @@ class DPTreeDensity(DensityMixin, PrivateTree):
     ((1000, 2), True)
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        categories: Categories | None = None,
-        target: Label | None = None,
-        max_weight: float | None = None,
-        missing: str = "indicator",
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        transformation: Transformation | None = None,
-        n_bins: int = 64,
-        random_state: RandomState = None,
-    ) -> None:
-        self.bounds = bounds
-        self.categories = categories
-        self.target = target
-        self.max_weight = max_weight
-        self.missing = missing
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.transformation = transformation
-        self.n_bins = n_bins
-        self.random_state = random_state
+    bounds: Bounds | None = None
+    categories: Categories | None = None
+    target: Label | None = None
+    max_weight: float | None = None
+    missing: str = "indicator"
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    transformation: Transformation | None = None
+    n_bins: int = 64
+    random_state: RandomState = None
 
     def fit(
         self,
@@ -350,6 +335,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         return np.exp(log_proba(known))
 
 
+@parameters
 class DPTreeNB(JointClassifier, PrivateTree):
     r"""Augmented naive Bayes with (ε, δ)-differential privacy.
 
@@ -433,34 +419,18 @@ class DPTreeNB(JointClassifier, PrivateTree):
     (array([ True, False]), 1.0)
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        categories: Categories | None = None,
-        classes: ArrayLike | None = None,
-        max_weight: float | None = None,
-        missing: str = "indicator",
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        transformation: Transformation | None = None,
-        n_bins: int = 64,
-        random_state: RandomState = None,
-    ) -> None:
-        self.bounds = bounds
-        self.categories = categories
-        self.classes = classes
-        self.max_weight = max_weight
-        self.missing = missing
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.transformation = transformation
-        self.n_bins = n_bins
-        self.random_state = random_state
+    bounds: Bounds | None = None
+    categories: Categories | None = None
+    classes: ArrayLike | None = None
+    max_weight: float | None = None
+    missing: str = "indicator"
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    transformation: Transformation | None = None
+    n_bins: int = 64
+    random_state: RandomState = None
 
     def fit(
         self,

@@ -22,7 +22,7 @@ from skdp.features.base import (
     is_mostly_zero,
 )
 from skdp.support.types import Bounds, Categories, MatrixLike, Transformation, VectorLike
-from skdp.support.validation import check_choice, check_count, check_real
+from skdp.support.validation import check_choice, check_count, check_real, parameters
 
 _PAIR_TERMS = 3
 # Of all pairs: with more, a fit to 50 000 rows takes minutes. Named pairs have no limit.
@@ -292,6 +292,7 @@ class AdditiveMap(FeatureMap):
         return names
 
 
+@parameters
 class AdditiveFeatures(PublicFeatures):
     r"""Expand each column so that a linear model of the features is a sum of curves.
 
@@ -356,28 +357,15 @@ class AdditiveFeatures(PublicFeatures):
     ['x0', 'x0_wave1', 'x0_wave2']
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        categories: Categories | None = None,
-        missing: str = "indicator",
-        n_terms: int = 8,
-        linear_share: float = 0.5,
-        transformation: Transformation | None = None,
-        reference: VectorLike = None,
-        interactions: VectorLike = None,
-        norm: str = "rows",
-    ) -> None:
-        self.bounds = bounds
-        self.categories = categories
-        self.missing = missing
-        self.n_terms = n_terms
-        self.linear_share = linear_share
-        self.transformation = transformation
-        self.reference = reference
-        self.interactions = interactions
-        self.norm = norm
+    bounds: Bounds | None = None
+    categories: Categories | None = None
+    missing: str = "indicator"
+    n_terms: int = 8
+    linear_share: float = 0.5
+    transformation: Transformation | None = None
+    reference: VectorLike = None
+    interactions: VectorLike = None
+    norm: str = "rows"
 
     def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> AdditiveMap:
         return AdditiveMap.of(self._facts(n_columns, names), self)

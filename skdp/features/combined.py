@@ -24,7 +24,7 @@ from skdp.features.random_maps import (
     TreeMap,
 )
 from skdp.support.types import Bounds, Categories, MatrixLike, Transformation
-from skdp.support.validation import check_real
+from skdp.support.validation import check_real, parameters
 
 _RANDOM = (RandomFourierFeatures, RandomTreeFeatures)
 
@@ -104,6 +104,7 @@ class MixtureMap(FeatureMap):
         return self.additive.names(columns) + self.other.names(columns)
 
 
+@parameters
 class FeatureMixture(PublicFeatures):
     r"""Put additive features and random features of the same columns side by side.
 
@@ -154,16 +155,9 @@ class FeatureMixture(PublicFeatures):
     array([ 0.5, -0.6])
     """
 
-    def __init__(
-        self,
-        *,
-        additive: AdditiveFeatures,
-        random: RandomFourierFeatures | RandomTreeFeatures,
-        additive_share: float = 0.5,
-    ) -> None:
-        self.additive = additive
-        self.random = random
-        self.additive_share = additive_share
+    additive: AdditiveFeatures
+    random: RandomFourierFeatures | RandomTreeFeatures
+    additive_share: float = 0.5
 
     def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> FeatureMap:
         share = check_real("additive_share", self.additive_share, low=0.0, high=1.0, closed="[]")
@@ -220,6 +214,7 @@ _FEWEST_FOR_PRODUCTS, _MOST_PRODUCTS = 1.5, 1000  # n·μ/k for each product of 
 _WIDEST = (-1e9, 1e9)  # of numbers without bounds
 
 
+@parameters
 class AutoFeatures(BaseEstimator):
     r"""Features of a table, chosen by the linear model that they are given to.
 
@@ -274,18 +269,10 @@ class AutoFeatures(BaseEstimator):
     AdditiveFeatures(bounds=(0, 100))
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        categories: Categories | None = None,
-        missing: str = "indicator",
-        transformation: Transformation | None = None,
-    ) -> None:
-        self.bounds = bounds
-        self.categories = categories
-        self.missing = missing
-        self.transformation = transformation
+    bounds: Bounds | None = None
+    categories: Categories | None = None
+    missing: str = "indicator"
+    transformation: Transformation | None = None
 
     def choice(
         self, *, signal: float, n_columns: int, n_categorical: int = 0, n_products: int = 0

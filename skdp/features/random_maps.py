@@ -13,7 +13,7 @@ from scipy import sparse
 
 from skdp.features.base import FeatureMap, PublicFeatures, TableFacts
 from skdp.support.types import Bounds, Categories, Transformation
-from skdp.support.validation import check_count, check_real, check_size
+from skdp.support.validation import check_count, check_real, check_size, parameters
 
 _MOST_SCALE = 1e6  # phases of angles are still exact
 _BITS = 26  # of z, and of the largest sum of |W|·|z|: their products are whole numbers below 2^53
@@ -107,6 +107,7 @@ class FourierMap(FeatureMap):
         return [f"cos{k}" for k in half] + ["constant"] * odd + [f"sin{k}" for k in half]
 
 
+@parameters
 class RandomFourierFeatures(PublicFeatures):
     """Cosines and sines of random combinations of the columns; rows have norm exactly 1.
 
@@ -164,24 +165,13 @@ class RandomFourierFeatures(PublicFeatures):
     array([1., 1.])
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        categories: Categories | None = None,
-        missing: str = "indicator",
-        transformation: Transformation | None = None,
-        n_components: int = 500,
-        scale: float = 2.0,
-        feature_seed: int = 0,
-    ) -> None:
-        self.bounds = bounds
-        self.categories = categories
-        self.missing = missing
-        self.transformation = transformation
-        self.n_components = n_components
-        self.scale = scale
-        self.feature_seed = feature_seed
+    bounds: Bounds | None = None
+    categories: Categories | None = None
+    missing: str = "indicator"
+    transformation: Transformation | None = None
+    n_components: int = 500
+    scale: float = 2.0
+    feature_seed: int = 0
 
     def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> FourierMap:
         return FourierMap(
@@ -470,6 +460,7 @@ class TreeMap(FeatureMap):
         ]
 
 
+@parameters
 class RandomTreeFeatures(PublicFeatures):
     """Indicators of the leaves of random trees; rows have norm exactly 1.
 
@@ -527,24 +518,13 @@ class RandomTreeFeatures(PublicFeatures):
     ((2, 16), 8, 0.5)
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        categories: Categories | None = None,
-        missing: str = "indicator",
-        transformation: Transformation | None = None,
-        n_trees: int = 100,
-        depth: int | tuple[int, int] = 8,
-        feature_seed: int = 0,
-    ) -> None:
-        self.bounds = bounds
-        self.categories = categories
-        self.missing = missing
-        self.transformation = transformation
-        self.n_trees = n_trees
-        self.depth = depth
-        self.feature_seed = feature_seed
+    bounds: Bounds | None = None
+    categories: Categories | None = None
+    missing: str = "indicator"
+    transformation: Transformation | None = None
+    n_trees: int = 100
+    depth: int | tuple[int, int] = 8
+    feature_seed: int = 0
 
     def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> TreeMap:
         return TreeMap(

@@ -18,7 +18,7 @@ from skdp.solvers import Solver
 from skdp.support.random import seed_of
 from skdp.support.rounding import ROOT, down
 from skdp.support.types import Label, RandomState
-from skdp.support.validation import check_real
+from skdp.support.validation import check_real, parameters
 
 if TYPE_CHECKING:
     from skdp.budget import BudgetHandle
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _SHARPEST = 0.05
 
 
+@parameters
 class DPHingeClassifier(PrivateLinearClassifier):
     """A linear support vector classifier with (ε, δ)-differentially private coefficients.
 
@@ -127,54 +128,28 @@ class DPHingeClassifier(PrivateLinearClassifier):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        features: BaseEstimator | None = None,
-        data_norm: float = 1.0,
-        classes: ArrayLike | None = None,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        C: float | Literal["auto"] = "auto",
-        smoothing: float | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.3,
-        center: bool | Literal["auto"] = "auto",
-        class_weight: dict[Label, float] | None = None,
-        solver: str | Solver = "auto",
-        sampler: str | Sampler = "auto",
-        n_samples_hint: int | None = None,
-        subsample: float | Literal["auto"] | None = None,
-        tol: float = 1e-4,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.features = features
-        self.data_norm = data_norm
-        self.classes = classes
-        self.max_weight = max_weight
-        self.max_rows = max_rows
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.C = C
-        self.smoothing = smoothing
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.center = center
-        self.class_weight = class_weight
-        self.solver = solver
-        self.sampler = sampler
-        self.n_samples_hint = n_samples_hint
-        self.subsample = subsample
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    features: BaseEstimator | None = None
+    data_norm: float = 1.0
+    classes: ArrayLike | None = None
+    max_weight: float | None = None
+    max_rows: int | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    C: float | Literal["auto"] = "auto"
+    smoothing: float | Literal["auto"] = "auto"
+    fit_intercept: bool = True
+    intercept_scaling: float = 0.3
+    center: bool | Literal["auto"] = "auto"
+    class_weight: dict[Label, float] | None = None
+    solver: str | Solver = "auto"
+    sampler: str | Sampler = "auto"
+    n_samples_hint: int | None = None
+    subsample: float | Literal["auto"] | None = None
+    tol: float = 1e-4
+    random_state: RandomState = None
+    verbose: int = 0
 
     def _loss(self, n_classes: int) -> Loss:
         if is_auto(self.smoothing):

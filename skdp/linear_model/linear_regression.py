@@ -31,7 +31,7 @@ from skdp.losses.regression import PoissonLoss
 from skdp.samplers import Sampler
 from skdp.solvers import Solver
 from skdp.support.types import MatrixLike, RandomState, VectorLike
-from skdp.support.validation import check_real
+from skdp.support.validation import check_real, parameters
 
 if TYPE_CHECKING:
     from skdp.budget import BudgetHandle
@@ -242,6 +242,7 @@ def _run_checks(records: Records[AnyMap]) -> None:
     """Check nothing more: `_scaled` checks the targets when records are made."""
 
 
+@parameters
 class DPLinearRegression(PrivateLinearRegressor):
     """Linear regression by least squares with (ε, δ)-differentially private coefficients.
 
@@ -389,52 +390,27 @@ class DPLinearRegression(PrivateLinearRegressor):
 
     with_errors: ClassVar[tuple[str, ...]] = ("objective_perturbation", "adassp")
 
-    def __init__(
-        self,
-        *,
-        target_bounds: Sequence[float] | None = None,
-        features: BaseEstimator | None = None,
-        data_norm: float = 1.0,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        C: float | Literal["auto"] = "auto",
-        slope_bound: float = 0.25,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        center: bool | Literal["auto"] = "auto",
-        standard_errors: bool | Literal["robust"] = False,
-        solver: str | Solver = "auto",
-        sampler: str | Sampler = "auto",
-        n_samples_hint: int | None = None,
-        subsample: float | Literal["auto"] | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.target_bounds = target_bounds
-        self.features = features
-        self.data_norm = data_norm
-        self.max_weight = max_weight
-        self.max_rows = max_rows
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.C = C
-        self.slope_bound = slope_bound
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.center = center
-        self.standard_errors = standard_errors
-        self.solver = solver
-        self.sampler = sampler
-        self.n_samples_hint = n_samples_hint
-        self.subsample = subsample
-        self.random_state = random_state
-        self.verbose = verbose
+    target_bounds: Sequence[float] | None = None
+    features: BaseEstimator | None = None
+    data_norm: float = 1.0
+    max_weight: float | None = None
+    max_rows: int | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    C: float | Literal["auto"] = "auto"
+    slope_bound: float = 0.25
+    fit_intercept: bool = True
+    intercept_scaling: float = 0.5
+    center: bool | Literal["auto"] = "auto"
+    standard_errors: bool | Literal["robust"] = False
+    solver: str | Solver = "auto"
+    sampler: str | Sampler = "auto"
+    n_samples_hint: int | None = None
+    subsample: float | Literal["auto"] | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
     def _loss_of(self, task: TargetRange) -> Loss:
         return SquaredLoss(check_real("slope_bound", self.slope_bound, low=1e-6, high=1e6))

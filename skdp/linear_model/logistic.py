@@ -35,7 +35,7 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import Sampler
 from skdp.solvers import Solver
 from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
-from skdp.support.validation import check_size
+from skdp.support.validation import check_size, parameters
 
 if TYPE_CHECKING:
     from skdp.budget import BudgetHandle
@@ -237,6 +237,7 @@ def _signed(records: Records[FactsT]) -> Records[FactsT]:
     return replace(records, y=np.where(records.y > 0, 1.0, -1.0))
 
 
+@parameters
 class DPLogisticRegression(PrivateLinearClassifier):
     """Logistic regression with (ε, δ)-differentially private coefficients.
 
@@ -388,56 +389,29 @@ class DPLogisticRegression(PrivateLinearClassifier):
 
     with_errors: ClassVar[tuple[str, ...]] = ("objective_perturbation",)
 
-    def __init__(
-        self,
-        *,
-        features: BaseEstimator | None = None,
-        data_norm: float = 1.0,
-        classes: ArrayLike | None = None,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        C: float | Literal["auto"] = "auto",
-        loss_clip: float | Literal["auto"] | None = "auto",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.3,
-        center: bool | Literal["auto"] = "auto",
-        class_weight: dict[Label, float] | None = None,
-        standard_errors: bool | Literal["robust"] = False,
-        solver: str | Solver = "auto",
-        sampler: str | Sampler = "auto",
-        n_samples_hint: int | None = None,
-        subsample: float | Literal["auto"] | None = None,
-        tol: float = 1e-4,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.features = features
-        self.data_norm = data_norm
-        self.classes = classes
-        self.max_weight = max_weight
-        self.max_rows = max_rows
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.C = C
-        self.loss_clip = loss_clip
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.center = center
-        self.class_weight = class_weight
-        self.standard_errors = standard_errors
-        self.solver = solver
-        self.sampler = sampler
-        self.n_samples_hint = n_samples_hint
-        self.subsample = subsample
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    features: BaseEstimator | None = None
+    data_norm: float = 1.0
+    classes: ArrayLike | None = None
+    max_weight: float | None = None
+    max_rows: int | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    C: float | Literal["auto"] = "auto"
+    loss_clip: float | Literal["auto"] | None = "auto"
+    fit_intercept: bool = True
+    intercept_scaling: float = 0.3
+    center: bool | Literal["auto"] = "auto"
+    class_weight: dict[Label, float] | None = None
+    standard_errors: bool | Literal["robust"] = False
+    solver: str | Solver = "auto"
+    sampler: str | Sampler = "auto"
+    n_samples_hint: int | None = None
+    subsample: float | Literal["auto"] | None = None
+    tol: float = 1e-4
+    random_state: RandomState = None
+    verbose: int = 0
 
     @lazy_on_blocks
     def predict_proba(self, X: MatrixLike) -> np.ndarray:

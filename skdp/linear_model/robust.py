@@ -20,12 +20,13 @@ from skdp.losses.regression import HuberLoss, QuantileLoss
 from skdp.samplers import Sampler
 from skdp.solvers import Solver
 from skdp.support.types import MatrixLike, RandomState, VectorLike
-from skdp.support.validation import check_real
+from skdp.support.validation import check_real, parameters
 
 if TYPE_CHECKING:
     from skdp.budget import BudgetHandle
 
 
+@parameters
 class DPHuberRegressor(PrivateLinearRegressor):
     """A robust linear regressor with (ε, δ)-differentially private coefficients.
 
@@ -141,54 +142,28 @@ class DPHuberRegressor(PrivateLinearRegressor):
 
     with_errors: ClassVar[tuple[str, ...]] = ("objective_perturbation",)
 
-    def __init__(
-        self,
-        *,
-        target_bounds: Sequence[float] | None = None,
-        features: BaseEstimator | None = None,
-        data_norm: float = 1.0,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        C: float | Literal["auto"] = "auto",
-        threshold: float = 0.15,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        center: bool | Literal["auto"] = "auto",
-        standard_errors: bool | Literal["robust"] = False,
-        solver: str | Solver = "auto",
-        sampler: str | Sampler = "auto",
-        n_samples_hint: int | None = None,
-        subsample: float | Literal["auto"] | None = None,
-        tol: float = 1e-5,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.target_bounds = target_bounds
-        self.features = features
-        self.data_norm = data_norm
-        self.max_weight = max_weight
-        self.max_rows = max_rows
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.C = C
-        self.threshold = threshold
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.center = center
-        self.standard_errors = standard_errors
-        self.solver = solver
-        self.sampler = sampler
-        self.n_samples_hint = n_samples_hint
-        self.subsample = subsample
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    target_bounds: Sequence[float] | None = None
+    features: BaseEstimator | None = None
+    data_norm: float = 1.0
+    max_weight: float | None = None
+    max_rows: int | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    C: float | Literal["auto"] = "auto"
+    threshold: float = 0.15
+    fit_intercept: bool = True
+    intercept_scaling: float = 0.5
+    center: bool | Literal["auto"] = "auto"
+    standard_errors: bool | Literal["robust"] = False
+    solver: str | Solver = "auto"
+    sampler: str | Sampler = "auto"
+    n_samples_hint: int | None = None
+    subsample: float | Literal["auto"] | None = None
+    tol: float = 1e-5
+    random_state: RandomState = None
+    verbose: int = 0
 
     def _loss_of(self, task: TargetRange) -> Loss:
         return HuberLoss(check_real("threshold", self.threshold, low=1e-6, high=1e6))
@@ -200,6 +175,7 @@ class DPHuberRegressor(PrivateLinearRegressor):
         )
 
 
+@parameters
 class DPQuantileRegressor(PrivateLinearRegressor):
     """A linear regressor of one or several quantiles with private coefficients.
 
@@ -309,52 +285,27 @@ class DPQuantileRegressor(PrivateLinearRegressor):
     0.8
     """
 
-    def __init__(
-        self,
-        *,
-        target_bounds: Sequence[float] | None = None,
-        features: BaseEstimator | None = None,
-        data_norm: float = 1.0,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        quantile: float | Sequence[float] = 0.5,
-        C: float | Literal["auto"] = "auto",
-        smoothing: float = 0.05,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        center: bool | Literal["auto"] = "auto",
-        solver: str | Solver = "auto",
-        sampler: str | Sampler = "auto",
-        n_samples_hint: int | None = None,
-        subsample: float | Literal["auto"] | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.target_bounds = target_bounds
-        self.features = features
-        self.data_norm = data_norm
-        self.max_weight = max_weight
-        self.max_rows = max_rows
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.quantile = quantile
-        self.C = C
-        self.smoothing = smoothing
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.center = center
-        self.solver = solver
-        self.sampler = sampler
-        self.n_samples_hint = n_samples_hint
-        self.subsample = subsample
-        self.random_state = random_state
-        self.verbose = verbose
+    target_bounds: Sequence[float] | None = None
+    features: BaseEstimator | None = None
+    data_norm: float = 1.0
+    max_weight: float | None = None
+    max_rows: int | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    quantile: float | Sequence[float] = 0.5
+    C: float | Literal["auto"] = "auto"
+    smoothing: float = 0.05
+    fit_intercept: bool = True
+    intercept_scaling: float = 0.5
+    center: bool | Literal["auto"] = "auto"
+    solver: str | Solver = "auto"
+    sampler: str | Sampler = "auto"
+    n_samples_hint: int | None = None
+    subsample: float | Literal["auto"] | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

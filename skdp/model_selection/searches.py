@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from hashlib import blake2b
 
 import numpy as np
@@ -17,9 +18,10 @@ from skdp.model_selection._private_search import PrivateSearch
 from skdp.privacy import Neighboring
 from skdp.support.random import child_generator, noise_generator
 from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
-from skdp.support.validation import check_choice, check_count
+from skdp.support.validation import check_choice, check_count, parameters
 
 
+@parameters
 class DPGridSearchCV(PrivateSearch):
     """A hyper-parameter search over a grid, with one guarantee for everything.
 
@@ -131,47 +133,30 @@ class DPGridSearchCV(PrivateSearch):
     0.9
     """
 
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        param_grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]],
-        *,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        method: str = "auto",
-        mean_runs: float = 10,
-        distribution: str = "geometric",
-        threshold: float | None = None,
-        holdout: float = 0.2,
-        scoring: Scoring = None,
-        score_bounds: tuple[float, float] | None = None,
-        release_scores: bool = False,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.mean_runs = mean_runs
-        self.distribution = distribution
-        self.threshold = threshold
-        self.holdout = holdout
-        self.scoring = scoring
-        self.score_bounds = score_bounds
-        self.release_scores = release_scores
-        self.neighboring = neighboring
-        self.budget = budget
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: BaseEstimator = field(kw_only=False)
+    param_grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]] = field(
+        kw_only=False
+    )
+    epsilon: float = 1.0
+    delta: float | None = None
+    method: str = "auto"
+    mean_runs: float = 10
+    distribution: str = "geometric"
+    threshold: float | None = None
+    holdout: float = 0.2
+    scoring: Scoring = None
+    score_bounds: tuple[float, float] | None = None
+    release_scores: bool = False
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
 
     def _candidates(self) -> list[Setting]:
         return list(ParameterGrid(self.param_grid))
 
 
+@parameters
 class DPRandomizedSearchCV(PrivateSearch):
     """A hyper-parameter search over random settings, with one guarantee for everything.
 
@@ -249,44 +234,25 @@ class DPRandomizedSearchCV(PrivateSearch):
     0.9
     """
 
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        param_distributions: Mapping[str, object] | Sequence[Mapping[str, object]],
-        *,
-        n_iter: int = 10,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        method: str = "auto",
-        mean_runs: float = 10,
-        distribution: str = "geometric",
-        threshold: float | None = None,
-        holdout: float = 0.2,
-        scoring: Scoring = None,
-        score_bounds: tuple[float, float] | None = None,
-        release_scores: bool = False,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.param_distributions = param_distributions
-        self.n_iter = n_iter
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.mean_runs = mean_runs
-        self.distribution = distribution
-        self.threshold = threshold
-        self.holdout = holdout
-        self.scoring = scoring
-        self.score_bounds = score_bounds
-        self.release_scores = release_scores
-        self.neighboring = neighboring
-        self.budget = budget
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: BaseEstimator = field(kw_only=False)
+    param_distributions: Mapping[str, object] | Sequence[Mapping[str, object]] = field(
+        kw_only=False
+    )
+    n_iter: int = 10
+    epsilon: float = 1.0
+    delta: float | None = None
+    method: str = "auto"
+    mean_runs: float = 10
+    distribution: str = "geometric"
+    threshold: float | None = None
+    holdout: float = 0.2
+    scoring: Scoring = None
+    score_bounds: tuple[float, float] | None = None
+    release_scores: bool = False
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
 
     def _candidates(self) -> list[Setting]:
         shown = child_generator(
@@ -300,6 +266,7 @@ class DPRandomizedSearchCV(PrivateSearch):
 _BITS = 64
 
 
+@parameters
 class HashSplit(BaseCrossValidator):
     """Folds of persons by a public hash of their IDs.
 
@@ -349,12 +316,9 @@ class HashSplit(BaseCrossValidator):
 
     __metadata_request__split = {"groups": True}  # noqa: RUF012  # as scikit-learn's own have it
 
-    def __init__(
-        self, *, n_splits: int = 5, salt: str = "", neighboring: str = "replace_one"
-    ) -> None:
-        self.n_splits = n_splits
-        self.salt = salt
-        self.neighboring = neighboring
+    n_splits: int = 5
+    salt: str = ""
+    neighboring: str = "replace_one"
 
     def split(
         self, X: MatrixLike, y: VectorLike = None, groups: VectorLike | None = None

@@ -13,8 +13,10 @@ from skdp.data.columns import column_name
 from skdp.data.validation import model_columns
 from skdp.naive_bayes._base import NumericFeature, PrivateNaiveBayes
 from skdp.support.types import Bounds, Categories, Label, RandomState
+from skdp.support.validation import parameters
 
 
+@parameters
 class DPCategoricalNB(PrivateNaiveBayes):
     """Categorical naive Bayes with (ε, δ)-differentially private counts.
 
@@ -90,32 +92,17 @@ class DPCategoricalNB(PrivateNaiveBayes):
            [0.5, 0.5]])
     """
 
-    def __init__(
-        self,
-        *,
-        categories: Categories | None = None,
-        classes: ArrayLike | None = None,
-        max_weight: float | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        alpha: float = 1.0,
-        priors: ArrayLike | None = None,
-        noise: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.categories = categories
-        self.classes = classes
-        self.max_weight = max_weight
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.alpha = alpha
-        self.priors = priors
-        self.noise = noise
-        self.random_state = random_state
+    categories: Categories | None = None
+    classes: ArrayLike | None = None
+    max_weight: float | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    alpha: float = 1.0
+    priors: ArrayLike | None = None
+    noise: str = "auto"
+    random_state: RandomState = None
 
     def _numeric_features(self, columns: list[int]) -> list[NumericFeature]:
         if columns:
@@ -134,6 +121,7 @@ class DPCategoricalNB(PrivateNaiveBayes):
         return tags
 
 
+@parameters
 class DPGaussianNB(PrivateNaiveBayes):
     """Gaussian naive Bayes with (ε, δ)-differentially private counts, means and variances.
 
@@ -208,37 +196,23 @@ class DPGaussianNB(PrivateNaiveBayes):
            [ 1.,  0.]]), 1.0)
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        classes: ArrayLike | None = None,
-        max_weight: float | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        priors: ArrayLike | None = None,
-        least_variance: float = 1e-3,
-        noise: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.bounds = bounds
-        self.classes = classes
-        self.max_weight = max_weight
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.priors = priors
-        self.least_variance = least_variance
-        self.noise = noise
-        self.random_state = random_state
+    bounds: Bounds | None = None
+    classes: ArrayLike | None = None
+    max_weight: float | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    priors: ArrayLike | None = None
+    least_variance: float = 1e-3
+    noise: str = "auto"
+    random_state: RandomState = None
 
     def _categories(self) -> dict[int, np.ndarray]:
         return {}
 
 
+@parameters
 class DPMixedNB(PrivateNaiveBayes):
     """Naive Bayes for numeric and categorical columns, with (ε, δ)-differential privacy.
 
@@ -321,33 +295,16 @@ class DPMixedNB(PrivateNaiveBayes):
 
     _advice = " Name the values that it can have, as in categories={{{!r}: [...]}}."
 
-    def __init__(
-        self,
-        *,
-        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
-        bounds: Bounds | None = None,
-        classes: ArrayLike | None = None,
-        max_weight: float | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        alpha: float = 1.0,
-        priors: ArrayLike | None = None,
-        least_variance: float = 1e-3,
-        noise: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.categories = categories
-        self.bounds = bounds
-        self.classes = classes
-        self.max_weight = max_weight
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.alpha = alpha
-        self.priors = priors
-        self.least_variance = least_variance
-        self.noise = noise
-        self.random_state = random_state
+    categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None
+    bounds: Bounds | None = None
+    classes: ArrayLike | None = None
+    max_weight: float | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    alpha: float = 1.0
+    priors: ArrayLike | None = None
+    least_variance: float = 1e-3
+    noise: str = "auto"
+    random_state: RandomState = None

@@ -20,7 +20,7 @@ from skdp.statistics._moments import BoundedStatistic, Facts, bounded
 from skdp.statistics.means import Variance, VarianceStatistic, spread
 from skdp.statistics.quantile import Quantile, QuantileStatistic
 from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
-from skdp.support.validation import check_real
+from skdp.support.validation import check_real, parameters
 
 
 class PrivateScaler(
@@ -153,6 +153,7 @@ class PrivateScaler(
         return tags
 
 
+@parameters
 class DPMinMaxScaler(PrivateScaler):
     """Map each feature to [−1, 1] by a low and a high private quantile.
 
@@ -207,24 +208,13 @@ class DPMinMaxScaler(PrivateScaler):
     (array([0.]), array([89.]))
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        tail: float = 0.01,
-        random_state: RandomState = None,
-    ) -> None:
-        self.bounds = bounds
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.tail = tail
-        self.random_state = random_state
+    bounds: Bounds | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    tail: float = 0.01
+    random_state: RandomState = None
 
     def _statistic(self) -> QuantileStatistic:
         tail = check_real("tail", self.tail, low=0.0, high=0.5)
@@ -240,6 +230,7 @@ class DPMinMaxScaler(PrivateScaler):
         return np.clip(X, -1.0, 1.0, out=X)
 
 
+@parameters
 class DPQuantileClipper(PrivateScaler):
     """Clip each feature to two private quantiles.
 
@@ -293,24 +284,13 @@ class DPQuantileClipper(PrivateScaler):
            [9900.]])
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        quantiles: tuple[float, float] = (0.01, 0.99),
-        random_state: RandomState = None,
-    ) -> None:
-        self.bounds = bounds
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.quantiles = quantiles
-        self.random_state = random_state
+    bounds: Bounds | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    quantiles: tuple[float, float] = (0.01, 0.99)
+    random_state: RandomState = None
 
     def _statistic(self) -> QuantileStatistic:
         if not (np.shape(self.quantiles) == (2,) and self.quantiles[0] < self.quantiles[1]):
@@ -329,6 +309,7 @@ class DPQuantileClipper(PrivateScaler):
 _RISK = 0.617  # Gaussian noise exceeds half its deviation so often; no guarantee rests on it
 
 
+@parameters
 class DPStandardScaler(PrivateScaler):
     """Shift and scale each feature to mean 0 and variance 1, by private means and variances.
 
@@ -386,24 +367,13 @@ class DPStandardScaler(PrivateScaler):
     (array([170.]), array([9.]))
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: PrivacyBudget | None = None,
-        noise: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.bounds = bounds
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighboring = neighboring
-        self.budget = budget
-        self.noise = noise
-        self.random_state = random_state
+    bounds: Bounds | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    noise: str = "auto"
+    random_state: RandomState = None
 
     def _statistic(self) -> VarianceStatistic:
         return VarianceStatistic(self.bounds, self.noise)

@@ -38,7 +38,7 @@ from skdp.design import clip_factors
 from skdp.features.additive import AdditiveFeatures, AdditiveMap
 from skdp.features.plain import additive_steps, linear, minus
 from skdp.support.types import Bounds, MatrixLike, VectorLike
-from skdp.support.validation import check_choice, check_count, check_real, check_size
+from skdp.support.validation import check_choice, check_count, check_real, check_size, parameters
 
 _MISSING = ("error", "middle", "indicator")
 _OF_TEXT = (
@@ -123,6 +123,7 @@ class _Columns:
         return center[self.kept] + boolean, scale[self.kept] - boolean
 
 
+@parameters
 class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map each feature from its public bounds to [−1, 1]; values outside are clipped.
 
@@ -174,9 +175,8 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     1  0.6         0.0        0.0
     """
 
-    def __init__(self, *, bounds: Bounds | None = None, missing: str = "error") -> None:
-        self.bounds = bounds
-        self.missing = missing
+    bounds: Bounds | None = None
+    missing: str = "error"
 
     @fit_of_columns
     def fit(self, X: MatrixLike, y: None = None) -> BoundsScaler:
@@ -331,6 +331,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
+@parameters
 class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Scale rows down to an l2 norm of at most `max_norm`; it learns nothing.
 
@@ -362,8 +363,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [1., 0.]])
     """
 
-    def __init__(self, *, max_norm: float = 1.0) -> None:
-        self.max_norm = max_norm
+    max_norm: float = 1.0
 
     @fit_of_columns
     def fit(self, X: MatrixLike, y: None = None) -> RowClipper:
@@ -425,6 +425,7 @@ _LONG = 0.1  # share of the public rows whose image is shorter than 1
 _CONSTANT = 1e-6  # of the largest deviation, below which a direction has no scale
 
 
+@parameters
 class PublicDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Project rows on the principal directions of public rows, for a private model with few rows.
 
@@ -492,16 +493,9 @@ class PublicDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     True
     """
 
-    def __init__(
-        self,
-        *,
-        n_components: int | str = "auto",
-        n_samples_hint: float | None = None,
-        epsilon_hint: float = 1.0,
-    ) -> None:
-        self.n_components = n_components
-        self.n_samples_hint = n_samples_hint
-        self.epsilon_hint = epsilon_hint
+    n_components: int | str = "auto"
+    n_samples_hint: float | None = None
+    epsilon_hint: float = 1.0
 
     def fit(self, X: MatrixLike, y: None = None) -> Self:
         """Learn the mean and the directions of public rows.

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import wraps
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from numbers import Integral, Real
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 from unicodedata import normalize
 
 import numpy as np
 
 from skdp.exceptions import OutOfRangeError
 
+T = TypeVar("T")
 _TAKES_ANY = CO_VARARGS | CO_VARKEYWORDS
 # Names in other libraries, and names here. A class has at most a few of them.
 _MEANT = {
@@ -182,9 +184,16 @@ def _advice(name: str, names: tuple[str, ...]) -> str:
     return f"The parameters are {', '.join(names)}."
 
 
-def explain_keywords(cls: type[Any]) -> type[Any]:
+def explain_keywords(cls: type[T]) -> type[T]:
     """Let the constructor of a class explain wrong arguments; return the class."""
     init = vars(cls).get("__init__")
     if isinstance(init, FunctionType) and not init.__code__.co_flags & _TAKES_ANY:
-        cls.__init__ = _explained(init)  # type: ignore[misc]
+        cls.__init__ = _explained(init)  # type: ignore[method-assign]
     return cls
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+def parameters(cls: type[T]) -> type[T]:
+    """Make the constructor of an estimator from its annotations, which are its parameters."""
+    made = dataclass(kw_only=True, eq=False, repr=False, match_args=False)(cls)
+    return explain_keywords(made)
