@@ -74,7 +74,7 @@ LINES = {
     "features": 2782,
     "inspection": 441,
     "ledger": 2677,
-    "linear_model": 6304,
+    "linear_model": 6385,
     "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2830,
@@ -85,7 +85,7 @@ LINES = {
     "privacy": 3713,
     "research": 3632,
     "samplers": 1186,
-    "solvers": 3678,
+    "solvers": 3697,
     "statistics": 5429,
     "support": 1367,
     "tables": 6,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_350  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 403_291
+MOST_LINES = 66_450  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 404_024
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

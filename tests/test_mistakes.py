@@ -25,6 +25,7 @@ from skdp import (
     metrics,
     statistics,
 )
+from skdp._private_fit import PaidWarning
 from skdp.exceptions import (
     BudgetExceededError,
     FewRowsWarning,
@@ -165,6 +166,20 @@ MISTAKES = {
     "missing values": (lambda: fit(np.where(X > 2, np.nan, X)), ValueError, "by a public rule"),
     "no columns": (lambda: fit(FRAME[[]]), ValueError, "X must have at least one column"),
     "labels of bytes": (lambda: fit(X, y=np.where(Y, b"a", b"b")), ValueError, "contains bytes"),
+    "unscaled columns": (
+        lambda: fit(pd.concat([NUMBERS] * 50), y=np.tile(Y, 50)),
+        PaidWarning, r"Columns \['income'\] make up most.*BoundsScaler",
+    ),
+    "unscaled numbers": (
+        lambda: DPQuantileRegressor(target_bounds=(0, 1)).fit(
+            np.tile(X * [1e3, 1.0], (50, 1)), np.tile(Y, 50)
+        ),
+        PaidWarning, r"Columns \[0\] make up",
+    ),
+    "clipped rows with intervals": (
+        lambda: fit(X, DPLogisticRegression(standard_errors=True, epsilon=3)),
+        PaidWarning, r"At least \d+% of the rows are longer than data_norm=1\. Coefficients",
+    ),
     # other data, and what is not fitted
     "privacy_ before fit": (lambda: DPLogisticRegression().privacy_, NotFittedError, "Call fit"),
     "coef_ before fit": (lambda: DPLogisticRegression().coef_, NotFittedError, "'coef_'"),

@@ -32,6 +32,7 @@ from skdp.accounting import gdp_mu
 from skdp.accounting.calibration import LEAST_SIGNAL
 from skdp.data.persons import check_max_rows
 from skdp.data.records import Records
+from skdp.design import Center
 from skdp.design.base import ROWS_SUMMED
 from skdp.exceptions import FewRowsWarning
 from skdp.features.base import FeatureMap
@@ -43,6 +44,7 @@ from skdp.linear_model._first_releases import (
     plan_center,
     plan_ranks,
     warn_of_ends,
+    warn_of_scales,
 )
 from skdp.linear_model._intervals import (
     InferredSolution,
@@ -553,6 +555,8 @@ def _publish_solution(
 ) -> None:
     """Set the released attributes of a fit by skdp's own solvers."""
     problem, unit = plan.problem, model._unit(facts.task)
+    if facts.feature_map is None:
+        _warn_of_scales(model, solution.squares, facts.center)
     coef, intercept = _split(solution.theta, problem.intercept_scaling)
     if facts.center is not None:
         coef, intercept = facts.center.affine(coef, intercept)
@@ -570,6 +574,17 @@ def _publish_solution(
         mu = plan.event.gdp_mu(problem.neighboring)
         if solution.flow.n_samples * mu < LEAST_SIGNAL:
             warn_paid(_FEW.format(solution.flow.n_samples, LEAST_SIGNAL / mu), FewRowsWarning)
+
+
+def _warn_of_scales(
+    model: PrivateLinearModel[Any], squares: np.ndarray | None, center: Center | None
+) -> None:
+    """Warn of columns that rows consist of, if their squares or their means were released."""
+    names = getattr(model, "feature_names_in_", ())
+    if center is not None:
+        warn_of_scales(names, center.point**2, center.data_norm**2)
+    elif squares is not None:
+        warn_of_scales(names, squares, float(squares.sum()))
 
 
 def _split(theta: np.ndarray, intercept_scaling: float) -> tuple[np.ndarray, np.ndarray]:

@@ -19,6 +19,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._private_fit import warn_paid
 from skdp.data.validation import column_names
 from skdp.linear_model._records import dense
 from skdp.solvers import Solution
@@ -38,6 +39,14 @@ _SPLIT = "std err is the root of the sum of the squares of sampling and noise."
 _DIGITS = {"z": ".3f", "P>|z|": ".3f"}
 _NAME = 24  # characters of a name in text
 _CLIPPED = "Rows longer than data_norm={:.4g} were scaled down to it."
+# With 2.7 % clipped rows, 95 % intervals covered in .85 of samples of 20 000 rows, and in .32 of
+# 200 000. With .7 % they covered in .92 or more of both.
+_MOST_CLIPPED = 0.01
+_MANY = "At least {:.0%} of the rows are longer than data_norm={:.4g}."
+_SHORTENED = (
+    " Coefficients and intervals describe rows that are scaled down to it. Pass a data_norm that "
+    "no row exceeds, such as d**0.5 for d columns in [-1, 1]."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +166,7 @@ class InferredSolution(Solution):
     covariance: Covariance
     kind: str  # of the covariance, in words
     notes: tuple[str, ...] = ()  # for a table
+    clipped: float  # at least this share of the rows is longer than `data_norm`
     dispersion: float | None = None  # of counts: variance over mean, as a share of the largest
 
 
@@ -303,6 +313,9 @@ def publish_inference(
     if solution.dispersion is not None:
         most = model.target_bounds_[1]
         notes = (*notes, f"Variance of counts over their mean: {most * solution.dispersion:.3g}.")
+    if solution.clipped > _MOST_CLIPPED:
+        notes = (*notes, _MANY.format(solution.clipped, model.data_norm_))
+        warn_paid(notes[-1] + _SHORTENED)
     model._inference_ = Inference(estimates, covariance, n, solution.kind, notes)
     model.coef_std_error_ = covariance.std_errors()[:n].reshape(shape)
     model.coef_noise_std_ = covariance.std_errors(sampling=False)[:n].reshape(shape)

@@ -40,9 +40,11 @@ _WITHOUT_NOISE = 1e9  # μ at epsilon=inf
 _OF_MIDDLE = 0.1
 _OF_SPREAD_OF_MOMENTS = 0.04
 _OF_SPREAD = 0.02
+_OF_CLIPPED = 0.01
 _OF_CURVATURE, _MOST_OF_CURVATURE = 0.05, 0.2  # times √d, as the noise of Ĥ grows, at most
 _OF_OUTPUT = 0.005**2
 
+_SHORTENED = 1.0 - 1e-6  # factor of a row that counts as clipped
 _LONGEST = 2.0  # residual: targets and predictions are in [−1, 1]
 _DEVIATIONS = 4.0  # of residuals, at which those in the middle matrix are clipped
 _LONGEST_STEP = 1.2
@@ -146,6 +148,7 @@ class MomentPlan(Plan):
 
     fit: AdaSSPPlan
     spread: SpreadRelease
+    clipped: SpreadRelease
     middle_mu: float | None  # Gaussian-DP parameter of a middle matrix
 
     @property
@@ -222,8 +225,14 @@ class MomentPlan(Plan):
         J = self.middle(design, theta, H, float(np.trace(H.inverse @ noise)), rng)
         progress(1, 1)
         kind = "constant variance" if self.middle_mu is None else _robust_kind(self.problem)
-        covariance = H.sandwich(J, noise)
-        return InferredSolution(theta, 1, solver="adassp", covariance=covariance, kind=kind)
+        return InferredSolution(
+            theta,
+            1,
+            solver="adassp",
+            covariance=H.sandwich(J, noise),
+            kind=kind,
+            clipped=share_of_clipped(self.clipped, self.problem.loss, design, rng),
+        )
 
 
 @dataclass(frozen=True)
@@ -254,14 +263,15 @@ class MomentInference(Solver):
         require_delta(delta, "adassp")
         plan = self._plan_at(problem, gdp_mu(epsilon, delta))
         middle = () if plan.middle_mu is None else (GDPEvent(plan.middle_mu),)
-        return replace(plan, event=composed((plan.fit.event, plan.spread.event, *middle)))
+        events = (plan.fit.event, plan.spread.event, plan.clipped.event, *middle)
+        return replace(plan, event=composed(events))
 
     def _plan_at(self, problem: Problem, mu: float) -> MomentPlan:
         """Return a plan whose releases have squares of μ that add up to `mu`²; without an event."""
         _check_columns(problem)
         has_middle = self.is_robust or _has_weights(problem.loss)
-        rest = math.sqrt(1.0 - (_OF_SPREAD_OF_MOMENTS + has_middle * _OF_MIDDLE))
-        apart = math.sqrt(problem.neighboring.n_changed)
+        others = _OF_SPREAD_OF_MOMENTS + _OF_CLIPPED + has_middle * _OF_MIDDLE
+        rest, apart = math.sqrt(1.0 - others), math.sqrt(problem.neighboring.n_changed)
         of_spread = math.sqrt(_OF_SPREAD_OF_MOMENTS) * mu
         fit = AdaSSP().plan_at(problem, rest * mu * (1.0 - SCALE_MARGIN))
         return MomentPlan(
@@ -270,8 +280,30 @@ class MomentInference(Solver):
             theorem=f"{fit.theorem}; spread of the residuals by the Gaussian mechanism",
             fit=fit,
             spread=SpreadRelease(of_spread, _LONGEST, _LONGEST**2, apart),
+            clipped=clipped_release(mu, problem.neighboring),
             middle_mu=math.sqrt(_OF_MIDDLE) * mu if has_middle else None,
         )
+
+
+def clipped_release(mu: float, relation: Neighboring) -> SpreadRelease:
+    """Return the release of the numbers of rows that are clipped, and that are not."""
+    return SpreadRelease(math.sqrt(_OF_CLIPPED) * mu, 1.0, 1.0, math.sqrt(relation.n_changed))
+
+
+def share_of_clipped(
+    release: SpreadRelease, loss: Loss, design: Design, rng: np.random.Generator
+) -> float:
+    """Release the share of rows that are clipped, less two standard deviations."""
+    clipped, others = release.release(design.total(partial(_clipped, loss)), rng)
+    return max(clipped - 2.0 * release.scale, 0.0) / (max(clipped, 0.0) + others)
+
+
+def _clipped(loss: Any, block: Any) -> np.ndarray:
+    """Return Σ s of the clipped rows of a block, and of all others."""
+    y = block.targets
+    shares = np.ones(len(y)) if y.dtype.names is None else y["weight"] / loss.largest
+    is_clipped = block.factors < _SHORTENED
+    return np.array([shares[is_clipped].sum(), shares[~is_clipped].sum()])
 
 
 def _residual(loss: Loss, longest: float, y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -303,6 +335,7 @@ class TiltedPlan(Plan):
     curvature: MatrixRelease
     spread: SpreadRelease | None  # of residuals
     middle: MatrixRelease | None  # for a covariance that does not rest on the model
+    clipped: SpreadRelease
 
     def noise(self, H: Curvature, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the covariance of b + Nv, and a root of that of the output noise in θ̂."""
@@ -367,6 +400,7 @@ class TiltedPlan(Plan):
             kind=self.kind,
             notes=(_FAR,) if is_far else self.notes(spread),
             dispersion=variance if self.is_of_counts else None,
+            clipped=share_of_clipped(self.clipped, loss, design, rng),
         )
 
 
@@ -407,7 +441,9 @@ class TiltedInference(Solver):
             check_problem("objective_perturbation", problem, delta)
             mu = gdp_mu(epsilon, delta)
         curvature, spread, middle = self._releases(problem, mu)
-        others = tuple(one.event for one in (curvature, spread, middle) if one is not None)
+        clipped = clipped_release(mu, problem.neighboring)
+        releases = (curvature, spread, middle, clipped)
+        others = tuple(one.event for one in releases if one is not None)
         fit: ObjectivePerturbationPlan | MinimumPlan = MinimumPlan(problem=problem)
         event, theorem = fit.event, fit.theorem
         if not math.isinf(epsilon):
@@ -423,6 +459,7 @@ class TiltedInference(Solver):
             curvature=curvature,
             spread=spread,
             middle=middle,
+            clipped=clipped,
         )
 
     def most_rows(self, problem: Problem) -> float:

@@ -234,6 +234,7 @@ _MOST_COLUMNS = 1024  # of a released matrix
 _GRAM_SHARE = 0.1  # of μ, which is 1 % of μ²
 _STEEPER = 2.0  # ρ of a metric for steps over the spectral norm of the matrix's noise
 _LONGEST_STEP = 1.5  # in units of 1/curvature
+_OVER_NOISE = 4.0  # of a trace over ρ, so that shares of columns are not noise
 _RIDGES = 16.0  # least ρ of a metric for steps, in units of the curvature at which a ridge matters
 
 
@@ -259,6 +260,10 @@ class Metric:
     def gains(self) -> np.ndarray:
         """g, the eigenvalues of P."""
         return self.noise / (self.values + self.noise)
+
+    def squares(self, problem: Problem) -> np.ndarray | None:
+        """Return the approximate diagonal of XᵀX, None if it is mostly noise."""
+        return squares_of(problem, self.vectors**2 @ self.values, self.noise)
 
     @property
     def trace(self) -> float:
@@ -340,6 +345,12 @@ class GramRelease(PartOfMu):
         if self.largest is None:
             return design.cross_product(self.sums.grid)
         return shared_cross_product(design, self.largest, self.sums.grid)
+
+
+def squares_of(problem: Problem, diagonal: np.ndarray, noise: float) -> np.ndarray | None:
+    """Return that of XᵀX in a *released* diagonal of AᵀA, None if it is not far above the noise."""
+    columns = diagonal[: diagonal.size - (problem.intercept_scaling > 0.0)]
+    return columns if columns.sum() > _OVER_NOISE * noise else None
 
 
 def as_vector(matrix: np.ndarray) -> np.ndarray:

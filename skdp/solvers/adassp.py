@@ -17,7 +17,7 @@ from skdp.losses.weighted import SharedLoss, WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers.base import Progress
-from skdp.solvers._releases import MachineSum, as_matrix, as_vector, moment_sum
+from skdp.solvers._releases import MachineSum, as_matrix, as_vector, moment_sum, squares_of
 from skdp.solvers.base import (
     GaussianSolver,
     Plan,
@@ -72,7 +72,9 @@ class AdaSSPPlan(Plan):
         progress(1, 1)
         # b̂ has noise of covariance m²I, and Ĝθ of (g²/2)(|θ|²I + θθᵀ) ≤ g²|θ|²I: to first order
         noise = math.hypot(plan.moment_noise, plan.gram_noise * float(np.linalg.norm(theta)))
-        return Solution(theta, 1, noise_bound=noise, noise_root=inverse)
+        of_matrix = math.sqrt(2.0 * theta.size) * plan.gram_noise
+        squares = squares_of(plan.problem, np.diag(moments.gram), of_matrix)
+        return Solution(theta, 1, noise_bound=noise, noise_root=inverse, squares=squares)
 
     def release(self, design: Design, rng: np.random.Generator) -> NoisyMoments:
         """Release the moments with noise; nothing else is read. Targets are clipped to [−1, 1]."""

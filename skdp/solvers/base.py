@@ -421,6 +421,8 @@ class Solution:
         *Released.* Whether a link nearer to that of the loss is better.
     moved : object or None
         *Released.* How probabilities of classes are recalibrated, if that was released.
+    squares : ndarray or None
+        *Released.* Noisy sums of the squares of each column, if they are not mostly noise.
 
     Examples
     --------
@@ -443,6 +445,7 @@ class Solution:
     means: ScoreMeans | None = None
     is_nearer: bool = False
     moved: Any = None
+    squares: np.ndarray | None = None
 
 
 class Solver(ABC):
