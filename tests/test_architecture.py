@@ -73,14 +73,14 @@ LINES = {
     "exceptions": 77,
     "features": 2782,
     "inspection": 441,
-    "ledger": 2677,
+    "ledger": 2567,
     "linear_model": 6385,
     "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2830,
     "model_selection": 1456,
     "naive_bayes": 941,
-    "pipeline": 1427,
+    "pipeline": 1205,
     "preprocessing": 928,
     "privacy": 3713,
     "research": 3632,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_450  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 404_024
+MOST_LINES = 66_118  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 401_499
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

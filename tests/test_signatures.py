@@ -28,7 +28,6 @@ FOLDERS = [
 ]
 # What is worked on, in the order in which scikit-learn expects it.
 POSITIONAL = {
-    "X_public",
     "condition",
     "covariates",
     "estimator",
