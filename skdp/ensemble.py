@@ -11,10 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.budget import BudgetHandle
 from skdp.features import AdditiveFeatures, FeatureMixture, RandomTreeFeatures
-from skdp.linear_model import DPLinearRegression, DPLogisticRegression
 from skdp.linear_model._records import dense, scores_of
+from skdp.linear_model.linear_regression import LeastSquaresModel
+from skdp.linear_model.logistic import LogisticModel
 from skdp.solvers import Solver
 from skdp.support.types import Bounds, Categories, Label, RandomState, Transformation
+from skdp.support.validation import parameters
 
 __all__ = ["DPRandomForestClassifier", "DPRandomForestRegressor"]
 
@@ -60,7 +62,8 @@ def _linear_scores(model: BaseEstimator, rows: np.ndarray) -> np.ndarray:
     return scores_of(model.feature_map_, rows, coef.T, model.data_norm_)
 
 
-class DPRandomForestClassifier(DPLogisticRegression):
+@parameters
+class DPRandomForestClassifier(LogisticModel):
     """A forest of totally random trees with (ε, δ)-differentially private leaves.
 
     The trees follow from public bounds, categories and a public seed, never from the data. Only the
@@ -165,58 +168,33 @@ class DPRandomForestClassifier(DPLogisticRegression):
     (array([1, 0]), 1.0)
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | str | None = None,
-        categories: Categories | None = None,
-        classes: ArrayLike | None = None,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        missing: str = "indicator",
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        n_trees: int = 100,
-        depth: int | Sequence[int] = (1, 8),
-        additive_share: float = 0.5,
-        n_terms: int = 8,
-        transformation: Transformation | None = None,
-        feature_seed: int = 0,
-        class_weight: dict[Label, float] | None = None,
-        solver: str | Solver = "auto",
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            classes=classes,
-            max_weight=max_weight,
-            max_rows=max_rows,
-            epsilon=epsilon,
-            delta=delta,
-            neighboring=neighboring,
-            budget=budget,
-            class_weight=class_weight,
-            solver=solver,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.bounds = bounds
-        self.categories = categories
-        self.missing = missing
-        self.n_trees = n_trees
-        self.depth = depth
-        self.additive_share = additive_share
-        self.n_terms = n_terms
-        self.transformation = transformation
-        self.feature_seed = feature_seed
+    bounds: Bounds | str | None = None
+    categories: Categories | None = None
+    classes: ArrayLike | None = None
+    max_weight: float | None = None
+    max_rows: int | None = None
+    missing: str = "indicator"
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    n_trees: int = 100
+    depth: int | Sequence[int] = (1, 8)
+    additive_share: float = 0.5
+    n_terms: int = 8
+    transformation: Transformation | None = None
+    feature_seed: int = 0
+    class_weight: dict[Label, float] | None = None
+    solver: str | Solver = "auto"
+    random_state: RandomState = None
+    verbose: int = 0
 
     _features = _forest_features
     feature_importances_ = property(_column_importances)
 
 
-class DPRandomForestRegressor(DPLinearRegression):
+@parameters
+class DPRandomForestRegressor(LeastSquaresModel):
     r"""A forest of totally random trees with (ε, δ)-differentially private leaves.
 
     The trees follow from public bounds, categories and a public seed, never from the data. Only the
@@ -328,52 +306,26 @@ class DPRandomForestRegressor(DPLinearRegression):
     array([ 0.6, -0.6])
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | str | None = None,
-        categories: Categories | None = None,
-        target_bounds: Sequence[float] | None = None,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        missing: str = "indicator",
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        target_transform: str | float | None = None,
-        n_trees: int = 100,
-        depth: int | Sequence[int] = (1, 8),
-        additive_share: float = 0.5,
-        n_terms: int = 8,
-        transformation: Transformation | None = None,
-        feature_seed: int = 0,
-        solver: str | Solver = "auto",
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            target_bounds=target_bounds,
-            max_weight=max_weight,
-            max_rows=max_rows,
-            epsilon=epsilon,
-            delta=delta,
-            neighboring=neighboring,
-            budget=budget,
-            solver=solver,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.bounds = bounds
-        self.categories = categories
-        self.missing = missing
-        self.target_transform = target_transform
-        self.n_trees = n_trees
-        self.depth = depth
-        self.additive_share = additive_share
-        self.n_terms = n_terms
-        self.transformation = transformation
-        self.feature_seed = feature_seed
+    bounds: Bounds | str | None = None
+    categories: Categories | None = None
+    target_bounds: Sequence[float] | None = None
+    max_weight: float | None = None
+    max_rows: int | None = None
+    missing: str = "indicator"
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    target_transform: str | float | None = None
+    n_trees: int = 100
+    depth: int | Sequence[int] = (1, 8)
+    additive_share: float = 0.5
+    n_terms: int = 8
+    transformation: Transformation | None = None
+    feature_seed: int = 0
+    solver: str | Solver = "auto"
+    random_state: RandomState = None
+    verbose: int = 0
 
     _features = _forest_features
     feature_importances_ = property(_column_importances)

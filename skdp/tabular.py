@@ -10,9 +10,11 @@ from sklearn.base import BaseEstimator
 
 from skdp.budget import BudgetHandle
 from skdp.features import AutoFeatures
-from skdp.linear_model import DPLinearRegression, DPLogisticRegression
+from skdp.linear_model.linear_regression import LeastSquaresModel
+from skdp.linear_model.logistic import LogisticModel
 from skdp.solvers import Solver
 from skdp.support.types import Bounds, Categories, Label, RandomState, Transformation
+from skdp.support.validation import parameters
 
 __all__ = ["DPTabularClassifier", "DPTabularRegressor"]
 
@@ -26,7 +28,8 @@ def _table_features(model: BaseEstimator) -> AutoFeatures:
     )
 
 
-class DPTabularClassifier(DPLogisticRegression):
+@parameters
+class DPTabularClassifier(LogisticModel):
     r"""Classification of a table with (ε, δ)-differential privacy: start here.
 
     The model is a `DPLogisticRegression` of features that it chooses by public facts: straight
@@ -125,51 +128,29 @@ class DPTabularClassifier(DPLogisticRegression):
     'AdditiveFeatures'
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        categories: Categories | None = None,
-        classes: ArrayLike | None = None,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        missing: str = "indicator",
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        transformation: Transformation | None = None,
-        class_weight: dict[Label, float] | None = None,
-        n_samples_hint: int | None = None,
-        subsample: float | Literal["auto"] | None = None,
-        solver: str | Solver = "auto",
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            classes=classes,
-            max_weight=max_weight,
-            max_rows=max_rows,
-            epsilon=epsilon,
-            delta=delta,
-            neighboring=neighboring,
-            budget=budget,
-            class_weight=class_weight,
-            n_samples_hint=n_samples_hint,
-            subsample=subsample,
-            solver=solver,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.bounds = bounds
-        self.categories = categories
-        self.missing = missing
-        self.transformation = transformation
+    bounds: Bounds | None = None
+    categories: Categories | None = None
+    classes: ArrayLike | None = None
+    max_weight: float | None = None
+    max_rows: int | None = None
+    missing: str = "indicator"
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    transformation: Transformation | None = None
+    class_weight: dict[Label, float] | None = None
+    n_samples_hint: int | None = None
+    subsample: float | Literal["auto"] | None = None
+    solver: str | Solver = "auto"
+    random_state: RandomState = None
+    verbose: int = 0
 
     _features = _table_features
 
 
-class DPTabularRegressor(DPLinearRegression):
+@parameters
+class DPTabularRegressor(LeastSquaresModel):
     r"""Regression on a table with (ε, δ)-differential privacy: start here.
 
     The model is a `DPLinearRegression` of features that it chooses by public facts: straight lines
@@ -273,45 +254,22 @@ class DPTabularRegressor(DPLinearRegression):
     array([0.3, 1.1])
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        categories: Categories | None = None,
-        target_bounds: Sequence[float] | None = None,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        missing: str = "indicator",
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        target_transform: str | float | None = None,
-        transformation: Transformation | None = None,
-        n_samples_hint: int | None = None,
-        subsample: float | Literal["auto"] | None = None,
-        solver: str | Solver = "auto",
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            target_bounds=target_bounds,
-            max_weight=max_weight,
-            max_rows=max_rows,
-            epsilon=epsilon,
-            delta=delta,
-            neighboring=neighboring,
-            budget=budget,
-            n_samples_hint=n_samples_hint,
-            subsample=subsample,
-            solver=solver,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.bounds = bounds
-        self.categories = categories
-        self.missing = missing
-        self.transformation = transformation
-        self.target_transform = target_transform
+    bounds: Bounds | None = None
+    categories: Categories | None = None
+    target_bounds: Sequence[float] | None = None
+    max_weight: float | None = None
+    max_rows: int | None = None
+    missing: str = "indicator"
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    target_transform: str | float | None = None
+    transformation: Transformation | None = None
+    n_samples_hint: int | None = None
+    subsample: float | Literal["auto"] | None = None
+    solver: str | Solver = "auto"
+    random_state: RandomState = None
+    verbose: int = 0
 
     _features = _table_features

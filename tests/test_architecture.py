@@ -60,7 +60,7 @@ LINES = {
     "__init__": 121,
     "_private_fit": 618,
     "accounting": 2693,
-    "additive": 1427,
+    "additive": 1377,
     "auditing": 1542,
     "budget": 2902,
     "calibration": 1285,
@@ -69,12 +69,12 @@ LINES = {
     "decomposition": 281,
     "density": 2487,
     "design": 1925,
-    "ensemble": 359,
+    "ensemble": 311,
     "exceptions": 77,
     "features": 2782,
     "inspection": 441,
     "ledger": 2567,
-    "linear_model": 6385,
+    "linear_model": 6404,
     "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2830,
@@ -89,12 +89,12 @@ LINES = {
     "statistics": 5429,
     "support": 1367,
     "tables": 6,
-    "tabular": 283,
+    "tabular": 241,
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_118  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 401_499
+MOST_LINES = 65_997  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_896
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

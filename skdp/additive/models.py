@@ -32,7 +32,6 @@ from skdp.design.transformed import CenteredMap
 from skdp.features import AdditiveFeatures
 from skdp.features.additive import AdditiveMap
 from skdp.features.combined import unknown_numbers, with_wide_bounds
-from skdp.linear_model import DPLinearRegression, DPLogisticRegression
 from skdp.linear_model._base import Learned, PrivateLinearModel, is_auto, learn, progress_of
 from skdp.linear_model._first_releases import map_of, ranks_release
 from skdp.linear_model._plans import FitPlan, LinearPlan, PlanFit, is_gaussian, plan_after
@@ -44,6 +43,8 @@ from skdp.linear_model._records import (
     learned_center,
     rows_of,
 )
+from skdp.linear_model.linear_regression import LeastSquaresModel
+from skdp.linear_model.logistic import LogisticModel
 from skdp.losses.base import ProbabilityLoss
 from skdp.privacy import PrivacyGuarantee
 from skdp.solvers import Solver
@@ -56,6 +57,7 @@ from skdp.support.types import (
     Transformation,
     VectorLike,
 )
+from skdp.support.validation import parameters
 
 _FEATURES = (
     *("bounds", "categories", "n_terms", "linear_share", "transformation"),
@@ -223,7 +225,8 @@ class _AdditiveModel(PrivateLinearModel[TaskT]):
         return super()._publish(plan, records, projected(released, self._signs), guarantee)
 
 
-class DPAdditiveClassifier(_AdditiveModel[np.ndarray], DPLogisticRegression):
+@parameters
+class DPAdditiveClassifier(_AdditiveModel[np.ndarray], LogisticModel):
     r"""A generalized additive model (GAM), with (ε, δ)-differentially private curves.
 
     The score is a sum of one function per column: a curve between the bounds of a numeric column,
@@ -347,54 +350,27 @@ class DPAdditiveClassifier(_AdditiveModel[np.ndarray], DPLogisticRegression):
     (101,)
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | str | None = None,
-        categories: Categories | None = None,
-        classes: ArrayLike | None = None,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        missing: str = "indicator",
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        n_terms: int = 8,
-        linear_share: float = 0.5,
-        transformation: Transformation | None = None,
-        reference: str | Sequence[Label] | None = None,
-        interactions: str | Sequence[Sequence[Label]] | None = None,
-        monotonic_cst: VectorLike | Mapping[Label, int] = None,
-        norm: str = "rows",
-        class_weight: dict[Label, float] | None = None,
-        solver: str | Solver = "auto",
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            classes=classes,
-            max_weight=max_weight,
-            max_rows=max_rows,
-            epsilon=epsilon,
-            delta=delta,
-            neighboring=neighboring,
-            budget=budget,
-            class_weight=class_weight,
-            solver=solver,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.bounds = bounds
-        self.categories = categories
-        self.missing = missing
-        self.n_terms = n_terms
-        self.linear_share = linear_share
-        self.transformation = transformation
-        self.reference = reference
-        self.interactions = interactions
-        self.monotonic_cst = monotonic_cst
-        self.norm = norm
+    bounds: Bounds | str | None = None
+    categories: Categories | None = None
+    classes: ArrayLike | None = None
+    max_weight: float | None = None
+    max_rows: int | None = None
+    missing: str = "indicator"
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    n_terms: int = 8
+    linear_share: float = 0.5
+    transformation: Transformation | None = None
+    reference: str | Sequence[Label] | None = None
+    interactions: str | Sequence[Sequence[Label]] | None = None
+    monotonic_cst: VectorLike | Mapping[Label, int] = None
+    norm: str = "rows"
+    class_weight: dict[Label, float] | None = None
+    solver: str | Solver = "auto"
+    random_state: RandomState = None
+    verbose: int = 0
 
     @staticmethod
     def _residuals(learned: Learned, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -410,7 +386,8 @@ class DPAdditiveClassifier(_AdditiveModel[np.ndarray], DPLogisticRegression):
         return 0.5 * (np.eye(p.shape[1])[y.astype(np.intp)] - p)
 
 
-class DPAdditiveRegressor(_AdditiveModel[TargetRange], DPLinearRegression):
+@parameters
+class DPAdditiveRegressor(_AdditiveModel[TargetRange], LeastSquaresModel):
     r"""A generalized additive model (GAM), with (ε, δ)-differentially private curves.
 
     The score is a sum of one function per column: a curve between the bounds of a numeric column,
@@ -539,54 +516,27 @@ class DPAdditiveRegressor(_AdditiveModel[TargetRange], DPLinearRegression):
     array([ 1.,  0., -1.])
     """
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | str | None = None,
-        categories: Categories | None = None,
-        target_bounds: Sequence[float] | None = None,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        missing: str = "indicator",
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        neighboring: str = "replace_one",
-        budget: BudgetHandle | None = None,
-        target_transform: str | float | None = None,
-        n_terms: int = 8,
-        linear_share: float = 0.5,
-        transformation: Transformation | None = None,
-        reference: str | Sequence[Label] | None = None,
-        interactions: str | Sequence[Sequence[Label]] | None = None,
-        monotonic_cst: VectorLike | Mapping[Label, int] = None,
-        norm: str = "rows",
-        solver: str | Solver = "auto",
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            target_bounds=target_bounds,
-            max_weight=max_weight,
-            max_rows=max_rows,
-            epsilon=epsilon,
-            delta=delta,
-            neighboring=neighboring,
-            budget=budget,
-            solver=solver,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.bounds = bounds
-        self.categories = categories
-        self.missing = missing
-        self.target_transform = target_transform
-        self.n_terms = n_terms
-        self.linear_share = linear_share
-        self.transformation = transformation
-        self.reference = reference
-        self.interactions = interactions
-        self.monotonic_cst = monotonic_cst
-        self.norm = norm
+    bounds: Bounds | str | None = None
+    categories: Categories | None = None
+    target_bounds: Sequence[float] | None = None
+    max_weight: float | None = None
+    max_rows: int | None = None
+    missing: str = "indicator"
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    target_transform: str | float | None = None
+    n_terms: int = 8
+    linear_share: float = 0.5
+    transformation: Transformation | None = None
+    reference: str | Sequence[Label] | None = None
+    interactions: str | Sequence[Sequence[Label]] | None = None
+    monotonic_cst: VectorLike | Mapping[Label, int] = None
+    norm: str = "rows"
+    solver: str | Solver = "auto"
+    random_state: RandomState = None
+    verbose: int = 0
 
     @staticmethod
     def _residuals(learned: Learned, y: np.ndarray, scores: np.ndarray) -> np.ndarray:

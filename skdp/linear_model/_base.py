@@ -95,7 +95,7 @@ from skdp.linear_model._records import (
 )
 from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
-from skdp.samplers.base import Progress
+from skdp.samplers.base import Progress, Sampler
 from skdp.solvers import SOLVERS, Plan, Problem, Solution, Solver
 from skdp.solvers._minimizer import MinimumPlan
 from skdp.solvers._releases import shifted
@@ -123,14 +123,20 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     _first_releases = (plan_ranks, plan_center)
     """Functions that plan releases before a fit, in their order."""
 
-    standard_errors: bool | Literal["robust"] = False
     with_errors: ClassVar[tuple[str, ...]] = ()
     """Solvers with standard errors, the default one first."""
     coef_interval, summary, wald_test = coef_interval, summary, wald_test
 
-    features: BaseEstimator | None
-    center: bool | Literal["auto"]
-    subsample: float | Literal["auto"] | None
+    # The values of parameters that a class lacks.
+    features: BaseEstimator | None = None
+    data_norm: float = 1.0
+    C: float | Literal["auto"] = "auto"
+    fit_intercept: bool = True
+    center: bool | Literal["auto"] = "auto"
+    standard_errors: bool | Literal["robust"] = False
+    sampler: str | Sampler = "auto"
+    n_samples_hint: int | None = None
+    subsample: float | Literal["auto"] | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with ``deep`` also those of `solver` and `sampler` objects.

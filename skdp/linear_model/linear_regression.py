@@ -242,8 +242,24 @@ def _run_checks(records: Records[AnyMap]) -> None:
     """Check nothing more: `_scaled` checks the targets when records are made."""
 
 
+class LeastSquaresModel(PrivateLinearRegressor):
+    """A regression of means. Its attributes are the values of parameters that a class lacks."""
+
+    with_errors: ClassVar[tuple[str, ...]] = ("objective_perturbation", "adassp")
+    slope_bound: float = 0.25
+    intercept_scaling: float = 0.5
+
+    def _loss_of(self, task: TargetRange) -> Loss:
+        return SquaredLoss(check_real("slope_bound", self.slope_bound, low=1e-6, high=1e6))
+
+    def _reference(self, n_samples: int) -> LinearRegression | Ridge:
+        if isinstance(self.C, Real):
+            return Ridge(alpha=1.0 / self.C, fit_intercept=self.fit_intercept)
+        return LinearRegression(fit_intercept=self.fit_intercept)
+
+
 @parameters
-class DPLinearRegression(PrivateLinearRegressor):
+class DPLinearRegression(LeastSquaresModel):
     """Linear regression by least squares with (ε, δ)-differentially private coefficients.
 
     The solver learns the coefficients from rows clipped to `data_norm` and targets scaled from
@@ -388,8 +404,6 @@ class DPLinearRegression(PrivateLinearRegressor):
     True
     """
 
-    with_errors: ClassVar[tuple[str, ...]] = ("objective_perturbation", "adassp")
-
     target_bounds: Sequence[float] | None = None
     features: BaseEstimator | None = None
     data_norm: float = 1.0
@@ -411,14 +425,6 @@ class DPLinearRegression(PrivateLinearRegressor):
     subsample: float | Literal["auto"] | None = None
     random_state: RandomState = None
     verbose: int = 0
-
-    def _loss_of(self, task: TargetRange) -> Loss:
-        return SquaredLoss(check_real("slope_bound", self.slope_bound, low=1e-6, high=1e6))
-
-    def _reference(self, n_samples: int) -> LinearRegression | Ridge:
-        if isinstance(self.C, Real):
-            return Ridge(alpha=1.0 / self.C, fit_intercept=self.fit_intercept)
-        return LinearRegression(fit_intercept=self.fit_intercept)
 
 
 class DPPoissonRegressor(DPLinearRegression):

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -237,8 +237,146 @@ def _signed(records: Records[FactsT]) -> Records[FactsT]:
     return replace(records, y=np.where(records.y > 0, 1.0, -1.0))
 
 
+class LogisticModel(PrivateLinearClassifier):
+    """A logistic regression. Its attributes are the values of parameters that a class lacks."""
+
+    with_errors = ("objective_perturbation",)
+    loss_clip: float | Literal["auto"] | None = "auto"
+    intercept_scaling: float = 0.3
+    tol: float = 1e-4
+
+    @lazy_on_blocks
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Compute the probability of each class for rows clipped as in `fit`.
+
+        The strength of the signal is estimated from what `fit` released, and the link from scores
+        to probabilities follows from it, at no further cost in privacy. With ``solver="auto"`` and
+        few rows of two classes, `fit` releases the coefficients and four numbers for it. With many
+        rows it releases errors of probabilities, and they are recalibrated. See *Probabilities* in
+        the user guide, which also says how far to trust the numbers for which n, ε and columns.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
+            *Private.* Rows as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`. They are as private as X.
+        """
+        scores = super().decision_function(X)
+        return self._probabilities_.probabilities(scores)
+
+    @lazy_on_blocks
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
+        """Compute the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
+            *Private.* Rows as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Natural logarithms of probabilities, in the order of `classes_`.
+        """
+        scores = super().decision_function(X)
+        return self._probabilities_.log_probabilities(scores)
+
+    @lazy_on_blocks
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Compute the scores by which `predict` decides, for rows clipped as in `fit`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
+            *Private.* Rows as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes, (n_samples, n_classes) for more
+            Log-odds of the second of two classes; log-probabilities of more. Where the link is that
+            of the loss alone, linear scores ``X @ coef_.T + intercept_``, X clipped.
+        """
+        scores = super().decision_function(X)
+        if not self._probabilities_.follows_evidence:
+            return scores
+        found = self._probabilities_.log_probabilities(scores)
+        return found[:, 1] - found[:, 0] if scores.ndim == 1 else found
+
+    @property
+    def signal_(self) -> float | None:
+        """Evidence of a signal in standard deviations, see *Attributes*."""
+        check_is_fitted(self, "coef_")
+        evidence = self._probabilities_.evidence
+        return None if evidence is None else evidence.signal
+
+    def _publish(
+        self,
+        plan: FitPlan,
+        records: LinearRecords[np.ndarray],
+        released: Learned,
+        guarantee: PrivacyGuarantee,
+    ) -> Self:
+        super()._publish(plan, records, released, guarantee)
+        if not isinstance(released.plan, NonPrivatePlan):
+            self._probabilities_ = Probabilities.of(released)
+        return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.standard_errors and not (self.loss_clip is None or is_auto(self.loss_clip)):
+            raise ValueError(
+                "standard_errors needs loss_clip=None or loss_clip='auto': the coefficients of a "
+                "clipped loss are not those of a logistic model."
+            )
+
+    def _loss(self, n_classes: int) -> Loss:
+        clip = self.loss_clip
+        if clip is None or (self.standard_errors and is_auto(clip)):
+            return LogisticLoss() if n_classes == 2 else MultinomialLoss(n_classes)
+        if is_auto(clip):
+            family = AdaptiveLogisticLoss()
+            return family if n_classes == 2 else AdaptiveCompetitorLoss(family, n_classes)
+        loss = ClippedLogisticLoss(clip)
+        return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
+
+    def _last_releases(
+        self, parameters: ReleaseParameters, records: LinearRecords[np.ndarray]
+    ) -> Sequence[LinkChoice | ClassShift]:
+        is_weighted = self.class_weight or records.weights is not None
+        has_delta = parameters.is_private and parameters.delta > 0.0
+        if is_weighted or self.standard_errors or not (self.fit_intercept and has_delta):
+            return ()
+        facts, has_own_link = records.facts, is_auto(self.C) and records.facts.task.size == 2
+        has_own_link &= isinstance(facts.solver, solvers.AutoSolver)
+        least = LinkChoice.few * parameters.neighboring.n_changed
+        if facts.n_known and facts.n_known * gdp_mu(parameters.epsilon, parameters.delta) < least:
+            return ()
+        return [
+            *(LinkChoice.plan(parameters, records) if has_own_link else ()),
+            *(ClassShift.plan(parameters, records) if facts.solver.is_gaussian else ()),
+        ]
+
+    def _publish_reference(self, reference: BaseEstimator, classes: np.ndarray) -> None:
+        super()._publish_reference(reference, classes)
+        self.loss_ = LogisticLoss() if classes.size == 2 else MultinomialLoss(classes.size)
+        self._probabilities_ = Probabilities(self.loss_)
+
+    def _reference(self, n_samples: int) -> LogisticRegression:
+        return LogisticRegression(
+            C=self.C if isinstance(self.C, Real) else 1.0,
+            fit_intercept=self.fit_intercept,
+            class_weight=self.class_weight,
+            tol=self.tol,
+            max_iter=10_000,
+        )
+
+
 @parameters
-class DPLogisticRegression(PrivateLinearClassifier):
+class DPLogisticRegression(LogisticModel):
     """Logistic regression with (ε, δ)-differentially private coefficients.
 
     The solver learns the coefficients from rows clipped to `data_norm`, with the logistic loss, its
@@ -387,8 +525,6 @@ class DPLogisticRegression(PrivateLinearClassifier):
     True
     """
 
-    with_errors: ClassVar[tuple[str, ...]] = ("objective_perturbation",)
-
     features: BaseEstimator | None = None
     data_norm: float = 1.0
     classes: ArrayLike | None = None
@@ -412,132 +548,3 @@ class DPLogisticRegression(PrivateLinearClassifier):
     tol: float = 1e-4
     random_state: RandomState = None
     verbose: int = 0
-
-    @lazy_on_blocks
-    def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """Compute the probability of each class for rows clipped as in `fit`.
-
-        The strength of the signal is estimated from what `fit` released, and the link from scores
-        to probabilities follows from it, at no further cost in privacy. With ``solver="auto"`` and
-        few rows of two classes, `fit` releases the coefficients and four numbers for it. With many
-        rows it releases errors of probabilities, and they are recalibrated. See *Probabilities* in
-        the user guide, which also says how far to trust the numbers for which n, ε and columns.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
-            *Private.* Rows as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`. They are as private as X.
-        """
-        scores = super().decision_function(X)
-        return self._probabilities_.probabilities(scores)
-
-    @lazy_on_blocks
-    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
-        """Compute the logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
-            *Private.* Rows as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Natural logarithms of probabilities, in the order of `classes_`.
-        """
-        scores = super().decision_function(X)
-        return self._probabilities_.log_probabilities(scores)
-
-    @lazy_on_blocks
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Compute the scores by which `predict` decides, for rows clipped as in `fit`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
-            *Private.* Rows as in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) for two classes, (n_samples, n_classes) for more
-            Log-odds of the second of two classes; log-probabilities of more. Where the link is that
-            of the loss alone, linear scores ``X @ coef_.T + intercept_``, X clipped.
-        """
-        scores = super().decision_function(X)
-        if not self._probabilities_.follows_evidence:
-            return scores
-        found = self._probabilities_.log_probabilities(scores)
-        return found[:, 1] - found[:, 0] if scores.ndim == 1 else found
-
-    @property
-    def signal_(self) -> float | None:
-        """Evidence of a signal in standard deviations, see *Attributes*."""
-        check_is_fitted(self, "coef_")
-        evidence = self._probabilities_.evidence
-        return None if evidence is None else evidence.signal
-
-    def _publish(
-        self,
-        plan: FitPlan,
-        records: LinearRecords[np.ndarray],
-        released: Learned,
-        guarantee: PrivacyGuarantee,
-    ) -> Self:
-        super()._publish(plan, records, released, guarantee)
-        if not isinstance(released.plan, NonPrivatePlan):
-            self._probabilities_ = Probabilities.of(released)
-        return self
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.standard_errors and not (self.loss_clip is None or is_auto(self.loss_clip)):
-            raise ValueError(
-                "standard_errors needs loss_clip=None or loss_clip='auto': the coefficients of a "
-                "clipped loss are not those of a logistic model."
-            )
-
-    def _loss(self, n_classes: int) -> Loss:
-        clip = self.loss_clip
-        if clip is None or (self.standard_errors and is_auto(clip)):
-            return LogisticLoss() if n_classes == 2 else MultinomialLoss(n_classes)
-        if is_auto(clip):
-            family = AdaptiveLogisticLoss()
-            return family if n_classes == 2 else AdaptiveCompetitorLoss(family, n_classes)
-        loss = ClippedLogisticLoss(clip)
-        return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
-
-    def _last_releases(
-        self, parameters: ReleaseParameters, records: LinearRecords[np.ndarray]
-    ) -> Sequence[LinkChoice | ClassShift]:
-        is_weighted = self.class_weight or records.weights is not None
-        has_delta = parameters.is_private and parameters.delta > 0.0
-        if is_weighted or self.standard_errors or not (self.fit_intercept and has_delta):
-            return ()
-        facts, has_own_link = records.facts, is_auto(self.C) and records.facts.task.size == 2
-        has_own_link &= isinstance(facts.solver, solvers.AutoSolver)
-        least = LinkChoice.few * parameters.neighboring.n_changed
-        if facts.n_known and facts.n_known * gdp_mu(parameters.epsilon, parameters.delta) < least:
-            return ()
-        return [
-            *(LinkChoice.plan(parameters, records) if has_own_link else ()),
-            *(ClassShift.plan(parameters, records) if facts.solver.is_gaussian else ()),
-        ]
-
-    def _publish_reference(self, reference: BaseEstimator, classes: np.ndarray) -> None:
-        super()._publish_reference(reference, classes)
-        self.loss_ = LogisticLoss() if classes.size == 2 else MultinomialLoss(classes.size)
-        self._probabilities_ = Probabilities(self.loss_)
-
-    def _reference(self, n_samples: int) -> LogisticRegression:
-        return LogisticRegression(
-            C=self.C if isinstance(self.C, Real) else 1.0,
-            fit_intercept=self.fit_intercept,
-            class_weight=self.class_weight,
-            tol=self.tol,
-            max_iter=10_000,
-        )
