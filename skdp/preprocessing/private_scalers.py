@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from itertools import compress
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._private_fit import PrivateEstimator, ReleaseParameters, ReleasePlan
+from skdp._private_fit import PrivateEstimator, ReleaseParameters, ReleasePlan, warn_paid
 from skdp.budget import PrivacyBudget
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records
@@ -382,7 +383,15 @@ class DPStandardScaler(PrivateScaler):
         means, bounds = found._means, found._bounds
         self.mean_ = bounds.middle + bounds.half * means.mean("x")
         self.var_ = bounds.half**2 * spread(means)
-        self.scale_ = np.sqrt(np.maximum(self.var_, found._half_width(_RISK)))
+        least, names = found._half_width(_RISK), dict(found._labels.axes)["column"]
+        self.scale_ = np.sqrt(np.maximum(self.var_, least))
+        for sentence in means.at_bounds(names):
+            warn_paid(sentence)
+        if hidden := [*compress(names, self.var_ <= least)]:
+            warn_paid(
+                f"Noise hides the variance of columns {hidden}: scale_ is that of the noise. Pass "
+                "narrower bounds, or use more rows or a larger epsilon."
+            )
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         X -= self.mean_

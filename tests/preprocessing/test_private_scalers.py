@@ -1,5 +1,7 @@
 """Scalers that spend on their numbers, alone and in a pipeline with one budget."""
 
+import re
+import warnings
 from functools import partial
 
 import numpy as np
@@ -142,3 +144,19 @@ def test_a_refit_forgets_names_that_are_numbers():
     frame = pd.DataFrame(X[:, :2], columns=[1, 0])
     scaler = BoundsScaler(bounds={1: (-9, 9), 0: (-1, 1)}).fit(frame).fit(X[:, :2])
     assert scaler.transform([[1.0, 9.0]]).tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [(1e3, r"\[0, 1\] may be at an end"), (1e-5, r"variance of columns \[0, 1\]"), (1.0, None)],
+)
+def test_bounds_in_other_units_are_named(scale, message, relation):
+    """Values beyond or far inside of (0, 100): means at an end, a variance below the noise."""
+    X = scale * np.random.default_rng(0).uniform(10.0, 90.0, size=(5000, 2))
+    scaler = DPStandardScaler(bounds=(0, 100), neighboring=relation)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        scaler.fit(X)
+    texts = [str(one.message) for one in found]
+    assert texts == [] if message is None else any(re.search(message, text) for text in texts)
