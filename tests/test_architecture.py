@@ -81,7 +81,7 @@ LINES = {
     "model_selection": 1456,
     "naive_bayes": 941,
     "pipeline": 1205,
-    "preprocessing": 937,
+    "preprocessing": 938,
     "privacy": 3713,
     "research": 3632,
     "samplers": 1186,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_006  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 400_955
+MOST_LINES = 66_007  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_963
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -308,6 +308,7 @@ class DPQuantileClipper(PrivateScaler):
 
 
 _RISK = 0.617  # Gaussian noise exceeds half its deviation so often; no guarantee rests on it
+_HIDDEN = 1e-3  # risk that a variance that is hidden by noise is not named
 
 
 @parameters
@@ -387,9 +388,9 @@ class DPStandardScaler(PrivateScaler):
         self.scale_ = np.sqrt(np.maximum(self.var_, least))
         for sentence in means.at_bounds(names):
             warn_paid(sentence)
-        if hidden := [*compress(names, self.var_ <= least)]:
+        if hidden := [*compress(names, self.var_ <= found._half_width(_HIDDEN))]:
             warn_paid(
-                f"Noise hides the variance of columns {hidden}: scale_ is that of the noise. Pass "
+                f"Noise hides the variance of columns {hidden}: scale_ is mostly noise. Pass "
                 "narrower bounds, or use more rows or a larger epsilon."
             )
 
