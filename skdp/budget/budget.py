@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from functools import partial
 from typing import Any, Self, TypeAlias
 
-from skdp.budget.filters import Filter, priced_release, rule_of
+from skdp.budget.filters import Filter, rule_of
 from skdp.budget.handle import QUOTED, BudgetHandle
 from skdp.exceptions import BudgetClosedError, WeakPrivacyWarning
 from skdp.ledger.file_storage import Place, storage_at
-from skdp.ledger.release import Entry, adopt, head_of, number, owns, quarantine, skipped_in
+from skdp.ledger.release import Entry, adopt, head_of, number, owns
 from skdp.ledger.store import FORMAT, TIMEOUT, Ledger, Storage
 from skdp.privacy import GaussianCurve, Neighboring, PrivacyGuarantee, Unit
 from skdp.privacy.guarantee import DEFAULT_DELTA, LARGE_DELTA, gaussian_mu_for
 from skdp.support.display import caller_outside
 from skdp.support.rounding import ROOT, down
-from skdp.support.validation import check_choice, check_count, check_real, explain_keywords
+from skdp.support.validation import check_choice, check_real, explain_keywords
 
 _BELOW = down(1.0, ROOT)  # lowers μ, so that converting it to ε and back does not raise it
 
@@ -190,53 +189,11 @@ class PrivacyBudget(BudgetHandle):
         ValueError
             If the ledger is not a copy, or the reason is empty.
         """
+        if not (isinstance(reason, str) and reason.strip()):
+            raise ValueError(f"reason must be a sentence for the report, got {reason!r}.")
         storage = storage_at(path)
         storage.known_terms()
-        adopt(storage, _stated(reason))
-        return cls.open(path)
-
-    @classmethod
-    def quarantine(
-        cls,
-        path: Place,
-        number: int,
-        *,
-        reason: str,
-        guarantee: PrivacyGuarantee | None = None,
-        delta: float = 0.0,
-    ) -> Self:
-        """Go on with a ledger in which one entry cannot be read.
-
-        Parameters
-        ----------
-        path : path-like or str
-            *Public.* The ledger. On a server only its owner can do this.
-        number : int
-            *Public.* Number of the entry, as the error of `PrivacyBudget` says.
-        reason : str
-            *Public.* Why, for the report.
-        guarantee : PrivacyGuarantee or None
-            *Public.* What the entry counts as. ``None``: all that its account, or the whole budget
-            if no account is known, could still spend when it was appended.
-        delta : float
-            *Public.* The δ at which basic composition quotes `guarantee`.
-
-        Returns
-        -------
-        PrivacyBudget
-            A handle on the ledger.
-
-        Raises
-        ------
-        ValueError
-            If the entry can be read or does not exist, or the reason is empty.
-        """
-        storage, cost = storage_at(path), None
-        rule, _ = _terms_of(storage)
-        if guarantee is not None:
-            facts = rule.facts(guarantee.event, guarantee.neighboring, lambda: 0.0)
-            cost = rule.costs(priced_release(guarantee, delta, "quarantine", **facts))
-        storage.write(partial(quarantine, check_count("number", number), _stated(reason), cost))
+        adopt(storage, reason)
         return cls.open(path)
 
     @classmethod
@@ -405,12 +362,8 @@ def _imported(data: dict[str, Any]) -> Export:
 
 
 def _check_admitted(rules: dict[str, Filter], neighboring: str, entries: list[Entry]) -> None:
-    """Raise ValueError unless each account admits its releases, one after the other.
-
-    A quarantined entry may have cost more than was left, so it is not checked.
-    """
-    skipped = skipped_in(entries)
-    releases = [one.release for one in entries if one.is_release and one.number not in skipped]
+    """Raise ValueError unless each account admits its releases, one after the other."""
+    releases = [one.release for one in entries if one.is_release]
     for release in releases:
         if release.account not in rules:
             raise ValueError(f"There is no share {release.account!r}.")
@@ -418,12 +371,6 @@ def _check_admitted(rules: dict[str, Filter], neighboring: str, entries: list[En
         own = [release for release in releases if owns(account, release.account)]
         if not rule.admits(own) or {release.neighboring for release in own} - {neighboring}:
             raise ValueError("The export contains more releases than its terms admit.")
-
-
-def _stated(reason: str) -> str:
-    if not (isinstance(reason, str) and reason.strip()):
-        raise ValueError(f"reason must be a sentence for the report, got {reason!r}.")
-    return reason
 
 
 explain_keywords(PrivacyBudget)

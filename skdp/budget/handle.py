@@ -636,13 +636,13 @@ class BudgetHandle:
         return str(self._ledger.verify())
 
     def entries(self) -> list[dict[str, Any]]:
-        """Return all entries of the ledger, oldest first: releases, adoptions, quarantines.
+        """Return all entries of the ledger, oldest first: releases and adoptions.
 
         Returns
         -------
         list of dict
             The number, hash, key and time of each entry, who made it (`role`), its `kind`
-            ("release", "adoption", "quarantine" or "closing"), and its other fields.
+            ("release", "adoption" or "closing"), and its other fields.
         """
         return [entry.as_row() for entry in self._ledger.entries()]
 

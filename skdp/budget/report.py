@@ -437,9 +437,6 @@ def _sizes(releases: list[Release]) -> dict[str, list[int]]:
 
 def _notice(entry: Entry) -> str:
     data, what = json.loads(entry.content), f"Entry {entry.number}"
-    if data["entry"] == "quarantine":
-        counted = f"counted as all that was left, or as stated: {data['reason']}"
-        return f"{what}: release {data['number']} cannot be read and is {counted}."
     if data["entry"] == "adoption":
         return f"{what}: copy adopted, the other copy is {data['other']}: {data['reason']}."
     return f"{what}: closed, because a copy was adopted: {data['reason']}."

@@ -1,4 +1,4 @@
-"""What a ledger is made of, checks of a whole one, and how its owner goes on after damage."""
+"""What a ledger is made of, checks of a whole one, and how a copy takes its place."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact
@@ -310,7 +310,7 @@ class Entry(NamedTuple):
 
     @property
     def is_release(self) -> bool:
-        """Whether the entry is a release: others are adoptions, quarantines and closings."""
+        """Whether the entry is a release: others are adoptions and closings."""
         return not self.content.startswith(KIND)
 
     @property
@@ -339,12 +339,6 @@ def sums_in(seal: str) -> dict[str, Totals]:
         account: Totals({scope: read(text) for scope, text in scopes.items()})
         for account, scopes in json.loads(seal).get("totals", {}).items()
     }
-
-
-def skipped_in(entries: Iterable[Entry]) -> set[int]:
-    """Return the numbers of entries that others of these entries quarantine."""
-    others = [json.loads(entry.content) for entry in entries if not entry.is_release]
-    return {int(one["number"]) for one in others if one["entry"] == "quarantine"}
 
 
 def text_of(terms: Mapping[str, object]) -> str:
@@ -377,21 +371,18 @@ def head_of(terms: Mapping[str, object], entries: Iterable[Entry]) -> Head:
 class Verification:
     """The sums of a ledger up to a head, added up from its entries.
 
-    Quarantined entries are `skipped`. `tables` are those of `skdp.ledger.store`.
+    `tables` are those of `skdp.ledger.store`.
     """
 
-    def __init__(self, terms: dict[str, Any], measures: tuple[str, ...], skipped: set[int]) -> None:
-        self.head = first_head(terms)
-        self.measures, self.skipped = measures, skipped
+    def __init__(self, terms: dict[str, Any], measures: tuple[str, ...]) -> None:
+        self.head, self.measures = first_head(terms), measures
         self.totals: dict[str, Totals] = {}
-        self.before: dict[int, dict[str, Totals]] = {}
-        """The sums before each quarantined entry."""
 
     @classmethod
-    def of(cls, tables: Any, more: Set[int] = frozenset()) -> Verification:
-        """Return the totals of all entries of a ledger. `more` entries cannot be read."""
+    def of(cls, tables: Any) -> Verification:
+        """Return the totals of all entries of a ledger."""
         found = tables.look()
-        known = cls(found.terms, found.measures, quarantined(tables) | more)
+        known = cls(found.terms, found.measures)
         known.follow(tables)
         known.compare(tables)
         return known
@@ -410,34 +401,16 @@ class Verification:
             raise unusable(tables.address, f"{what}, so it was edited by another program")
 
     def _add(self, entry: Entry) -> None:
-        """Add the cost of an entry."""
+        """Add the cost of an entry to the sums of its accounts."""
         sums: dict[str, Totals] = {}
-        if entry.number in self.skipped:
-            sums = self._skip(entry)
-        elif entry.is_release:
-            sums = self._spend(*_read(entry.content, self.measures))
-        elif (data := json.loads(entry.content))["entry"] == "quarantine":
-            sums = self._spend(data["account"], None, read(data["costs"]))
+        if entry.is_release:
+            account, part, cost = _read(entry.content, self.measures)
+            for name in accounts_of(account):
+                sums[name] = self.totals.setdefault(name, Totals()).add(part, cost)
+        elif json.loads(entry.content)["entry"] not in ("adoption", "closing"):
+            raise ValueError("an entry of another kind")
         if sums_in(entry.seal) != sums:
             raise ValueError("other sums")
-
-    def _spend(self, account: str, part: str | None, cost: Amounts) -> dict[str, Totals]:
-        """Add a cost to the sums of its accounts; return the changed ones."""
-        names = accounts_of(account)
-        return {name: self.totals.setdefault(name, Totals()).add(part, cost) for name in names}
-
-    def _skip(self, entry: Entry) -> dict[str, Totals]:
-        """Take the sums of a quarantined entry from its seal."""
-        self.before[entry.number] = {name: Totals(one) for name, one in self.totals.items()}
-        sums = sums_in(entry.seal)
-        for account, changed in sums.items():
-            known = self.totals.setdefault(account, Totals())
-            for scope, amounts in changed.items():
-                pairs = zip(amounts, known.get(scope, amounts), strict=True)
-                if any(new < old for new, old in pairs):
-                    raise ValueError("a sum that falls")
-                known[scope] = amounts
-        return sums
 
 
 @lru_cache(maxsize=1000)
@@ -446,12 +419,6 @@ def _read(content: str, measures: tuple[str, ...]) -> tuple[str, str | None, Amo
     release = release_from(content, {"time": ""})
     data = json.loads(content, parse_float=Decimal, parse_int=Decimal)
     return release.account, release.part, costs_of(measures, data)
-
-
-def quarantined(tables: Any) -> set[int]:
-    """Return the numbers of the quarantined entries."""
-    with tables.damage("its quarantine"):
-        return skipped_in(tables.notices())
 
 
 def adopt(storage: Any, reason: str) -> None:
@@ -493,42 +460,3 @@ def _adopt(place: str, reason: str, other: str, tables: Any) -> None:
     facts = {"entry": "adoption", "reason": reason, "from": place, "to": found.here, "other": other}
     tables.append(found, json.dumps(facts), {})
     tables.settle(identity=uuid4().hex, closed=None)
-
-
-def quarantine(number: int, reason: str, cost: Amounts | None, tables: Any) -> None:
-    """Count an entry that cannot be read as `cost`, or as all that its account could spend.
-
-    Raise ValueError if the entry can be read, or does not exist.
-    """
-    check_may_write(None)
-    tables.check_owner()
-    found = tables.look()
-    if number in quarantined(tables):
-        raise ValueError(f"Entry {number} is in quarantine already.")
-    entries = tables.entries(first_head(found.terms))
-    entry = next((one for one in entries if one.number == number), None)
-    if entry is None:
-        raise ValueError(f"There is no entry {number}.")
-    if _can_read(entry, found.measures):
-        raise ValueError(
-            f"Entry {number} can be read. Only entries that cannot be read can be quarantined."
-        )
-    before, sealed = Verification.of(tables, {number}).before[number], sums_in(entry.seal)
-    account, nothing = max(sealed, key=len, default=""), (ZERO,) * len(found.measures)
-    sums, after = before.get(account, Totals()), sealed.get(account, Totals())
-    own = next((scope for scope in after if scope != PEAK), None)
-    already = nothing if own is None else minus(after[own], sums.get(own, nothing))
-    wanted = minus(tables.shares()[account][2], sums.worst(nothing)) if cost is None else cost
-    more = minus(wanted, already)
-    facts = {"entry": "quarantine", "number": number, "hash": entry.hash, "account": account}
-    facts |= {"costs": " ".join(map(str, more)), "reason": reason}
-    names = accounts_of(account)
-    changed = {name: tables.totals(name, None, len(more)).add(None, more) for name in names}
-    tables.append(found, json.dumps(facts), changed)
-
-
-def _can_read(entry: Entry, measures: tuple[str, ...]) -> bool:
-    try:
-        return not entry.is_release or bool(_read(entry.content, measures))
-    except UNREADABLE:
-        return False

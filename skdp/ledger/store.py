@@ -36,10 +36,8 @@ from skdp.ledger.release import (
     digest_of,
     first_head,
     owns,
-    quarantined,
     read,
     scope_of,
-    skipped_in,
     sums_in,
     text_of,
     unusable,
@@ -388,9 +386,9 @@ class Ledger:
 
     def releases(self) -> list[Release]:
         def act(tables: Tables) -> list[Release]:
-            skipped, found = quarantined(tables), []
+            found = []
             for entry in tables.entries(first_head(self.terms)):
-                if entry.is_release and entry.number not in skipped:
+                if entry.is_release:
                     with tables.damage(f"release {entry.number}"):
                         found.append(entry.release)
             return found
@@ -403,9 +401,7 @@ class Ledger:
     def groups(self, account: str) -> tuple[list[Group], list[Entry]]:
         """Return the groups of equal releases of an account, and the other entries."""
         notices, groups = self._read(lambda tables: (tables.notices(), tables.groups()))
-        skipped = skipped_in(notices)
-        readable = [one for one in groups if one.first.number not in skipped]
-        return [one for one in readable if owns(account, one.first.account)], notices
+        return [one for one in groups if owns(account, one.first.account)], notices
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
         """Return the running totals of an account that a release on `part` needs."""
@@ -486,17 +482,15 @@ class Ledger:
         return tables.append(found, content_of(release), after, facts, time=release.time)
 
     def _check_whole(self, tables: Tables, is_full: bool = False) -> Head:
-        found, skipped = self._check_terms(tables), quarantined(tables)
+        found = self._check_terms(tables)
         key = found.identity, found.here
         known, n_openings = _verified_before.get(key, (None, 0))
-        if known and (
-            tables.look(known.head.number).earlier != known.head or known.skipped != skipped
-        ):
-            known = None  # an older copy is at its place, or other entries are in quarantine
+        if known and tables.look(known.head.number).earlier != known.head:
+            known = None  # an older copy is at its place
         if is_full or known is None or n_openings + 1 >= FULL_EVERY:
             tables.check_pages()
             known, n_openings = None, -1
-        known = deepcopy(known) or Verification(self.terms, found.measures, skipped)
+        known = deepcopy(known) or Verification(self.terms, found.measures)
         with tables.damage("its shares"):
             rules = self.rules.rules_of(_shares_in(tables)).items()
             if tables.shares() != {k: (one.epsilon, one.delta, one.ceilings) for k, one in rules}:

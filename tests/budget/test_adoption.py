@@ -10,7 +10,7 @@ from local_server import programs
 from opened import close_connections
 
 from skdp import PrivacyBudget
-from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.exceptions import BudgetClosedError
 from skdp.ledger.release import Head, digest_of
 from skdp.privacy import PrivacyGuarantee, PureDPEvent
 
@@ -119,22 +119,7 @@ def damaged(path, number, content):
     assert Head(len(rows), last)
 
 
-def test_a_process_that_knows_a_ledger_opens_it_after_a_quarantine(tmp_path, monkeypatch):
-    monkeypatch.setattr("skdp.ledger.store.FULL_EVERY", 100)
-    path = tmp_path / "study.db"
-    budget = PrivacyBudget(**TERMS, path=path)
-    for name in ("a", "b", "c"):
-        spend(budget, name)
-    close_connections()
-    damaged(path, 2, '{"label": "?"}')
-    with pytest.raises(BudgetClosedError, match="release 2 cannot be read"):
-        PrivacyBudget(**TERMS, path=path)
-    again = PrivacyBudget.quarantine(path, 2, reason="a cosmic ray", guarantee=COST)
-    assert [row["label"] for row in again.history()] == ["a", "c"]
-
-
-@pytest.mark.parametrize("stated", [None, 0.25])
-def test_an_unreadable_entry_is_quarantined_and_counts(tmp_path, stated):
+def test_a_ledger_with_an_entry_that_cannot_be_read_is_not_opened(tmp_path):
     path = tmp_path / "study.db"
     budget = PrivacyBudget(**TERMS, path=path)
     for name in ("a", "b", "c"):
@@ -144,27 +129,3 @@ def test_an_unreadable_entry_is_quarantined_and_counts(tmp_path, stated):
     for open_it in (lambda: PrivacyBudget(**TERMS, path=path), lambda: PrivacyBudget.open(path)):
         with pytest.raises(BudgetClosedError, match="release 2 cannot be read"):
             open_it()
-    with pytest.raises(ValueError, match="Entry 1 can be read"):
-        PrivacyBudget.quarantine(path, 1, reason="a mistake")
-    with pytest.raises(ValueError, match="no entry 9"):
-        PrivacyBudget.quarantine(path, 9, reason="a mistake")
-    given = None
-    if stated is not None:
-        given = PrivacyGuarantee(PureDPEvent(stated), "replace_one", "by hand")
-    again = PrivacyBudget.quarantine(path, 2, reason="a cosmic ray", guarantee=given)
-    # 0.1 before it, all that was left or what is stated, and 0.1 after it
-    assert again.spent.epsilon == pytest.approx(1.1 if stated is None else 0.2 + stated)
-    assert [row["label"] for row in again.history()] == ["a", "c"]
-    assert "release 2 cannot be read" in again.report()
-    assert "a cosmic ray" in again.report()
-    assert again.verify() == again.head
-    if stated is None:
-        with pytest.raises(BudgetExceededError):
-            spend(again, "d")
-    else:
-        spend(again, "d")
-    assert PrivacyBudget.open(path).head == again.head
-    with pytest.raises(ValueError, match="in quarantine already"):
-        PrivacyBudget.quarantine(path, 2, reason="twice")
-    if stated is not None:
-        assert PrivacyBudget.from_json(again.to_json()).spent == again.spent

@@ -2,6 +2,9 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +13,7 @@ from skdp.exceptions import BudgetClosedError
 from skdp.ledger.server.address import is_address, parameters_of
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
+PAGE = Path(__file__).parents[2] / "docs" / "ledger_administration.md"
 TERMS = {"epsilon": 1.0, "delta": 1e-5}
 COST = PrivacyGuarantee(GDPEvent(0.01), "replace_one", "test")
 
@@ -122,3 +126,29 @@ def test_an_edited_export_is_refused(budget):
     for edited in (data, {name: value for name, value in data.items() if name != "head"}):
         with pytest.raises(ValueError, match="do not match its head"):
             PrivacyBudget.from_json(json.dumps(edited))
+
+
+def test_the_script_of_the_page_finds_a_ledger_that_was_put_back(place, budget, tmp_path):
+    program = PAGE.read_text().partition("verify_ledger.py PLACE HEADS\n")[2].partition("```")[0]
+    heads, command = tmp_path / "heads", [sys.executable, "-c", program, place]
+
+    def run():
+        return subprocess.run([*command, heads], capture_output=True, text=True, timeout=100)
+
+    assert run().returncode == 0
+    assert heads.read_text().split() == [budget.head]
+    heads.write_text(f"9-{64 * '0'}\n")
+    found = run()
+    assert found.returncode == 1
+    assert "does not contain everything that the head" in found.stderr
+
+
+def test_a_newer_format_on_a_server_changes_nothing(address, server):
+    PrivacyBudget(**TERMS, path=address)
+    ledger = address.rpartition("ledger=")[2]
+    with server.connect() as own:
+        own.execute(f'UPDATE "{ledger}".terms SET format = 99')
+        for open_it in (PrivacyBudget.open, lambda path: PrivacyBudget(**TERMS, path=path)):
+            with pytest.raises(BudgetClosedError, match="has format 99"):
+                open_it(address)
+        assert own.execute(f'SELECT format FROM "{ledger}".terms').fetchone() == (99,)

@@ -468,14 +468,10 @@ def test_a_spender_cannot_overspend_a_share(scene):
     assert share.spent.epsilon == pytest.approx(0.2)
 
 
-def test_neither_adoption_nor_quarantine_nor_migration_is_for_spenders(scene):
+def test_no_adoption_is_for_spenders(scene):
     address = scene.server.address(scene.ledger, user=scene.spender)
-    for attempt in (
-        lambda: PrivacyBudget.adopt(address, reason="mine"),
-        lambda: PrivacyBudget.quarantine(address, 1, reason="mine"),
-    ):
-        with pytest.raises((BudgetClosedError, ValueError)):
-            attempt()
+    with pytest.raises((BudgetClosedError, ValueError)):
+        PrivacyBudget.adopt(address, reason="mine")
     scene.assert_as_before()
 
 

@@ -197,7 +197,6 @@ def test_an_auditor_reads_and_a_stranger_does_not_and_neither_writes(roles, kind
     for attempt in (
         lambda: spend(PrivacyBudget(**TERMS, path=roles.address(role))),
         lambda: PrivacyBudget.adopt(roles.address(role), reason="mine"),
-        lambda: PrivacyBudget.quarantine(roles.address(role), 1, reason="mine"),
     ):
         with pytest.raises((BudgetClosedError, ValueError)):
             attempt()
