@@ -83,8 +83,7 @@ print(judged)
 
 # %%
 # The report, as Markdown.
-about = {"name": "Income by work", "data_curators": "The office", "intended_use": "An example"}
-print(budget.report(about=about, checked=found))
+print(budget.report(checked=found))
 
 # %%
 # The numbers of the report as JSON. All of them are functions of the ledger, not of the data.

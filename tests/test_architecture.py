@@ -62,7 +62,7 @@ LINES = {
     "accounting": 2693,
     "additive": 1377,
     "auditing": 1542,
-    "budget": 2902,
+    "budget": 2729,
     "calibration": 1285,
     "cluster": 452,
     "data": 6558,
@@ -73,7 +73,7 @@ LINES = {
     "exceptions": 77,
     "features": 2782,
     "inspection": 441,
-    "ledger": 2567,
+    "ledger": 2352,
     "linear_model": 6404,
     "losses": 1496,
     "mechanisms": 2437,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_007  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 400_963
+MOST_LINES = 65_619  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 397_874
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
