@@ -324,7 +324,7 @@ class PrivateTree(PrivateEstimator[Rows, Plan, NoisyTables]):
         """Return records of levels and labels, after all checks of the rows."""
         check_size(type(self).__name__, records.facts)
         coded = records.mapped(as_levels)
-        coded.check(_nothing)
+        coded.check(lambda rows: None)  # the conversion to levels has checked them
         if coded.n_rows >= _MOST_ROWS:
             raise ValueError(f"{type(self).__name__} takes fewer than 2^29 rows.")
         if coded.weights is not None and self.epsilon == math.inf:
@@ -556,7 +556,3 @@ def _for_polars(column: np.ndarray) -> np.ndarray | list[object]:
 def _weights(records: Rows) -> Sums:
     assert records.weights is not None, "only weighted records are added up"
     return {"weight": np.array([records.weights.sum()])}
-
-
-def _nothing(records: Rows) -> None:
-    """No further checks: the conversion to levels has checked the rows."""

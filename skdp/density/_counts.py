@@ -218,11 +218,7 @@ def target_counts(records: Rows) -> Sums:
 def relabeled(records: Rows, labels: np.ndarray) -> Rows:
     """Return records with the label of each level of the target in its place."""
     facts = replace(records.facts, n_labels=int(labels.max()) + 1)
-    return records.mapped(partial(_relabeled, labels)).with_facts(facts)
-
-
-def _relabeled(labels: np.ndarray, records: Rows) -> Rows:
-    return replace(records, y=labels[records.y])
+    return records.mapped(lambda rows: replace(rows, y=labels[rows.y])).with_facts(facts)
 
 
 def table_counts(records: Rows) -> Sums:

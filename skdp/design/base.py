@@ -503,13 +503,9 @@ def slope_products(design: Design, derivative: Pointwise, theta: np.ndarray) -> 
     of_records = getattr(design, "slope_products", None)
     if of_records is not None:
         return of_records(derivative, theta)
-    return row_products(design, partial(_squared, derivative), theta)
+    return row_products(design, lambda y, z: derivative(y, z) ** 2, theta)
 
 
 def _products(weights: Pointwise, theta: np.ndarray, block: MemoryDesign) -> np.ndarray:
     """Return Σ w·aaᵀ of a block."""
     return block.gram(weights(block.targets, block.scores(theta)))
-
-
-def _squared(function: Pointwise, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-    return function(y, z) ** 2

@@ -48,7 +48,8 @@ class DaskDesign(Design):
             return reduce(add, self._gather(methodcaller("total", function, most_rows)))
         if not rows.size or self._here.brings(rows):
             return function(self.take(rows))
-        return reduce(add, self.blocks.gather(partial(_over, function), self.blocks.places(rows)))
+        places = self.blocks.places(rows)
+        return reduce(add, self.blocks.gather(lambda i, block: function(block.take(i)), places))
 
     def exact_total(
         self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
@@ -136,10 +137,6 @@ class _Here:
 
 def _parts(function: OfBlock[T], most_rows: int | None, block: MemoryDesign) -> list[T]:
     return list(block.parts(function, most_rows))
-
-
-def _over(function: OfBlock[T], rows: np.ndarray, block: MemoryDesign) -> T:
-    return function(block.take(rows))
 
 
 def _rows(rows: np.ndarray, block: MemoryDesign) -> ClippedDesign:

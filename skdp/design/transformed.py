@@ -370,11 +370,11 @@ def _lengths(block: MemoryDesign, slopes: np.ndarray, starts: np.ndarray) -> np.
 
 def shared_cross_product(design: Design, largest: float, grid: SumGrid | None) -> np.ndarray:
     """Return Σ (w/`largest`)·aaᵀ of weighted rows."""
-    product, most = partial(_shared_gram, largest), rows_at_once(design.n_features)
+    most = rows_at_once(design.n_features)
+
+    def product(block: MemoryDesign) -> np.ndarray:
+        return block.gram(block.targets["weight"] / largest)
+
     if grid is not None:
         return design.exact_sum(methodcaller("total", product, most), grid)
     return np.asarray(design.total(product, most))
-
-
-def _shared_gram(largest: float, block: MemoryDesign) -> np.ndarray:
-    return block.gram(block.targets["weight"] / largest)

@@ -212,7 +212,7 @@ def records_of(
     if not (resume or features is None):
         features = feature_map_of(features, records.X, names)
     if features is not None:
-        records = records.mapped(partial(_with_features, features, names))
+        records = records.mapped(lambda rows: replace(rows, X=_rows_by(features, names, rows.X)))
     return records.with_facts(features)
 
 
@@ -232,12 +232,6 @@ def rows_of(model: BaseEstimator, X: MatrixLike) -> MatrixLike:
     feature_map = learned_map(model)
     X = _checked(feature_map is not None, model, X, reset=False)
     return _rows_by(feature_map, column_names(model), X)
-
-
-def _with_features(
-    feature_map: AnyMap, names: Sequence[Label], records: Records[FactsT]
-) -> Records[FactsT]:
-    return replace(records, X=_rows_by(feature_map, names, records.X))
 
 
 def _rows_by(feature_map: AnyMap, names: Sequence[Label], X: MatrixLike) -> MatrixLike:
@@ -358,11 +352,7 @@ def row_sums(
     """Return Σ s·(ã, b) over rows ã clipped to R, with the row's share s of a record, on a grid."""
     shares = np.ones(records.n_rows) if records.shares is None else records.shares
     rows = _clipped(data_norm, intercept_scaling, records, shares)
-    return {"sums": rows.exact_total(_sum_of_rows, grid)}
-
-
-def _sum_of_rows(block: MemoryDesign) -> np.ndarray:
-    return block.weighted_sum(block.targets)
+    return {"sums": rows.exact_total(lambda block: block.weighted_sum(block.targets), grid)}
 
 
 def row_scores(problem: Problem, theta: np.ndarray, records: LinearRecords[TaskT]) -> np.ndarray:

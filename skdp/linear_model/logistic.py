@@ -130,7 +130,9 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel[np.ndarray]):
         coded, classes = labels_of(records, type(self).__name__, known)
         if self._is_reference:
             return records, classes
-        return (coded.mapped(_signed) if classes.size == 2 else coded), classes
+        if classes.size == 2:
+            coded = coded.mapped(lambda rows: replace(rows, y=np.where(rows.y > 0, 1.0, -1.0)))
+        return coded, classes
 
     def _loss_of(self, classes: np.ndarray) -> Loss:
         loss = self._loss(classes.size)
@@ -230,11 +232,6 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel[np.ndarray]):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self.epsilon != math.inf  # noise, on tiny data
         return tags
-
-
-def _signed(records: Records[FactsT]) -> Records[FactsT]:
-    """Return targets 0 and 1 as −1 and +1."""
-    return replace(records, y=np.where(records.y > 0, 1.0, -1.0))
 
 
 class LogisticModel(PrivateLinearClassifier):

@@ -445,8 +445,13 @@ class PrivateNaiveBayes(JointClassifier, PrivateEstimator[Rows, Plan, Sums]):
         more |= {"max_weight": self.max_weight, "is_private": parameters.is_private}
         given = Records.of(self, X, y, **more, reset=earlier is None, facts=self._features)
         known = self.classes if known is None else known
-        check, features = partial(_check_types, self._advice), given.facts
-        records, classes = labels_of(given, type(self).__name__, known, check)
+        advice, features = self._advice, given.facts
+        records, classes = labels_of(
+            given,
+            type(self).__name__,
+            known,
+            lambda rows: _check_columns(advice, features, rows.columns),
+        )
         self._check_rows(records)
         self._checked_priors(classes.size)
         named = {f"column {j}": feature for j, feature in enumerate(features)}
@@ -460,7 +465,7 @@ class PrivateNaiveBayes(JointClassifier, PrivateEstimator[Rows, Plan, Sums]):
             raise ValueError(f"{type(self).__name__} takes fewer than 2^29 rows.")
         if records.weights is None or self._is_private():
             return
-        if not records.total(_positive_weights)["positive"]:
+        if not records.total(lambda rows: {"positive": np.sum(rows.weights != 0.0)})["positive"]:
             raise ValueError("sample_weight is zero for all records.")
 
     def _check_unchanged(
@@ -629,14 +634,6 @@ def _check_columns(advice: str, features: Sequence[Feature], columns: Columns) -
     for j, (feature, part) in enumerate(zip(features, columns.parts, strict=True)):
         name = columns.name(j)
         feature.check(part, name, advice.format(name))
-
-
-def _check_types(advice: str, records: Records[Sequence[Feature]]) -> None:
-    _check_columns(advice, records.facts, records.columns)
-
-
-def _positive_weights(records: Records[Sequence[Feature]]) -> Sums:
-    return {"positive": np.sum(records.weights != 0.0)}
 
 
 def _unit(records: Rows) -> float:

@@ -120,8 +120,12 @@ def excess_is_below(
 
     `rows` are scored at `origin`. Reading ends as soon as the answer is known.
     """
-    n_evaluations = 0
-    for size, excess in rows.parts(partial(_summed_excess, target.minorant, theta, origin)):
+    minorant, n_evaluations = target.minorant, 0
+
+    def of_block(block: MemoryDesign) -> tuple[int, float]:
+        return block.n_samples, float(_excess(minorant, theta, origin, block).sum())
+
+    for size, excess in rows.parts(of_block):
         n_evaluations += size
         limit -= target.temperature * excess
         if limit < 0.0:
@@ -134,13 +138,6 @@ def _excess(
 ) -> np.ndarray:
     """Return D_i for the records of a block."""
     return minorant.excess(block.targets, block.scores(theta), block.scores(origin))
-
-
-def _summed_excess(
-    minorant: Minorant, theta: np.ndarray, origin: np.ndarray, block: MemoryDesign
-) -> tuple[int, float]:
-    """Return the number of records of a block, and the sum of their D_i."""
-    return block.n_samples, float(_excess(minorant, theta, origin, block).sum())
 
 
 # These set the number of proposals and passes of a sample. No guarantee rests on them.
