@@ -104,44 +104,6 @@ class ReleaseParameters:
     seeded: bool
     unit: Unit = Unit.RECORD
 
-    @classmethod
-    def check(
-        cls,
-        *,
-        epsilon: float,
-        delta: float | None,
-        neighboring: str,
-        budget: budgets.BudgetHandle | None,
-        random_state: RandomState,
-        name: str,
-        unit: Unit = Unit.RECORD,
-    ) -> ReleaseParameters:
-        """Return the parameters, each checked; raise ValueError for the first that is wrong."""
-        if not (budget is None or isinstance(budget, budgets.BudgetHandle)):
-            raise ValueError(f"budget must be a PrivacyBudget or None, got {budget!r}.")
-        if budget is not None and random_state is not None:
-            raise ValueError(
-                "random_state must be None if there is a budget, because anyone who knows the seed "
-                "can subtract the noise. Ensembles of scikit-learn set and publish the seeds of "
-                "their members."
-            )
-        delta = resolved_delta(delta, budget)
-        if budget is not None and budget.has_limit and delta > budget.delta:
-            raise ValueError(
-                f"delta={delta:g} is larger than the delta={budget.delta:g} of the budget. Leave "
-                "out delta to use that of the budget."
-            )
-        return cls(
-            epsilon=check_epsilon(epsilon),
-            delta=delta,
-            neighboring=Neighboring(check_choice("neighboring", neighboring, Neighboring)),
-            budget=budget,
-            name=name if budget is None or budget.release_name is None else budget.release_name,
-            rng=noise_generator(random_state),
-            seeded=random_state is not None,
-            unit=unit,
-        )
-
     @property
     def composition(self) -> Composition | None:
         """How the budget adds releases up, None without a budget."""
@@ -398,14 +360,31 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         return self._fit_privately(*data, **{k: v for k, v in more.items() if v is not None})
 
     def _release_parameters(self, unit: Unit = Unit.RECORD) -> ReleaseParameters:
+        """Return the parameters, each checked; raise ValueError for the first that is wrong."""
+        budget = self.budget
+        if not (budget is None or isinstance(budget, budgets.BudgetHandle)):
+            raise ValueError(f"budget must be a PrivacyBudget or None, got {budget!r}.")
+        if budget is not None and self.random_state is not None:
+            raise ValueError(
+                "random_state must be None if there is a budget, because anyone who knows the seed "
+                "can subtract the noise. Ensembles of scikit-learn set and publish the seeds of "
+                "their members."
+            )
+        delta = resolved_delta(self.delta, budget)
+        if budget is not None and budget.has_limit and delta > budget.delta:
+            raise ValueError(
+                f"delta={delta:g} is larger than the delta={budget.delta:g} of the budget. Leave "
+                "out delta to use that of the budget."
+            )
         name = type(self).__name__ if self.released_as is None else self.released_as
-        parameters = ReleaseParameters.check(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighboring=self.neighboring,
-            budget=self.budget,
-            random_state=self.random_state,
-            name=name,
+        parameters = ReleaseParameters(
+            epsilon=check_epsilon(self.epsilon),
+            delta=delta,
+            neighboring=Neighboring(check_choice("neighboring", self.neighboring, Neighboring)),
+            budget=budget,
+            name=name if budget is None or budget.release_name is None else budget.release_name,
+            rng=noise_generator(self.random_state),
+            seeded=self.random_state is not None,
             unit=unit,
         )
         if not (parameters.is_private or self.takes_infinite_epsilon):
