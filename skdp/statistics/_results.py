@@ -588,14 +588,6 @@ def _census(n: int) -> float | str:
     return next(bases, _four_digits(n))
 
 
-def _census_2000(n: int) -> float:
-    return 4 if 1 <= n <= 7 else _multiple(n, 5)
-
-
-def _ofqual(n: int) -> float | str:
-    return "fewer than 5" if 1 <= n <= 4 else _multiple(n, 5)
-
-
 RULES = {
     "census": HouseRule(
         _census,
@@ -607,7 +599,7 @@ RULES = {
         "2019-09",
     ),
     "census_2000": HouseRule(
-        _census_2000,
+        lambda n: 4 if 1 <= n <= 7 else _multiple(n, 5),
         None,
         "0 stays 0, counts of 1 to 7 become 4, others the nearest multiple of 5.",
         "U.S. Census Bureau, Disclosure Review Board, special tabulations of the 2000 census; "
@@ -623,7 +615,7 @@ RULES = {
         "2024-01-26",
     ),
     "ofqual": HouseRule(
-        _ofqual,
+        lambda n: "fewer than 5" if 1 <= n <= 4 else _multiple(n, 5),
         None,
         "Counts of 1 to 4 are masked, others rounded to the nearest multiple of 5. 0 is shown.",
         "Ofqual, England, rounding policy; www.gov.uk/government/publications/"
