@@ -35,10 +35,6 @@ from skdp.support.validation import check_count, parameters
 _MOST_CELLS = 2**24  # of a table of `marginal`
 
 
-def _has_target(density: DPTreeDensity) -> bool:
-    return density.target is not None
-
-
 @parameters
 class DPTreeDensity(DensityMixin, PrivateTree):
     r"""The density of a table: private counts of columns and of pairs, for synthetic rows.
@@ -311,7 +307,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
         table = self._released_.model.marginal(others, by_value=target in chosen)
         return np.moveaxis(table, -1, chosen.index(target)) if target in chosen else table
 
-    @available_if(_has_target)
+    @available_if(lambda self: self.target is not None)
     @lazy_on_blocks
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Return the probability of each category or bin of the target, given the other columns.

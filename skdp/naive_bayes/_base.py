@@ -39,7 +39,7 @@ from skdp.support.rounding import SUM, up
 from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_size
 from skdp.workloads import NOISES, Query, QueryPlan
-from skdp.workloads.plan import becomes_gaussian
+from skdp.workloads.plan import becomes_gaussian, counts_query
 
 _NO_DIFFERENCE = 1e-300  # 0 stays 0 without noise
 _UNIT = 2.0**24  # values are summed in whole parts of 1/_UNIT: exactly, for up to 5e8 rows
@@ -61,17 +61,6 @@ def in_units_below(weights: np.ndarray) -> np.ndarray:
     weight. So the numbers of a person add up to at most the weight of the person's rows.
     """
     return np.floor(weights * _UNIT) / _UNIT
-
-
-def counts_query(name: str, size: int, neighboring: Neighboring) -> Query:
-    """Return the query for the number of records in each of `size` cells."""
-    return Query(
-        name,
-        size=size,
-        linf_sensitivity=1.0,
-        l0_sensitivity=neighboring.n_changed,
-        integer=True,
-    )
 
 
 class Feature(ABC):
@@ -233,7 +222,7 @@ class CategoricalFeature(Feature):
         return tuple(self.values.tolist())
 
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
-        return counts_query(name, self.values.size * n_classes, neighboring)
+        return counts_query(name, self.values.size * n_classes, neighboring.n_changed)
 
     def answer(
         self, x: VectorLike, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
@@ -273,7 +262,7 @@ class NaiveBayesFacts:
         """Return the queries for records of weight 1."""
         n_classes = self.classes.size
         return [
-            counts_query("classes", n_classes, neighboring),
+            counts_query("classes", n_classes, neighboring.n_changed),
             *(one.query(name, n_classes, neighboring) for name, one in self.features.items()),
         ]
 

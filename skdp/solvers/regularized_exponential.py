@@ -492,14 +492,6 @@ class RegularizedExponential(GaussianSolver):
             row_trace=row_trace,
         )
 
-    def _flow_time(self, problem: Problem, mu: float, n: int | None, is_bounded: bool) -> float:
-        """Return the flow time of a run; in a metric, the columns already bound the work."""
-        noise = problem.lipschitz_difference / mu
-        if not self.sampler.takes_long_runs:
-            return problem.flow_time(n, noise)
-        t = problem.flow_time(None, noise)
-        return t if n is None or is_bounded else min(t, _longest(problem, n))
-
     def _regularization(
         self, problem: Problem, mu: float, n: int | None, is_bounded: bool = False
     ) -> tuple[float, float]:
@@ -511,7 +503,10 @@ class RegularizedExponential(GaussianSolver):
             if n is not None and problem.n_samples is None:  # estimated: too late to raise
                 t = min(t, _longest(problem, n))
             return C, t
-        t = self._flow_time(problem, mu, n, is_bounded)
+        takes_long = self.sampler.takes_long_runs
+        t = problem.flow_time(None if takes_long else n, problem.lipschitz_difference / mu)
+        if takes_long and n is not None and not is_bounded:  # a metric's columns bound the work
+            t = min(t, _longest(problem, n))
         if self.sampler.certifies == "stable" or not isinstance(problem.C, str):
             return problem.inverse_regularization(t), t  # regularized by the run's length
         return self._balance(problem, n).C(mu), t

@@ -202,7 +202,8 @@ def _replaced(places: Sequence[tuple[type, Mapping[str, Any]]]) -> list[str]:
         f"{kind.__name__}.{name} was replaced by {by}"
         for kind, members in places
         for name in _METHODS
-        if name in members and (by := _maker(members[name])) is not None
+        if (method := members.get(name)) is not None
+        and (by := (_of_function if type(method) is FunctionType else _stranger)(method))
     ]
 
 
@@ -214,10 +215,6 @@ def _fitting() -> Iterator[object]:
         if code.co_name in _METHODS and code.co_argcount:
             yield frame.f_locals.get(code.co_varnames[0])
         frame = frame.f_back
-
-
-def _maker(method: Any) -> str | None:
-    return _of_function(method) if type(method) is FunctionType else _stranger(method)
 
 
 def _stranger(method: Any) -> str | None:
