@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import chi2, norm
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -42,10 +42,11 @@ _CLIPPED = "Rows longer than data_norm={:.4g} were scaled down to it."
 # With 2.7 % clipped rows, 95 % intervals covered in .85 of samples of 20 000 rows, and in .32 of
 # 200 000. With .7 % they covered in .92 or more of both.
 _MOST_CLIPPED = 0.01
-_MANY = "At least {:.0%} of the rows are longer than data_norm={:.4g}."
-_SHORTENED = (
-    " Coefficients and intervals describe rows that are scaled down to it. Pass a data_norm that "
-    "no row exceeds, such as d**0.5 for d columns in [-1, 1]."
+_LONG = "are longer than data_norm={:.4g}"
+_OUTSIDE = " or have targets outside of target_bounds"
+_ADVICE = (
+    " Coefficients and intervals describe clipped rows. Pass a data_norm that no row exceeds, such "
+    "as d**0.5 for d columns in [-1, 1]{}."
 )
 
 
@@ -314,8 +315,10 @@ def publish_inference(
         most = model.target_bounds_[1]
         notes = (*notes, f"Variance of counts over their mean: {most * solution.dispersion:.3g}.")
     if solution.clipped > _MOST_CLIPPED:
-        notes = (*notes, _MANY.format(solution.clipped, model.data_norm_))
-        warn_paid(notes[-1] + _SHORTENED)
+        outside, bounds = (_OUTSIDE, ", and wider bounds") if is_regressor(model) else ("", "")
+        long = _LONG.format(model.data_norm_) + outside
+        notes = (*notes, f"At least {solution.clipped:.0%} of the rows {long}.")
+        warn_paid(notes[-1] + _ADVICE.format(bounds))
     model._inference_ = Inference(estimates, covariance, n, solution.kind, notes)
     model.coef_std_error_ = covariance.std_errors()[:n].reshape(shape)
     model.coef_noise_std_ = covariance.std_errors(sampling=False)[:n].reshape(shape)

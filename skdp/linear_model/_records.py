@@ -42,6 +42,7 @@ from skdp.support.validation import check_choice, check_size
 
 _LARGEST_VALUE = 1e100
 _TINY = 1e-150  # an exposure, so that logarithms are finite; it counts as none
+_INSIDE = 1.0 - 2.0**-53  # the largest float below 1
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
 """Types that X keeps. All others, such as objects and dates, become the first."""
@@ -64,6 +65,7 @@ class TargetRange:
     is_searched: bool = False  # whether a narrower range was looked for
     is_doubtful: bool = False  # released: most targets lie too close together
     counts: bool = False  # whether targets are counts, or rates of weights that are exposures
+    marks_outside: bool = False  # whether no target inside of the range is coded as −1 or 1
 
     @property
     def middle(self) -> float:
@@ -79,7 +81,11 @@ class TargetRange:
         """Return clipped targets as numbers in [−1, 1]."""
         scaled = np.clip(y, self.low, self.high) - self.middle
         scaled /= self.half_width  # in place, as there may be millions
-        return np.clip(scaled, -1.0, 1.0, out=scaled)
+        np.clip(scaled, -1.0, 1.0, out=scaled)
+        if self.marks_outside:
+            inside = (self.low <= y) & (y <= self.high)
+            scaled = np.where(inside, np.clip(scaled, -_INSIDE, _INSIDE), np.sign(scaled))
+        return scaled
 
 
 @dataclass(frozen=True)

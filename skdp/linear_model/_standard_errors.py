@@ -299,10 +299,13 @@ def share_of_clipped(
 
 
 def _clipped(loss: Any, block: Any) -> np.ndarray:
-    """Return Σ s of the clipped rows of a block, and of all others."""
-    y = block.targets
-    shares = np.ones(len(y)) if y.dtype.names is None else y["weight"] / loss.largest
+    """Return Σ s of the rows of a block that are long or have targets outside, and of others."""
+    y, shares = block.targets, np.ones(block.n_samples)
+    if y.dtype.names is not None:
+        y, shares = y["target"], y["weight"] / loss.largest
     is_clipped = block.factors < _SHORTENED
+    if not isinstance(_unweighted(loss), MarginLoss):
+        is_clipped |= np.abs(y) == 1.0
     return np.array([shares[is_clipped].sum(), shares[~is_clipped].sum()])
 
 

@@ -126,8 +126,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
                 f"±{_LARGEST_BOUND:g}, got {self.target_bounds!r}. There is no default: pass the "
                 "interval of the targets, from public knowledge."
             )
-        ends = TargetScale.of(self.target_transform).scaled(np.array([low, high]))
-        return TargetRange(*ends.tolist())
+        low, high = TargetScale.of(self.target_transform).scaled(np.array([low, high])).tolist()
+        return TargetRange(low, high, marks_outside=bool(self.standard_errors))
 
     def _with_targets(
         self, records: Records[AnyMap], known_task: TargetRange | None

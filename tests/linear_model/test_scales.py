@@ -109,6 +109,22 @@ def test_intervals_of_clipped_rows_are_not_silent(name, way, kind):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             fitted.fit(X, y, **data)
-        words = "of the rows are longer than data_norm=1."
+        words = "of the rows are longer than data_norm=1"
         assert any(words in str(one.message) for one in found) == (data_norm == 1.0)
         assert (words in str(fitted.summary())) == (data_norm == 1.0)
+
+
+@pytest.mark.parametrize("kind", [True, "robust"])
+@pytest.mark.parametrize("name", ["linear", "moments", "huber", "counts"])
+def test_intervals_of_targets_outside_are_not_silent(name, kind):
+    """Targets at the bounds themselves are not outside; a twentieth of the targets are."""
+    model, y = MODELS[name]
+    terms = {"standard_errors": kind, "data_norm": 6.0**0.5}
+    top = float(np.quantile(y, 0.95)) if name != "counts" else 3.0
+    low = 0.0 if name == "counts" else -1.0
+    for targets, is_said in ((np.clip(y, low, top), False), (y, True)):
+        fitted = type(model)(**model.get_params(deep=False) | terms | {"target_bounds": (low, top)})
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            fitted.fit(UNIT, targets)
+        assert any("outside of target_bounds" in str(one.message) for one in found) == is_said
