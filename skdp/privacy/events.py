@@ -235,7 +235,6 @@ EVENTS: Registry[Event] = Registry(
         "DataDependentNoiseEvent": "skdp.research.data_dependent_noise:DataDependentNoiseEvent",
         "DiscreteGaussianEvent": "skdp.privacy.gaussian:DiscreteGaussianEvent",
         "DiscreteLaplaceEvent": "skdp.privacy.noise_events:DiscreteLaplaceEvent",
-        "FixedSizeSampledEvent": "skdp.privacy.composed_events:FixedSizeSampledEvent",
         "LaplaceEvent": "skdp.privacy.noise_events:LaplaceEvent",
         "ObjectivePerturbationEvent": (
             "skdp.privacy.objective_perturbation:ObjectivePerturbationEvent"
@@ -244,7 +243,6 @@ EVENTS: Registry[Event] = Registry(
         "PoissonSampledEvent": "skdp.privacy.composed_events:PoissonSampledEvent",
         "PureDPEvent": "skdp.privacy.noise_events:PureDPEvent",
         "RepeatAndSelectEvent": "skdp.privacy.noise_events:RepeatAndSelectEvent",
-        "ShuffledEvent": "skdp.privacy.composed_events:ShuffledEvent",
         "TruncatedLaplaceEvent": "skdp.privacy.noise_events:TruncatedLaplaceEvent",
         "ZCDPEvent": "skdp.privacy.gaussian:ZCDPEvent",
     }

@@ -129,10 +129,6 @@ class GaussianCurve(SymmetricCurve):
         # Mironov 2017, Proposition 7.
         return 0.5 * check_real("order", order, low=1.0) * self.mu * self.mu
 
-    def group(self, size: int) -> GaussianCurve:
-        # Dong, Roth and Su 2022, Theorem 2.14.
-        return GaussianCurve(check_count("size", size) * self.mu)
-
     def _beta(self, alpha: np.ndarray) -> np.ndarray:
         # Φ(Φ⁻¹(1 − α) − μ): Dong, Roth and Su 2022, Definition 2.6.
         if math.isinf(self.mu):

@@ -29,8 +29,6 @@ from skdp.privacy import (
 from skdp.privacy.composed_events import (
     ApproximatedEvent,
     BetweenNeighborsEvent,
-    FixedSizeSampledEvent,
-    ShuffledEvent,
 )
 from skdp.privacy.events import EVENTS, NoClosedCurveError
 from skdp.privacy.gaussian import DiscreteGaussianEvent
@@ -46,7 +44,7 @@ from skdp.research.data_dependent_noise import DataDependentNoiseEvent
 
 RELATION = Neighboring.REPLACE_ONE
 SAMPLED = PoissonSampledEvent(0.1, GaussianEvent(1.0))
-NESTED = FixedSizeSampledEvent(0.3, PoissonSampledEvent(0.5, GaussianEvent(1.0)))
+NESTED = PoissonSampledEvent(0.3, PoissonSampledEvent(0.5, GaussianEvent(1.0)))
 EXAMPLES = {
     "GDPEvent": [GDPEvent(0.0), GDPEvent(0.1), GDPEvent(1 / 3), GDPEvent(25.0)],
     "GaussianEvent": [GaussianEvent(0.7), GaussianEvent(20.0)],
@@ -99,14 +97,6 @@ EXAMPLES = {
         PoissonSampledEvent(1.0, GDPEvent(0.5)),
         PoissonSampledEvent(0.2, PoissonSampledEvent(0.5, PureDPEvent(1.0))),
     ],
-    "FixedSizeSampledEvent": [
-        FixedSizeSampledEvent(0.05, GaussianEvent(2.0)),
-        FixedSizeSampledEvent(0.2, PureDPEvent(1.0)),
-        FixedSizeSampledEvent(0.3, PoissonSampledEvent(0.5, LaplaceEvent(1.0))),
-        NESTED,
-        FixedSizeSampledEvent(1, LaplaceEvent(1.0)),
-    ],
-    "ShuffledEvent": [ShuffledEvent(GaussianEvent(1.5)), ShuffledEvent(LaplaceEvent(2.0))],
     "ApproximatedEvent": [
         ApproximatedEvent(GDPEvent(1.0), 1e-6),
         ApproximatedEvent(PureDPEvent(1.0), 0.01),
@@ -136,10 +126,6 @@ def test_every_event_has_an_example_of_its_own_kind():
 
 def both_curves(event, relation):
     """Return the curve and its reverse; nothing where the event says that it has none."""
-    if type(event) is FixedSizeSampledEvent and relation == "add_remove_one":
-        with pytest.raises(ValueError, match=r"add_remove_one"):
-            event.curve(relation)
-        return []
     if event in WITHOUT_CURVE:
         with pytest.raises(NoClosedCurveError, match="no curve in closed form"):
             event.curve(relation)

@@ -24,8 +24,6 @@ from skdp.privacy import (
 from skdp.privacy.composed_events import (
     ApproximatedEvent,
     BetweenNeighborsEvent,
-    FixedSizeSampledEvent,
-    ShuffledEvent,
 )
 from skdp.privacy.gaussian import DiscreteGaussianEvent
 from skdp.privacy.noise_events import (
@@ -187,19 +185,6 @@ def test_poisson_sampled_gaussian_under_replace_one(rate, scale):
 def test_a_full_sample_is_the_gaussian_itself():
     curve = PoissonSampledEvent(1, GaussianEvent(2.0)).curve("replace_one")
     assert curve == GaussianCurve(1.0)
-
-
-@pytest.mark.parametrize("scale", [0.5, 1.0, 3.0])
-def test_the_three_samplings_are_ordered(scale):
-    epsilon, event = np.linspace(0.0, 5.0, 51), GaussianEvent(scale)
-    poisson = PoissonSampledEvent(0.1, event).curve("replace_one").delta(epsilon)
-    fixed = FixedSizeSampledEvent(0.1, event).curve("replace_one").delta(epsilon)
-    shuffled = ShuffledEvent(event).curve("replace_one").delta(epsilon)
-    assert np.all(poisson <= fixed * (1 + 1e-12))
-    assert np.all(fixed <= shuffled)
-    total_variation = 0.1 * math.erf(1 / scale / math.sqrt(2))
-    assert poisson[0] == pytest.approx(total_variation, rel=1e-12)
-    assert fixed[0] == pytest.approx(total_variation, rel=1e-12)
 
 
 def test_sampling_a_black_box_under_replace_one_is_not_amplified_in_epsilon():
