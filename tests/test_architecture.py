@@ -59,7 +59,7 @@ MAGIC_COMMAS = "format.skip-magic-trailing-comma=false"
 LINES = {
     "__init__": 121,
     "_private_fit": 597,
-    "accounting": 2693,
+    "accounting": 2437,
     "additive": 1377,
     "auditing": 1542,
     "budget": 2729,
@@ -74,15 +74,15 @@ LINES = {
     "features": 2782,
     "inspection": 441,
     "ledger": 2352,
-    "linear_model": 6387,
+    "linear_model": 6399,
     "losses": 1496,
-    "mechanisms": 2437,
+    "mechanisms": 2344,
     "metrics": 2830,
     "model_selection": 1456,
     "naive_bayes": 927,
     "pipeline": 1205,
     "preprocessing": 938,
-    "privacy": 3713,
+    "privacy": 3404,
     "research": 3632,
     "samplers": 1183,
     "solvers": 3692,
@@ -93,14 +93,14 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_525  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 397_445
+MOST_LINES = 64_879  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 392_687
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
 }  # fmt: skip
-PUBLIC_NAMES = 198
+PUBLIC_NAMES = 197
 """Names in the `__all__` of all public modules: 302 when the table was written."""
 RESEARCH = ROOT / "research"
 IMPORTERS = {ROOT / "support" / "lazy_names.py"}

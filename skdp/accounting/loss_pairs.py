@@ -24,7 +24,6 @@ from scipy.special import erfcx, ndtr
 from skdp.privacy import GaussianCurve, PrivacyCurve
 from skdp.privacy.combined import MixtureCurve, PoissonSampledCurve, SubstitutedGaussianCurve
 from skdp.privacy.composed_events import ApproximatedCurve
-from skdp.privacy.gaussian import DiscreteGaussianCurve
 from skdp.privacy.noise_events import ApproxDPCurve, DiscreteLaplaceCurve, LaplaceCurve
 from skdp.support.rounding import CURVE, down
 
@@ -415,18 +414,11 @@ def _poisson(curve: PoissonSampledCurve) -> LossPair:
     return _by_curve(curve, origin=math.log1p(-curve.rate))
 
 
-def _discrete_gaussian(curve: DiscreteGaussianCurve) -> LossPair:
-    """The losses are (2x − D)·D/2s² for integers x."""
-    lattice = (2 - curve.shift % 2) * curve.shift / (2.0 * curve.scale**2)
-    return _by_curve(curve, lattice)
-
-
 PAIRS: dict[type, Callable[[Any], LossPair]] = {
     GaussianCurve: lambda curve: GaussianPair(curve.mu),
     LaplaceCurve: lambda curve: LaplacePair(curve.shift),
     ApproxDPCurve: lambda curve: ApproximatePair(curve.bound, curve.failure),
     ApproximatedCurve: lambda curve: _by_curve(curve, loss_pair(curve.curve).lattice),
-    DiscreteGaussianCurve: _discrete_gaussian,
     # The losses are (2x − D)/t for integers x.
     DiscreteLaplaceCurve: lambda curve: _by_curve(curve, (2 - curve.shift % 2) / curve.scale),
     MixtureCurve: lambda curve: _by_curve(curve, loss_pair(curve.curves[0]).lattice),

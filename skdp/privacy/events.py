@@ -233,7 +233,6 @@ EVENTS: Registry[Event] = Registry(
         "BetweenNeighborsEvent": "skdp.privacy.composed_events:BetweenNeighborsEvent",
         "BoundedRangeEvent": "skdp.privacy.noise_events:BoundedRangeEvent",
         "DataDependentNoiseEvent": "skdp.research.data_dependent_noise:DataDependentNoiseEvent",
-        "DiscreteGaussianEvent": "skdp.privacy.gaussian:DiscreteGaussianEvent",
         "DiscreteLaplaceEvent": "skdp.privacy.noise_events:DiscreteLaplaceEvent",
         "LaplaceEvent": "skdp.privacy.noise_events:LaplaceEvent",
         "ObjectivePerturbationEvent": (

@@ -33,8 +33,7 @@ from skdp.privacy import (
 )
 from skdp.privacy.composed_events import ApproximatedEvent
 from skdp.privacy.events import NoClosedCurveError
-from skdp.privacy.gaussian import DiscreteGaussianEvent
-from skdp.privacy.noise_events import DiscreteLaplaceEvent, TruncatedLaplaceEvent
+from skdp.privacy.noise_events import BoundedRangeEvent, DiscreteLaplaceEvent, TruncatedLaplaceEvent
 
 RELATIONS = ["replace_one", "add_remove_one"]
 every = pytest.mark.parametrize("kind", ACCOUNTANTS.values(), ids=ACCOUNTANTS)
@@ -47,7 +46,7 @@ leaves = st.one_of(
     st.builds(PureDPEvent, st.floats(0.001, 1.5)),
     st.builds(ApproxDPEvent, st.floats(0.001, 1.5), st.floats(1e-12, 1e-4)),
     st.builds(ZCDPEvent, st.floats(1e-4, 0.5)),
-    st.builds(DiscreteGaussianEvent, st.floats(0.5, 10.0)),
+    st.builds(BoundedRangeEvent, st.floats(0.1, 2.0)),
     st.builds(DiscreteLaplaceEvent, st.floats(0.5, 50.0), st.integers(1, 3)),
     st.builds(TruncatedLaplaceEvent, st.floats(0.5, 5.0), st.floats(5.0, 50.0)),
     st.builds(PoissonSampledEvent, st.floats(1e-5, 0.5), st.just(GaussianEvent(1.0))),

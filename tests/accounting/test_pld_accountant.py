@@ -20,7 +20,6 @@ from skdp.privacy import (
     ZCDPEvent,
 )
 from skdp.privacy.composed_events import ApproximatedEvent
-from skdp.privacy.gaussian import DiscreteGaussianEvent
 from skdp.privacy.noise_events import TruncatedLaplaceEvent
 
 RELATIONS = ["add_remove_one", "replace_one"]
@@ -93,7 +92,6 @@ def test_a_few_rarely_sampled_steps_beside_a_gaussian_cost_little_more_than_it(n
     [
         *[(leaf, 1e-3) for leaf in LEAVES],
         (ApproximatedEvent(GDPEvent(0.5), 1e-9), 1e-5),
-        (DiscreteGaussianEvent(0.1), 1e-6),
         (PoissonSampledEvent(1e-5, GaussianEvent(0.1)), 1e-6),
         (ZCDPEvent(1e-20), 1e-30),
     ],

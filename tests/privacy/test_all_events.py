@@ -31,7 +31,6 @@ from skdp.privacy.composed_events import (
     BetweenNeighborsEvent,
 )
 from skdp.privacy.events import EVENTS, NoClosedCurveError
-from skdp.privacy.gaussian import DiscreteGaussianEvent
 from skdp.privacy.noise_events import (
     BoundedRangeEvent,
     DiscreteLaplaceEvent,
@@ -61,10 +60,8 @@ EXAMPLES = {
     "ZCDPEvent": [ZCDPEvent(0.0), ZCDPEvent(1e-4), ZCDPEvent(0.5), ZCDPEvent(1e6)],
     "LaplaceEvent": [LaplaceEvent(0.3), LaplaceEvent(10.0)],
     "DiscreteLaplaceEvent": [DiscreteLaplaceEvent(2.5, 3), DiscreteLaplaceEvent(0.2)],
-    "DiscreteGaussianEvent": [DiscreteGaussianEvent(0.5), DiscreteGaussianEvent(4.0, 3)],
     "BetweenNeighborsEvent": [
         BetweenNeighborsEvent(LaplaceEvent(2.0)),
-        BetweenNeighborsEvent(DiscreteGaussianEvent(3.0, 2)),
         BetweenNeighborsEvent(TruncatedLaplaceEvent(1.0, 1.5)),
     ],
     "TruncatedLaplaceEvent": [
@@ -273,8 +270,6 @@ IMPOSSIBLE = [
     (ZCDPEvent, (1e-31,), "rho must be 0 or at least 1e-30"),
     (LaplaceEvent, (0.0,), "noise_multiplier must be a number"),
     (DiscreteLaplaceEvent, (1.0, 0), "sensitivity must be a positive integer"),
-    (DiscreteGaussianEvent, (1.0, 1.5), "sensitivity must be a positive integer"),
-    (DiscreteGaussianEvent, (1e9,), "scale must be a number"),
     (TruncatedLaplaceEvent, (1.0, 0.0), "cut must be a number"),
     (TruncatedLaplaceEvent, (1.0, 501.0), "cut must lie between"),
     (ObjectivePerturbationEvent, (0.0, 0.1, 1), "noise_multiplier must be a number"),
@@ -320,7 +315,6 @@ def test_an_impossible_field_is_refused(kind, fields, message):
     [
         LaplaceEvent(1e-9),
         DiscreteLaplaceEvent(1e-9, 10**9),
-        DiscreteGaussianEvent(1e-3),
         ZCDPEvent(1e30),
         ZCDPEvent(1e-30),
         PureDPEvent(1e9),

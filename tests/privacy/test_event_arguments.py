@@ -64,7 +64,6 @@ ARGUMENTS = {
         "partition": st.sampled_from([(0, 1, 2), (-5, 0, 7)]),
         "sensitivity": counts,
     },
-    "DiscreteGaussianEvent": {"scale": size, "sensitivity": counts},
     "DiscreteLaplaceEvent": {"scale": size, "sensitivity": counts},
     "LaplaceEvent": {"noise_multiplier": size},
     "ObjectivePerturbationEvent": {
