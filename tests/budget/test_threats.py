@@ -160,7 +160,6 @@ _CALLS = (
     'SELECT "{ledger}".append(identity, {text}, 2, content, 1, {text}) '
     'FROM "{ledger}".terms, "{ledger}".entries',
     'SELECT "{ledger}".lock_ledger()',
-    'SELECT "{ledger}".end_stalled()',
     """INSERT INTO "{ledger}".accounts VALUES ('mine', 0.1, 0, '0.1 0.1 0', '')""",
     'SELECT * FROM "{ledger}".terms FOR UPDATE',
     *(f'BEGIN; LOCK TABLE "{{ledger}}".{table} IN SHARE MODE' for table in TABLES),

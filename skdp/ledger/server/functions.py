@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-STALLED_SECONDS = 120
-"""Age of a transaction that holds the ledger's lock, after which any spender may end it."""
-
 _LARGEST = 1_000_000  # bytes of a release
 
 # The search path holds only the server's own names: otherwise a function that another user makes
@@ -16,16 +13,6 @@ CREATE OR REPLACE FUNCTION ledger.lock_ledger() RETURNS void LANGUAGE plpgsql {_
 BEGIN
     PERFORM FROM ledger.terms FOR UPDATE;
 END $$
-"""
-# It needs the rights of pg_signal_backend and pg_read_all_stats; without them nothing happens.
-_END_STALLED = f"""
-CREATE OR REPLACE FUNCTION ledger.end_stalled() RETURNS bigint LANGUAGE sql {_DEFINER} AS $$
-    SELECT count(pg_terminate_backend(pid)) FROM pg_locks JOIN pg_stat_activity USING (pid)
-    WHERE relation = 'ledger.terms'::regclass AND mode = 'RowShareLock' AND granted
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        AND xact_start < clock_timestamp() - interval '{STALLED_SECONDS} seconds'
-        AND pid <> pg_backend_pid()
-$$
 """
 # What is accepted here can be read by `release_from`. Numbers are bounded so that their squares are
 # exact, here as in Python.
@@ -200,9 +187,9 @@ BEGIN
     RETURN new_hash;
 END $$
 """
-FUNCTIONS = (_LOCK, _END_STALLED, _CHECK, *_PAIRS.split(";\n"), _ADMITS, _APPEND)
+FUNCTIONS = (_LOCK, _CHECK, *_PAIRS.split(";\n"), _ADMITS, _APPEND)
 """Statements that make the functions, of a schema called ledger."""
-SIGNATURES = ("lock_ledger()", "end_stalled()", "append(text, text, bigint, text, bigint, text)")
+SIGNATURES = ("lock_ledger()", "append(text, text, bigint, text, bigint, text)")
 """The functions that a spender calls. The server cannot compute the limits of a share, so only the
 owner writes them, and whom the owner trusts with an INSERT."""
 

@@ -27,7 +27,6 @@ _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _ONE_BY_ONE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # after a lock, earlier commits are visible
 _IDLE_SECONDS = 30  # of a spend; others may take longer, because adding up a ledger takes time
 _LOCK = "SELECT ledger.lock_ledger()"  # waits for the lock of the ledger
-_END_STALLED = "SELECT ledger.end_stalled()"  # disconnects clients that hold it for long
 _TAKEN = (errors.DuplicateSchema, errors.DuplicateTable, errors.UniqueViolation)
 _TO_LOOK = 1.0 / 3.0  # the part of the time that is kept for the look-up of a lost commit
 # A dump has another database or server, and a copy in the same database another schema.
@@ -67,7 +66,6 @@ _FULL = re.compile(
     r"(is|was) (starting up|in recovery mode)"
 )
 _POLL_SECONDS = 0.1
-_LOCK_MILLISECONDS = 20_000  # then a look whether the lock is held by a client that stalls
 
 T = TypeVar("T")
 
@@ -168,20 +166,13 @@ class ServerStorage(Storage):
             results.append(action(tables))
 
         steps = [*before_commit, lambda: commits.extend(results)]
-        while True:
-            try:
-                self._transact(_ONE_BY_ONE, locked, end, steps)
-                return results[0]
-            except LostError:
-                if commits and self._was_recorded(key, last):
-                    return commits[0]
-                raise
-            except BudgetClosedError as error:
-                if not isinstance(error.__cause__, errors.LockNotAvailable):
-                    raise
-                self._transact(_ONE_BY_ONE, lambda own: own.execute(_END_STALLED), end)
-                if time.monotonic() > end:
-                    raise
+        try:
+            self._transact(_ONE_BY_ONE, locked, end, steps)
+            return results[0]
+        except LostError:
+            if commits and self._was_recorded(key, last):
+                return commits[0]
+            raise
 
     def _was_recorded(self, key: str, last: float) -> bool:
         """Look for a spend whose commit was not confirmed, once its transaction has ended."""
@@ -311,8 +302,8 @@ class ServerTables(Tables):
         try:
             with self.clear_errors():
                 left = max(1, math.ceil(1000.0 * (self.connection.end - time.monotonic())))
-                wait, idle = min(left, _LOCK_MILLISECONDS), _IDLE_SECONDS if before_commit else 0
-                self.connection.execute(f"{begin};{_SETTINGS.format(idle=idle, wait=wait)}")
+                idle = _IDLE_SECONDS if before_commit else 0
+                self.connection.execute(f"{begin};{_SETTINGS.format(idle=idle, wait=left)}")
                 result = action(self)
                 for step in before_commit:
                     step()
