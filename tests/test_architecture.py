@@ -62,7 +62,7 @@ LINES = {
     "accounting": 2437,
     "additive": 1377,
     "auditing": 1542,
-    "budget": 2729,
+    "budget": 2694,
     "calibration": 1285,
     "cluster": 452,
     "data": 6558,
@@ -73,7 +73,7 @@ LINES = {
     "exceptions": 77,
     "features": 2782,
     "inspection": 441,
-    "ledger": 2352,
+    "ledger": 2330,
     "linear_model": 6399,
     "losses": 1496,
     "mechanisms": 2344,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_879  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 392_687
+MOST_LINES = 64_822  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 392_464
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -563,9 +563,9 @@ class BudgetHandle:
     ) -> str:
         """Return a report on the ledger, for example for a privacy officer.
 
-        It states what is protected, how much an attacker may gain, every release, what is not
-        protected and hazards. It reads no data and spends nothing. See *Privacy budgets: risk
-        targets, costs and reports* in the user guide.
+        It states what is protected, how much an attacker may gain, every release, and what is not
+        protected. It reads no data and spends nothing. See *Privacy budgets: risk targets, costs
+        and reports* in the user guide.
 
         Parameters
         ----------

@@ -84,34 +84,6 @@ UNPROTECTED = (
     "Exact scores, plots or tables of private rows that were shown to anybody.",
     "Releases from the same records that were not spent from this ledger.",
 )
-_HAZARDS = {
-    "Privacy parameters": (
-        "A limit on all releases, its ε and δ, and the gain of an attacker at the limit.",
-        "To judge whether this is acceptable, and to choose δ far below 1/n.",
-    ),
-    "Unit of privacy": (
-        "One unit and one relation for the whole ledger; other releases are rejected.",
-        "To choose unit='person' if somebody has several records, and to pass the person of each.",
-    ),
-    "Algorithms and correctness": ("{correctness}", "To install the published library, unchanged."),
-    "Trust model": (
-        "A chain of hashes over all releases. Fits of skdp spend before they read data.",
-        "The curator, who sees the records and could make other ledgers.",
-    ),
-    "Utility and bias": (
-        "Intervals that include the noise, for statistics and reports; this ledger does not record "
-        "whether they were used.",
-        "To judge the effect of clipping, and of noise, which affects small groups most.",
-    ),
-    "Security and access control": (
-        "Nothing: a ledger is as secure as its file, database or process.",
-        "Access to the data, the ledger and the machine; the randomness of the operating system.",
-    ),
-    "Data collection exposure": (
-        "Nothing.",
-        "What is collected, from whom, with which consent, and how long it is kept.",
-    ),
-}
 _HEADS = {"number": "no.", "time": "time (UTC)", "last_time": "last", "account": "share"}
 _HEADS |= {"epsilon": "ε", "delta": "at δ", "arithmetic": "noise", "version": "skdp"}
 _LONGEST = 160  # characters of an event in a table; JSON is not shortened
@@ -137,7 +109,6 @@ class Report:
         releases = [one.first.release for one in groups]
         rows = [*map(self._row, releases, groups)]
         spent = self._rule.spent_at(self._sums)
-        said = _correctness(rows)
         self.data: dict[str, Any] = {
             "report": "skdp budget",
             "version": 2,
@@ -156,16 +127,13 @@ class Report:
                 "risk": _risk(self._rule.curve_at(self._sums), spent),
             },
             "releases": rows,
+            "correctness": _correctness(rows),
             "partitions": _sizes(releases),
             **({"whole_person": self._whole_person()} if budget.unit is Unit.PERSON_MONTH else {}),
             "notices": [*map(_notice, notices)],
             **({"head": budget.head} if self._is_internal else {}),  # it hashes the hidden fields
             "not_protected": [*UNPROTECTED],
             "checked": None if checked is None else [str(one) for one in checked],
-            "hazards": [
-                {"hazard": hazard, "skdp": skdp.format(correctness=said), "you": you}
-                for hazard, (skdp, you) in _HAZARDS.items()
-            ],
         }
 
     def json(self) -> str:
@@ -181,13 +149,11 @@ class Report:
             f"Trust model: {found['trust_model']}",
         ]
         attacker = ("an attacker who knows all other records", "at the limit (guarantee)", "so far")
-        nist = ("hazard (NIST SP 800-226)", "provided by skdp", "left to you")
         sections: Sequence[tuple[str, list[str], list[Any]]] = (
             ("What is protected", lines, []),
             ("How much may be learned", [*self._of_limit()], [attacker, *risks]),
             ("Releases", [*self._of_releases()], _table(data["releases"])),
             ("What is not protected", [*UNPROTECTED, *_findings(data["checked"])], []),
-            ("Hazards", [], [nist, *(tuple(row.values()) for row in data["hazards"])]),
         )
         blocks = ("# Report of a privacy budget", *(_section(*one) for one in sections))
         return "\n\n".join(blocks) + "\n"
@@ -314,8 +280,7 @@ class Report:
                 f"For a person with records in all {whole['n_periods']} periods so far, releases "
                 f"of all periods add up: {_pair(whole)}. The limit is that of one period."
             )
-        if not data["releases"]:
-            yield "None so far."
+        yield data["correctness"]
         if data["partitions"]:
             stays = "A replaced record stays in its partition. With folds by ID, the person keeps"
             yield f"{stays} the ID."

@@ -50,7 +50,7 @@ def test_the_data_say_what_is_protected_how_much_and_by_what():
     assert [*data_of(budget)] == [name for name in data if name != "head"]
     assert list(data) == [
         "report", "version", "audience", "protected", "ceiling", "meter", "releases",
-        "partitions", "notices", "head", "not_protected", "checked", "hazards",
+        "correctness", "partitions", "notices", "head", "not_protected", "checked",
     ]  # fmt: skip
     assert data["protected"]["unit"] == "person"
     assert not data["protected"]["count_is_public"]
@@ -69,11 +69,11 @@ def test_the_data_say_what_is_protected_how_much_and_by_what():
     assert budget.report() == budget.report("markdown", audience="public")
 
 
-def test_a_report_has_five_sections_and_a_row_for_each_release(budget):
+def test_a_report_has_four_sections_and_a_row_for_each_release(budget):
     for k in range(3):
         spend(budget, name=f"fit {k}")
     text = budget.report(audience="internal")
-    assert text.count("\n## ") == 5
+    assert text.count("\n## ") == 4
     assert [f"fit {k}" in text for k in range(3)] == [True] * 3
     assert budget.head in text
 
@@ -358,8 +358,7 @@ NOISE = {
 
 
 def correctness_of(budget):
-    rows = {row["hazard"]: row["skdp"] for row in data_of(budget)["hazards"]}
-    return rows["Algorithms and correctness"]
+    return data_of(budget)["correctness"]
 
 
 @pytest.mark.parametrize(
