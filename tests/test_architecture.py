@@ -61,7 +61,7 @@ LINES = {
     "_private_fit": 597,
     "accounting": 2437,
     "additive": 1377,
-    "auditing": 1542,
+    "auditing": 1474,
     "budget": 2694,
     "calibration": 1285,
     "cluster": 452,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_822  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 392_464
+MOST_LINES = 64_754  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 392_294
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -64,7 +64,6 @@ RESULTS = {
     "MultiRunAudit",
     "NoisyNumbers",
     "OneRunAudit",
-    "PrivateCheck",
     "PrivateScorer",
     "Quantile",
     "Statistic",

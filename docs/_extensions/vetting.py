@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import skdp
 from skdp import DPLinearRegression, DPLogisticRegression, mechanisms
-from skdp.auditing import MultiRunAudit, private_checks
+from skdp.auditing import MultiRunAudit, check_private
 from skdp.exceptions import IncompatibleSolverError
 from skdp.mechanisms import AdditiveMechanism, Mechanism, OptimizedNoise
 from skdp.solvers import SOLVERS, AutoSolver
@@ -100,8 +100,8 @@ def _of_solver(name: str) -> float:
             model.fit(np.zeros((100, 1)), np.arange(100) % 2)
         except IncompatibleSolverError:
             continue
-        checks = private_checks(model, n_runs=FITS, confidence=CONFIDENCE)
-        return next(check for check in checks if check.name == "multi run")().lower_epsilon
+        (found,) = check_private(model, checks=["multi run"], n_runs=FITS, confidence=CONFIDENCE)
+        return found.lower_epsilon
     raise ValueError(f"No linear model has solver={name!r}.")
 
 

@@ -2,14 +2,14 @@
 
 from skdp.auditing.attacks import Attack, samples
 from skdp.auditing.audits import MultiRunAudit, OneRunAudit
-from skdp.auditing.check_private import CheckResults, check_private, private_checks
+from skdp.auditing.check_private import CHECKS, CheckResults, check_private
 
 __all__ = [
+    "CHECKS",
     "Attack",
     "CheckResults",
     "MultiRunAudit",
     "OneRunAudit",
     "check_private",
-    "private_checks",
     "samples",
 ]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +16,7 @@ from skdp.exceptions import PrivacyLeakError
 from skdp.support.display import at_most, html_table
 from skdp.support.random import simulation_generator
 from skdp.support.types import MatrixLike, RandomState
-from skdp.support.validation import check_delta, check_epsilon, check_real
+from skdp.support.validation import check_choice, check_delta, check_epsilon, check_real
 
 _FAR = 1e4
 _LEAST_CANARIES = 100
@@ -98,6 +97,8 @@ def _scores(subject: Subject, fitted: BaseEstimator, X: MatrixLike) -> np.ndarra
 
 
 _AUDITS: dict[str, Callable[[Subject], Guesses]] = {"multi run": multi_run, "one run": one_run}
+CHECKS = (*CONDUCT, *_AUDITS)
+"""Every check by name."""
 _NO_PROOF = "A pass is not a proof: other attacks may be stronger."
 _DIGITS = 3  # lower bounds are rounded down to so many
 
@@ -195,55 +196,6 @@ def _row(result: CheckResult) -> tuple[str, ...]:
     return (result.check, status, result.claim, *shown)
 
 
-@dataclass(frozen=True, eq=False)
-class PrivateCheck:
-    """A callable that makes one check of one estimator; its text is an id for pytest.
-
-    Parameters
-    ----------
-    name : str
-        *Public.* The name of the check.
-    estimator : estimator
-        *Public.* Not fitted.
-    settings : dict
-        *Public.* Parameters of `check_private`.
-
-    Examples
-    --------
-    >>> from skdp import DPGaussianNB
-    >>> from skdp.auditing import private_checks
-    >>> checks = [*private_checks(DPGaussianNB(bounds=(0, 1)), n_runs=20, random_state=0)]
-    >>> str(checks[0]), checks[0].name
-    ('DPGaussianNB-spends-first', 'spends first')
-    >>> print(checks[0]())
-    [passed] spends first
-    """
-
-    name: str
-    estimator: object
-    settings: dict[str, Any]
-
-    def __str__(self) -> str:
-        return f"{type(self.estimator).__name__}-{self.name.replace(' ', '-')}"
-
-    def __call__(self) -> CheckResult:
-        """Run the check.
-
-        Returns
-        -------
-        CheckResult
-
-        Raises
-        ------
-        PrivacyLeakError
-            If it fails.
-        """
-        result = _result(self.name, _subject(self.estimator, **self.settings))
-        if result.status == "failed":
-            raise PrivacyLeakError(f"{type(self.estimator).__name__}: {result}")
-        return result
-
-
 def check_private(
     estimator: object,
     *,
@@ -256,6 +208,7 @@ def check_private(
     X: MatrixLike | None = None,
     random_state: RandomState = None,
     raises: bool = True,
+    checks: Sequence[str] = CHECKS,
 ) -> CheckResults:
     """Check that an estimator keeps its privacy claim, and raise if it does not.
 
@@ -288,6 +241,8 @@ def check_private(
         *Secret.* Source of the audits' random choices, and of seeds for fits without a budget.
     raises : bool, default True
         *Public.* Whether to raise if a check fails.
+    checks : sequence of str, default `skdp.auditing.CHECKS`
+        *Public.* The checks to make, for example one for each test of a test suite.
 
     Returns
     -------
@@ -308,50 +263,6 @@ def check_private(
     >>> [result.check for result in results if result.status == "failed"]
     []
     """
-    subject = _subject(estimator, epsilon, delta, mu, n_runs, kind, confidence, X, random_state)
-    _ = subject.claim  # raises ValueError before the checks run if there is no claim
-    results = CheckResults(_result(name, subject) for name in (*CONDUCT, *_AUDITS))
-    failed = [str(result) for result in results if result.status == "failed"]
-    if raises and failed:
-        raise PrivacyLeakError("\n".join([subject.name, *failed]))
-    return results
-
-
-def private_checks(estimator: object, **settings: Any) -> list[PrivateCheck]:
-    """Return the checks of an estimator for ``pytest.mark.parametrize(..., ids=str)``.
-
-    Parameters
-    ----------
-    estimator : estimator
-        *Public.* Not fitted.
-    **settings : dict
-        *Public.* Parameters of `check_private` without `raises`.
-
-    Returns
-    -------
-    checks : list of PrivateCheck
-        Call each without arguments; it raises PrivacyLeakError if it fails.
-
-    Examples
-    --------
-    >>> from skdp import DPLogisticRegression
-    >>> print(private_checks(DPLogisticRegression())[0])
-    DPLogisticRegression-spends-first
-    """
-    return [PrivateCheck(name, estimator, settings) for name in (*CONDUCT, *_AUDITS)]
-
-
-def _subject(
-    estimator: object,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    mu: float | None = None,
-    n_runs: int = 400,
-    kind: str | Attack = "auto",
-    confidence: float = 0.95,
-    X: MatrixLike | None = None,
-    random_state: RandomState = None,
-) -> Subject:
     check_has_fit(estimator)
     if np.isinf(getattr(estimator, "epsilon", 0.0)) or (epsilon is not None and np.isinf(epsilon)):
         raise ValueError("epsilon=inf cannot be audited. Pass a finite epsilon.")
@@ -360,7 +271,7 @@ def _subject(
     if epsilon is None and delta is not None:
         raise ValueError("delta needs epsilon: pass both.")
     confidence = check_real("confidence", confidence, low=0.0, high=1.0)
-    return Subject(
+    subject = Subject(
         estimator=estimator,
         epsilon=None if epsilon is None else check_epsilon(epsilon),
         delta=None if delta is None else check_delta(delta),
@@ -371,6 +282,13 @@ def _subject(
         level=(1.0 - confidence) / len(_AUDITS),
         rng=simulation_generator(random_state),
     )
+    wanted = [check_choice("checks", name, CHECKS) for name in checks]
+    _ = _AUDITS.keys().isdisjoint(wanted) or subject.claim  # raises ValueError before checks run
+    results = CheckResults(_result(name, subject) for name in wanted)
+    failed = [str(result) for result in results if result.status == "failed"]
+    if raises and failed:
+        raise PrivacyLeakError("\n".join([subject.name, *failed]))
+    return results
 
 
 def _result(name: str, subject: Subject) -> CheckResult:
