@@ -15,7 +15,7 @@ import numpy as np
 from skdp import DPLogisticRegression
 from skdp.accounting import gdp_mu
 from skdp.auditing import MultiRunAudit, OneRunAudit
-from skdp.privacy import ApproxDPEvent, GDPEvent, PrivacyGuarantee, epsilon_for
+from skdp.privacy import ApproxDPEvent, GaussianCurve, GDPEvent, PrivacyGuarantee, epsilon_for
 
 DELTA = 1e-5
 LEVELS = (0.05, 0.025, 0.01, 0.001)
@@ -118,7 +118,7 @@ def of_one_run(options, rng):
         for m in sizes:
             mu = gdp_mu(epsilon, DELTA)
             audits = [OneRunAudit(*coins(mu, m, rng)) for _ in range(options.one)]
-            bounds = [audit.gaussian_epsilon() for audit in audits]
+            bounds = [GaussianCurve(audit.lower_mu()).epsilon(1e-5) for audit in audits]
             print(f"| {epsilon:g} | {m} | {np.median(bounds):.2f} |", flush=True)
 
 

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from skdp import DPTreeDensity, PrivacyBudget, TableSchema
-from skdp.inspection import MarginalsDisplay
 
 rng, n = np.random.default_rng(0), 30_000
 age = np.clip(17 + rng.gamma(2.5, 9, n), 17, 90).round()
@@ -50,7 +49,15 @@ print(synthetic.head(3).round(1).to_string())
 
 # %%
 # Every column, beside what was released about it:
-display = MarginalsDisplay.from_estimator(density)
+figure, panels = plt.subplots(2, 3, figsize=(9, 5.2), layout="constrained")
+for panel, name in zip(panels.flat, schema.columns, strict=True):
+    table = density.one_way(name, level=0.95, max_levels=32)
+    places, ends = np.arange(len(table.levels)), [0, len(table.levels) - 1]
+    middle, half = 0.5 * (table.low + table.high), 0.5 * (table.high - table.low)
+    panel.bar(places, table.expected, alpha=0.4)
+    panel.errorbar(places, middle, half, fmt="none", ecolor="black", elinewidth=1.0)
+    panel.set_xticks(ends, [table.levels[i] for i in ends], fontsize="small")
+    panel.set_title(name, fontsize="medium")
 plt.show()
 
 # %%

@@ -61,7 +61,7 @@ LINES = {
     "_private_fit": 597,
     "accounting": 2437,
     "additive": 1377,
-    "auditing": 1474,
+    "auditing": 1449,
     "budget": 2694,
     "calibration": 1285,
     "cluster": 452,
@@ -72,7 +72,7 @@ LINES = {
     "ensemble": 311,
     "exceptions": 77,
     "features": 2782,
-    "inspection": 441,
+    "inspection": 322,
     "ledger": 2330,
     "linear_model": 6399,
     "losses": 1496,
@@ -93,14 +93,14 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_754  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 392_294
+MOST_LINES = 64_610  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 391_662
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
 }  # fmt: skip
-PUBLIC_NAMES = 197
+PUBLIC_NAMES = 196
 """Names in the `__all__` of all public modules: 302 when the table was written."""
 RESEARCH = ROOT / "research"
 IMPORTERS = {ROOT / "support" / "lazy_names.py"}

@@ -175,31 +175,6 @@ class Guesses:
             lambda epsilon: ApproxDPEvent(epsilon, delta), _LARGEST_EPSILON, confidence
         )
 
-    def gaussian_epsilon(self, delta: float = 1e-5, confidence: float = 0.95) -> float:
-        """Return the ε at `delta` of Gaussian noise whose μ is `lower_mu`.
-
-        It is not a lower bound for a release with other noise: see `lower_epsilon`.
-
-        Parameters
-        ----------
-        delta : float in (0, 1), default 1e-5
-            *Public.* The δ of the result.
-        confidence : float in (0, 1), default 0.95
-            *Public.* As in `lower_mu`.
-
-        Returns
-        -------
-        float
-            0 if nothing is refuted.
-        """
-        if check_delta(delta) == 0.0:
-            raise ValueError(
-                "delta must be above 0: Gaussian noise has no finite epsilon at delta=0. Use "
-                "lower_epsilon."
-            )
-        mu = self.lower_mu(confidence)
-        return _hypothesis(GDPEvent(mu)).epsilon(delta) if mu else 0.0
-
     def _largest_refuted(
         self, event: Callable[[float], Event], largest: float, confidence: float
     ) -> float:

@@ -8,7 +8,15 @@ from scipy.optimize import linprog
 from skdp import statistics
 from skdp.accounting import gdp_mu
 from skdp.auditing import MultiRunAudit, OneRunAudit
-from skdp.privacy import ApproxDPEvent, Event, GDPEvent, LaplaceEvent, PrivacyGuarantee, PureDPEvent
+from skdp.privacy import (
+    ApproxDPEvent,
+    Event,
+    GaussianCurve,
+    GDPEvent,
+    LaplaceEvent,
+    PrivacyGuarantee,
+    PureDPEvent,
+)
 
 MU = gdp_mu(3.0, 1e-5)
 LEVELS = np.array([0.2, 0.05, 0.01, 1e-3, 1e-5])
@@ -157,7 +165,6 @@ def test_bounds_on_mu_lie_below_the_truth_and_rise_with_the_runs():
     assert max(bounds) <= 1.5
     assert bounds[0] < bounds[2]
     assert bounds[2] > 1.3
-    assert audit.gaussian_epsilon(1e-5, 1 - 1e-6) == claim(GDPEvent(bounds[2])).epsilon(1e-5)
     assert MultiRunAudit(*gaussian_coins(rng, 0.0, 100)).lower_mu(1 - 1e-9) == 0.0
 
 
@@ -253,9 +260,7 @@ def test_noise_that_is_not_gaussian_has_no_epsilon_above_its_own():
     members = rng.integers(2, size=4000)
     audit = MultiRunAudit(members + two_sided_geometric(rng, 3.0, 4000), members)
     assert audit.lower_epsilon(0.0, 1 - 1e-6) <= 3.0
-    assert audit.gaussian_epsilon(1e-5, 1 - 1e-6) > 3.0
-    with pytest.raises(ValueError, match="delta must be above 0"):
-        audit.gaussian_epsilon(0.0)
+    assert GaussianCurve(audit.lower_mu(1 - 1e-6)).epsilon(1e-5) > 3.0
     for delta in (-0.1, 1.0, np.nan):
         with pytest.raises(ValueError, match="delta"):
             audit.lower_epsilon(delta)
@@ -263,8 +268,8 @@ def test_noise_that_is_not_gaussian_has_no_epsilon_above_its_own():
 
 def test_nothing_refuted_gives_bounds_of_0():
     audit = MultiRunAudit(np.zeros(100), np.arange(100) % 2)
-    bounds = [audit.lower_mu, audit.lower_epsilon, audit.gaussian_epsilon]
-    assert [bound(confidence=1 - 1e-9) for bound in bounds] == [0.0] * 3
+    bounds = [audit.lower_mu, audit.lower_epsilon]
+    assert [bound(confidence=1 - 1e-9) for bound in bounds] == [0.0] * 2
 
 
 def largest_chance(bound, m, r, v, epsilon):
