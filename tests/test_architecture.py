@@ -63,7 +63,7 @@ LINES = {
     "additive": 1377,
     "auditing": 1449,
     "budget": 2694,
-    "calibration": 1285,
+    "calibration": 1274,
     "cluster": 452,
     "data": 6558,
     "decomposition": 281,
@@ -78,7 +78,7 @@ LINES = {
     "losses": 1496,
     "mechanisms": 2344,
     "metrics": 2830,
-    "model_selection": 1456,
+    "model_selection": 1434,
     "naive_bayes": 927,
     "pipeline": 1205,
     "preprocessing": 938,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_610  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 391_662
+MOST_LINES = 64_577  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 391_476
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

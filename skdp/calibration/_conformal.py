@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import PaidWarning, ReleaseParameters, warn_paid
 from skdp.accounting import gdp_mu
+from skdp.budget import BudgetHandle
 from skdp.data.exact_sums import STEP_BITS, counted
 from skdp.data.records import Records
 from skdp.data.validation import places_of
@@ -51,8 +52,8 @@ from skdp.statistics._choices import Margin, Neighbors, QuantilePlan, Rank, choo
 from skdp.support.display import at_least, caller_outside
 from skdp.support.other_libraries import public_words
 from skdp.support.random import child_generator
-from skdp.support.types import MatrixLike, VectorLike
-from skdp.support.validation import check_real
+from skdp.support.types import MatrixLike, RandomState, VectorLike
+from skdp.support.validation import check_real, parameters
 from skdp.workloads.plan import GaussianPlan, GaussianStep, plan_steps
 
 _HALVINGS = 10  # of the grid, by a search
@@ -346,12 +347,18 @@ class _Released(NamedTuple):
     said: Sequence[warnings.WarningMessage]  # by the fit
 
 
+@parameters
 class PrivateConformal(HeldOutFit[Records[ConformalFacts], ConformalPlan, _Released]):
     """Split conformal prediction with private thresholds; a subclass has the scores."""
 
-    confidence_level: float | Sequence[float]
-    conformalize_size: float
-    prefit: bool
+    confidence_level: float | Sequence[float] = 0.9
+    prefit: bool = False
+    conformalize_size: float = 0.5
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    random_state: RandomState = None
 
     def fit(self, X: MatrixLike, y: VectorLike, groups: VectorLike | None = None) -> Self:
         """Fit the estimator to some records, and find thresholds for predictions from the others.

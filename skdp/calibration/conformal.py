@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from skdp.budget import BudgetHandle
 from skdp.calibration._conformal import (
     LABEL_SCORES,
     AbsoluteResidual,
@@ -20,7 +18,7 @@ from skdp.data.validation import classes_of
 from skdp.metrics._evaluation import check_order, numbers_of
 from skdp.metrics.error_scores import ErrorScale
 from skdp.model_selection._held_out import steps_of, unnamed_classes
-from skdp.support.types import MatrixLike, RandomState
+from skdp.support.types import MatrixLike
 from skdp.support.validation import check_choice, parameters
 
 _SCORES = ("absolute",)
@@ -115,16 +113,8 @@ class DPConformalRegressor(RegressorMixin, PrivateConformal):
     """
 
     estimator: BaseEstimator = field(kw_only=False)
-    confidence_level: float | Sequence[float] = 0.9
     conformity_score: str = "absolute"
     target_bounds: tuple[float, float] | None = None
-    prefit: bool = False
-    conformalize_size: float = 0.5
-    epsilon: float = 1.0
-    delta: float | None = None
-    neighboring: str = "replace_one"
-    budget: BudgetHandle | None = None
-    random_state: RandomState = None
 
     def predict_interval(self, X: MatrixLike) -> tuple[np.ndarray, np.ndarray]:
         """Predict the target of each row, and intervals that contain it.
@@ -271,16 +261,8 @@ class DPConformalClassifier(ClassifierMixin, PrivateConformal):
     """
 
     estimator: BaseEstimator = field(kw_only=False)
-    confidence_level: float | Sequence[float] = 0.9
     conformity_score: str = "lac"
     class_conditional: bool = False
-    prefit: bool = False
-    conformalize_size: float = 0.5
-    epsilon: float = 1.0
-    delta: float | None = None
-    neighboring: str = "replace_one"
-    budget: BudgetHandle | None = None
-    random_state: RandomState = None
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Return the class probabilities of the estimator.

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import ReleaseParameters, warn_paid
 from skdp.accounting import gdp_mu
+from skdp.budget import BudgetHandle
 from skdp.data.records import Records
 from skdp.data.validation import classes_of
 from skdp.mechanisms import ExponentialMechanism, PermuteAndFlip
@@ -61,8 +62,8 @@ from skdp.support.other_libraries import allow_replaced_fit, public_words
 from skdp.support.random import child_generator
 from skdp.support.root_search import arithmetic, bisect
 from skdp.support.rounding import ROOT, down, up
-from skdp.support.types import Label, MatrixLike, VectorLike
-from skdp.support.validation import check_choice, check_real
+from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
+from skdp.support.validation import check_choice, check_real, parameters
 
 _SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
 DISTRIBUTIONS = tuple(_SHAPES)
@@ -240,18 +241,24 @@ def _has(name: str) -> Callable[[Callable[..., np.ndarray]], Callable[..., np.nd
     return available_if(check)
 
 
+@parameters
 class PrivateSearch(HeldOutFit[_Records, SearchPlan, _Outcome]):
     """The transaction of a search; a subclass names its candidates."""
 
-    method: str
-    mean_runs: float
-    distribution: str
-    threshold: float | None
-    holdout: float
-    scoring: Scoring
-    score_bounds: tuple[float, float] | None
-    release_scores: bool
-    n_jobs: int | None
+    epsilon: float = 1.0
+    delta: float | None = None
+    method: str = "auto"
+    mean_runs: float = 10
+    distribution: str = "geometric"
+    threshold: float | None = None
+    holdout: float = 0.2
+    scoring: Scoring = None
+    score_bounds: tuple[float, float] | None = None
+    release_scores: bool = False
+    neighboring: str = "replace_one"
+    budget: BudgetHandle | None = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
 
     def fit(self, X: MatrixLike, y: VectorLike, groups: VectorLike = None) -> Self:
         """Choose a candidate privately, and keep its fit.

@@ -11,13 +11,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator, ParameterGrid, ParameterSampler
 
-from skdp.budget import PrivacyBudget
 from skdp.data.persons import Persons, name_of, one_each
-from skdp.model_selection._held_out import Scoring, Setting
+from skdp.model_selection._held_out import Setting
 from skdp.model_selection._private_search import PrivateSearch
 from skdp.privacy import Neighboring
 from skdp.support.random import child_generator, noise_generator
-from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
+from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_count, parameters
 
 
@@ -137,20 +136,6 @@ class DPGridSearchCV(PrivateSearch):
     param_grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]] = field(
         kw_only=False
     )
-    epsilon: float = 1.0
-    delta: float | None = None
-    method: str = "auto"
-    mean_runs: float = 10
-    distribution: str = "geometric"
-    threshold: float | None = None
-    holdout: float = 0.2
-    scoring: Scoring = None
-    score_bounds: tuple[float, float] | None = None
-    release_scores: bool = False
-    neighboring: str = "replace_one"
-    budget: PrivacyBudget | None = None
-    n_jobs: int | None = None
-    random_state: RandomState = None
 
     def _candidates(self) -> list[Setting]:
         return list(ParameterGrid(self.param_grid))
@@ -239,20 +224,6 @@ class DPRandomizedSearchCV(PrivateSearch):
         kw_only=False
     )
     n_iter: int = 10
-    epsilon: float = 1.0
-    delta: float | None = None
-    method: str = "auto"
-    mean_runs: float = 10
-    distribution: str = "geometric"
-    threshold: float | None = None
-    holdout: float = 0.2
-    scoring: Scoring = None
-    score_bounds: tuple[float, float] | None = None
-    release_scores: bool = False
-    neighboring: str = "replace_one"
-    budget: PrivacyBudget | None = None
-    n_jobs: int | None = None
-    random_state: RandomState = None
 
     def _candidates(self) -> list[Setting]:
         shown = child_generator(
