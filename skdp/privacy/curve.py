@@ -1,7 +1,7 @@
 """Pairs of distributions, as privacy curves and as trade-off functions.
 
 P and Q are the distributions of a release under two neighboring data sets. A `PrivacyCurve` says
-how far apart they are by δ(ε), a `TradeoffFunction` by the errors of tests between them. Each is
+how far apart they are by δ(ε), a trade-off function by the errors of tests between them. Each is
 the convex dual of the other (Dong, Roth and Su 2022, section 2). A finite pair has both exactly,
 and every other one is covered by a finite pair whose curve is nowhere below its own.
 """
@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -30,6 +30,10 @@ _CAPS = (1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 36.0)  # 1 + e^−36 is 1 in floats
 _SLOPES = np.linspace(-60.0, 60.0, 241)  # ε of the first lines
 _FINER = np.linspace(-1.0, 1.0, 33)  # around the best line, in units of the last spacing
 _ROUNDS = 4
+
+
+Tradeoff = Callable[[Number], Number]
+"""Type I errors to the least type II errors of tests."""
 
 
 class PrivacyCurve(ABC):
@@ -125,15 +129,17 @@ class PrivacyCurve(ABC):
         """
         return ReversedCurve(self)
 
-    def tradeoff(self) -> TradeoffFunction:
-        """Return the trade-off function with the same content.
+    def tradeoff(self) -> Tradeoff:
+        """Return the trade-off function with the same content, the convex dual of the curve.
 
         Returns
         -------
-        TradeoffFunction
-            Nowhere above the true one.
+        callable
+            From type I errors α = Q(reject Q) in [0, 1], a number or an array, to the least type II
+            errors β of a test of Q against P; nowhere above the true ones. The closer to 1 − α, the
+            more private.
         """
-        return TradeoffFunction(self)
+        return partial(_entrywise, self._beta)
 
     def _beta(self, alpha: np.ndarray) -> np.ndarray:
         """Return the trade-off function β(α), at most sup over real ε of 1 − δ(ε) − e^ε·α."""
@@ -343,21 +349,6 @@ class DiscretePairCurve(PrivacyCurve):
         errors = np.concatenate([np.cumsum(p[::-1])[::-1], [0.0]])
         start = int(np.flatnonzero(levels == 0.0)[-1])  # a jump, if P has mass where Q has none
         return np.interp(alpha, levels[start:] / levels[-1], errors[start:] / errors[0])
-
-
-@dataclass(frozen=True)
-class TradeoffFunction:
-    """Least type II error β of any test of Q against P with type I error α.
-
-    P is the distribution under one data set, Q under its neighbor, and α = Q(reject Q).
-    The closer to 1 − α, the more private. The function is the convex dual of `source`.
-    """
-
-    source: PrivacyCurve
-
-    def __call__(self, alpha: Number) -> Number:
-        """Return β(α) for a number or an array of type I errors in [0, 1]."""
-        return _entrywise(self.source._beta, alpha)
 
 
 TABLE_ERROR = 1e-9

@@ -20,7 +20,7 @@ from skdp.privacy.curve import (
     HullCurve,
     PrivacyCurve,
     SymmetricCurve,
-    TradeoffFunction,
+    Tradeoff,
     hockey_stick_above,
     randomized_response_divergence,
 )
@@ -544,7 +544,7 @@ class _Hinges:
             return cls(_LOG_RATIOS[some], np.log(weights[some]), float(np.log(psi[-1])))
 
 
-def _cells(count: RunCount, tests: TradeoffFunction) -> tuple[np.ndarray, np.ndarray]:
+def _cells(count: RunCount, tests: Tradeoff) -> tuple[np.ndarray, np.ndarray]:
     """Return ends of cells of p and G there, rounded upwards; w and w∘G vary little in a cell."""
 
     def reached(p: np.ndarray) -> np.ndarray:
