@@ -61,7 +61,7 @@ LINES = {
     "_private_fit": 597,
     "accounting": 2437,
     "additive": 1377,
-    "auditing": 1449,
+    "auditing": 1379,
     "budget": 2694,
     "calibration": 1274,
     "cluster": 452,
@@ -82,7 +82,7 @@ LINES = {
     "naive_bayes": 927,
     "pipeline": 1205,
     "preprocessing": 938,
-    "privacy": 3404,
+    "privacy": 3395,
     "research": 3632,
     "samplers": 1183,
     "solvers": 3692,
@@ -93,14 +93,14 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_577  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 391_476
+MOST_LINES = 64_498  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 391_141
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
 }  # fmt: skip
-PUBLIC_NAMES = 196
+PUBLIC_NAMES = 195
 """Names in the `__all__` of all public modules: 302 when the table was written."""
 RESEARCH = ROOT / "research"
 IMPORTERS = {ROOT / "support" / "lazy_names.py"}

@@ -1,5 +1,6 @@
 """Releases of skdp to audit, each on two neighboring data sets that are far apart for it."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from skdp import (
     statistics,
 )
 from skdp.accounting import gdp_mu
-from skdp.auditing import samples
+from skdp.auditing.attacks import kind_of, reader
 from skdp.metrics import dp_accuracy_score
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB
 from skdp.preprocessing import DPMinMaxScaler, DPStandardScaler
@@ -42,8 +43,15 @@ class Fits:
 
     def samples(self, epsilon, n, rng):
         """Return scores of n fits on each of the two data sets."""
+        return self._scores(self.one, epsilon, n, rng), self._scores(self.other, epsilon, n, rng)
+
+    def _scores(self, data, epsilon, n, rng):
         model = self.make(epsilon, self.delta)
-        return samples(model, self.one, self.other, n=n, readout=self.readout, random_state=rng)
+        read = self.readout or reader(kind_of(model), self.one[0])
+        with warnings.catch_warnings(action="ignore"):  # of few rows
+            seeds = rng.integers(2**31, size=n).tolist()
+            fits = (model.set_params(random_state=seed).fit(*data) for seed in seeds)
+            return np.array([np.ravel(read(fitted)) for fitted in fits], dtype=float)
 
 
 @dataclass(frozen=True)

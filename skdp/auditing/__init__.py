@@ -1,6 +1,6 @@
 """Audits of the privacy claims of estimators, by attacks."""
 
-from skdp.auditing.attacks import Attack, samples
+from skdp.auditing.attacks import Attack
 from skdp.auditing.audits import MultiRunAudit, OneRunAudit
 from skdp.auditing.check_private import CHECKS, CheckResults, check_private
 
@@ -11,5 +11,4 @@ __all__ = [
     "MultiRunAudit",
     "OneRunAudit",
     "check_private",
-    "samples",
 ]
