@@ -12,10 +12,10 @@ import argparse
 
 import numpy as np
 
-from skdp import DPLogisticRegression
+from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.accounting import gdp_mu
 from skdp.auditing import MultiRunAudit, OneRunAudit
-from skdp.privacy import ApproxDPEvent, GaussianCurve, GDPEvent, PrivacyGuarantee, epsilon_for
+from skdp.privacy import ApproxDPEvent, GaussianCurve, GDPEvent, PrivacyGuarantee
 
 DELTA = 1e-5
 LEVELS = (0.05, 0.025, 0.01, 0.001)
@@ -91,7 +91,7 @@ def fitted_audit(solver, epsilon, n, seed):
 def of_fits(options):
     """Print how often fits are refuted."""
     mu = gdp_mu(3.0, DELTA)
-    half = epsilon_for(accuracy=(_accuracy(2.0 * mu), 0.5), delta=DELTA)
+    half = PrivacyBudget.from_risk(accuracy=(_accuracy(2.0 * mu), 0.5), delta=DELTA).epsilon
     print("\n| solver, ε = 3 | noise | runs |", " | ".join(f"level {a:g}" for a in LEVELS), "|")
     print("|---" * (3 + len(LEVELS)) + "|")
     for solver in SOLVERS:

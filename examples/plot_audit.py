@@ -19,11 +19,10 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 
-from skdp import DPLogisticRegression
+from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.accounting import gdp_mu
 from skdp.auditing import MultiRunAudit
 from skdp.exceptions import FewRowsWarning
-from skdp.privacy import epsilon_for
 
 warnings.simplefilter("ignore", FewRowsWarning)  # these models are attacked, not used
 X, y = np.zeros((11, 2)), np.arange(11) % 2  # public: made up for the attack
@@ -44,7 +43,8 @@ def fit(labels, epsilon, noise=None):
 
 # %%
 # Half of the noise means twice the μ, so the true ε is larger than the claimed one.
-twice = epsilon_for(accuracy=(0.764, 0.5), delta=1e-5)  # Φ(μ), where the claim has Φ(μ/2)
+# Φ(μ), where the claim has Φ(μ/2):
+twice = PrivacyBudget.from_risk(accuracy=(0.764, 0.5)).epsilon
 claim = fit(y, 3.0).privacy_
 print(f"claimed: mu = {claim.gdp_mu:.2f}; with the bug: mu = {gdp_mu(twice, 1e-5):.2f}")
 

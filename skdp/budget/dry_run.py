@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import product
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
@@ -44,10 +43,6 @@ class PlannedRelease:
     ----------
     event : Event or PrivacyGuarantee
         *Public.* The release.
-    fold : int or None
-        *Public.* The fold that it does *not* read, as in cross-validation. ``None``: it reads every
-        fold. A record's fold must not depend on other records, nor, under ``replace_one``, on the
-        record itself.
     partition : str, int or None
         *Public.* Partition that it reads, as in `spend`. ``None``: that of the budget handle, or
         all partitions.
@@ -66,7 +61,6 @@ class PlannedRelease:
     """
 
     event: Event | PrivacyGuarantee
-    fold: int | None = field(default=None, kw_only=True)
     partition: str | int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -118,25 +112,14 @@ class PlanCost:
 
 
 def cost_of_plan(
-    releases: Sequence[PlannedRelease],
-    neighboring: Neighboring,
-    delta: float,
-    n_folds: int | None = None,
+    releases: Sequence[PlannedRelease], neighboring: Neighboring, delta: float
 ) -> float:
-    """Return the largest ε, over folds and partitions, of the releases that read a record there."""
-    for release in releases:
-        if release.fold is not None and release.fold not in range(n_folds or 0):
-            raise ValueError(
-                f"fold={release.fold!r} is not one of n_folds={n_folds!r} folds, counted from 0."
-            )
+    """Return the largest ε, over partitions, of the releases that read a record there."""
     most = 0.0
-    partitions = {one.partition for one in releases} | {None}
-    for fold, partition in product(range(n_folds or 1), partitions):
-        read = [one for one in releases if one.fold != fold and one.partition in (None, partition)]
-        if read:
-            stated = (one.event for one in read)
-            events = (one.event if isinstance(one, PrivacyGuarantee) else one for one in stated)
-            most = max(most, epsilon_of_plan(ComposedEvent(tuple(events)), neighboring, delta))
+    for partition in {one.partition for one in releases}:
+        read = [one.event for one in releases if one.partition in (None, partition)]
+        events = (one.event if isinstance(one, PrivacyGuarantee) else one for one in read)
+        most = max(most, epsilon_of_plan(ComposedEvent(tuple(events)), neighboring, delta))
     return most
 
 

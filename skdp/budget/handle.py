@@ -302,7 +302,6 @@ class BudgetHandle:
         self,
         releases: Iterable[PlannedRelease | PrivacyGuarantee | Event],
         *,
-        n_folds: int | None = None,
         delta: float | None = None,
     ) -> PlanCost:
         """Return the cost of a fixed list of releases, without reading or spending anything.
@@ -310,11 +309,8 @@ class BudgetHandle:
         Parameters
         ----------
         releases : iterable of Event, PrivacyGuarantee or PlannedRelease
-            *Public.* The planned releases. A `PlannedRelease` may leave out one fold or read one
-            partition.
-        n_folds : int or None
-            *Public.* The number of folds, if releases leave one out. Each record is in one fold,
-            the same for the whole plan.
+            *Public.* The planned releases. A `PlannedRelease` may read one partition. In
+            cross-validation each record is left out of one fit.
         delta : float or None
             *Public.* Where to quote ε. ``None``: the δ of the budget.
 
@@ -326,23 +322,19 @@ class BudgetHandle:
         Examples
         --------
         >>> from skdp.privacy import GDPEvent
-        >>> from skdp.budget import PlannedRelease, PrivacyBudget
+        >>> from skdp.budget import PrivacyBudget
         >>> budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-        >>> fits = [PlannedRelease(GDPEvent(0.1), fold=fold) for fold in range(5)]
-        >>> round(budget.plan(fits, n_folds=5).epsilon, 4)
-        0.7255
         >>> round(budget.plan([GDPEvent(0.1)] * 5).epsilon, 4)
         0.8197
         """
         stated = (r if isinstance(r, PlannedRelease) else PlannedRelease(r) for r in releases)
         delta = self.delta if delta is None else check_delta(delta)
-        n_folds = None if n_folds is None else check_count("n_folds", n_folds)
         part = self._partition
         own = [replace(one, partition=part) if one.partition is None else one for one in stated]
         for release in own:
             if isinstance(release.event, PrivacyGuarantee):
                 self._check_stated(release.event, "A planned release")
-        epsilon = cost_of_plan(own, self.neighboring, delta, n_folds)
+        epsilon = cost_of_plan(own, self.neighboring, delta)
         price = Price(self)
         handle = price.handle(self)
         for release in own:

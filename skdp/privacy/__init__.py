@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from skdp.privacy.gaussian import ZCDPEvent as ZCDPEvent
     from skdp.privacy.guarantee import AttackRisk as AttackRisk
     from skdp.privacy.guarantee import PrivacyGuarantee as PrivacyGuarantee
-    from skdp.privacy.guarantee import epsilon_for as epsilon_for
     from skdp.privacy.neighboring import Neighboring as Neighboring
     from skdp.privacy.neighboring import Unit as Unit
     from skdp.privacy.noise_events import ApproxDPEvent as ApproxDPEvent
@@ -42,7 +41,7 @@ else:
                 "NonPrivateEvent",
                 "ZCDPEvent",
             ],
-            "skdp.privacy.guarantee": ["AttackRisk", "PrivacyGuarantee", "epsilon_for"],
+            "skdp.privacy.guarantee": ["AttackRisk", "PrivacyGuarantee"],
             "skdp.privacy.neighboring": ["Neighboring", "Unit"],
             "skdp.privacy.noise_events": ["ApproxDPEvent", "LaplaceEvent", "PureDPEvent"],
         },

@@ -318,56 +318,6 @@ class AttackRisk(_Bounded):
         return html_table(("what an attacker gains", "at most"), rows)
 
 
-def epsilon_for(
-    *,
-    advantage: float | None = None,
-    true_positive_rate: tuple[float, float] | None = None,
-    accuracy: tuple[float, float] | None = None,
-    reconstruction: tuple[float, float] | None = None,
-    delta: float = 1e-5,
-) -> float:
-    """Return the ε of the Gaussian mechanism at which the bound on an attack meets a target.
-
-    Exact for Gaussian-DP releases, as default fits are. Another release with the same (ε, δ) may
-    allow more: see the `AttackRisk` of its guarantee.
-
-    Parameters
-    ----------
-    advantage : float in (0, 1), optional
-        *Public.* True positive rate less false positive rate.
-    true_positive_rate : (float, float), optional
-        *Public.* True positive rate, and the false positive rate at which it holds.
-    accuracy : (float, float), optional
-        *Public.* Accuracy of membership guesses, and the prior probability of membership.
-    reconstruction : (float, float), optional
-        *Public.* Success rate of guesses of a value, with and without the release.
-    delta : float in (0, 1), default 1e-5
-        *Public.* δ of the (ε, δ).
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        Unless exactly one target is given, above what an attacker has without the release.
-
-    Examples
-    --------
-    >>> round(epsilon_for(advantage=0.1), 2)
-    0.93
-    """
-    check_real("delta", delta, low=0.0, high=1.0)
-    mu = gaussian_mu_for(
-        advantage=advantage,
-        true_positive_rate=true_positive_rate,
-        accuracy=accuracy,
-        reconstruction=reconstruction,
-    )
-    return GaussianCurve(mu).epsilon(delta)
-
-
 def gaussian_mu_for(**targets: float | tuple[float, float] | None) -> float:
     """Return the Gaussian-DP parameter at which the one target that is not None is just met."""
     given = {name: target for name, target in targets.items() if target is not None}

@@ -80,24 +80,6 @@ def test_a_share_admits_a_fit_and_keeps_a_temporary_budget_alive():
     assert share.spent.epsilon == pytest.approx(0.5, rel=1e-9)
 
 
-def test_a_plan_counts_cross_validation_by_the_folds_a_record_is_in(budget):
-    fits = [PlannedRelease(EVENT, fold=fold) for fold in range(5) for _ in range(3)]
-    cost = budget.plan([*fits, EVENT], n_folds=5)
-    assert cost.epsilon == pytest.approx(GaussianCurve(0.1 * 13**0.5).epsilon(1e-5), rel=1e-9)
-    assert cost.n_releases == 16
-    assert not cost.admitted  # charged fit by fit, it is 16 fits
-    assert budget.history() == []
-
-
-def test_folds_that_nobody_leaves_out_are_not_forgotten(budget):
-    cost = budget.plan([PlannedRelease(EVENT, fold=0)] * 4, n_folds=2)
-    assert cost.epsilon == budget.plan([EVENT] * 4).epsilon > 0.0
-    with pytest.raises(ValueError, match=r"fold=0 is not one of n_folds=None"):
-        budget.plan([PlannedRelease(EVENT, fold=0)])
-    with pytest.raises(ValueError, match=r"fold=5 is not one of n_folds=5"):
-        budget.plan([PlannedRelease(EVENT, fold=5)], n_folds=5)
-
-
 def test_a_plan_of_disjoint_parts_costs_the_largest(budget):
     plan = [PlannedRelease(EVENT, partition=part) for part in "aab"] + [EVENT]
     assert budget.plan(plan).epsilon == budget.plan([EVENT] * 3).epsilon
