@@ -62,7 +62,7 @@ LINES = {
     "accounting": 2437,
     "additive": 1377,
     "auditing": 1379,
-    "budget": 2694,
+    "budget": 2672,
     "calibration": 1274,
     "cluster": 452,
     "data": 6558,
@@ -72,7 +72,7 @@ LINES = {
     "ensemble": 311,
     "exceptions": 77,
     "features": 2782,
-    "inspection": 322,
+    "inspection": 310,
     "ledger": 2330,
     "linear_model": 6399,
     "losses": 1496,
@@ -82,7 +82,7 @@ LINES = {
     "naive_bayes": 927,
     "pipeline": 1205,
     "preprocessing": 938,
-    "privacy": 3395,
+    "privacy": 3348,
     "research": 3632,
     "samplers": 1183,
     "solvers": 3654,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_460  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 390_956
+MOST_LINES = 64_379  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 390_648
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -30,28 +29,14 @@ _MOST_IN_A_ROW = 4
 _MOST_TICKS = 7  # about so many powers of ten on an axis
 
 
-def pyplot(caller: str) -> ModuleType:
-    """Import matplotlib's pyplot, or raise an error that says how to install it."""
+def _new_axes(n: int) -> np.ndarray:
+    """Return the axes of a new figure, four in a row."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise ImportError(
-            f"{caller} needs matplotlib. Install it with: pip install skdp[plot]."
+            "AdditiveEffectsDisplay needs matplotlib. Install it with: pip install skdp[plot]."
         ) from error
-    return plt
-
-
-def axes_for(owner: object, ax: ArrayLike | None, n: int, part: str) -> np.ndarray:
-    """Return n of the given axes, one per `part`, or those of a new figure, four in a row."""
-    if ax is None:
-        ax = _new_axes(pyplot(type(owner).__name__), n)
-    axes = np.atleast_1d(ax).ravel()
-    if len(axes) < n:
-        raise ValueError(f"ax must have {n} axes, one per {part}, got {len(axes)}.")
-    return axes[:n]
-
-
-def _new_axes(plt: ModuleType, n: int) -> np.ndarray:
     columns = min(n, _MOST_IN_A_ROW)
     rows = -(-n // columns)
     size = (3.2 * columns, 2.8 * rows)
@@ -173,7 +158,10 @@ class AdditiveEffectsDisplay:
         AdditiveEffectsDisplay
             The display itself.
         """
-        axes = axes_for(self, ax, len(self.effects), "term")
+        n = len(self.effects)
+        axes = np.atleast_1d(_new_axes(n) if ax is None else ax).ravel()[:n]
+        if len(axes) < n:
+            raise ValueError(f"ax must have {n} axes, one per term, got {len(axes)}.")
         for one, (term, effect) in zip(axes, self.effects.items(), strict=True):
             draw = _draw_map if len(effect.values) > 1 else self._draw_lines
             draw(one, effect)
