@@ -71,7 +71,7 @@ LINES = {
     "design": 1918,
     "ensemble": 311,
     "exceptions": 77,
-    "features": 2782,
+    "features": 2774,
     "inspection": 310,
     "ledger": 2330,
     "linear_model": 6399,
@@ -81,7 +81,7 @@ LINES = {
     "model_selection": 1434,
     "naive_bayes": 927,
     "pipeline": 1205,
-    "preprocessing": 938,
+    "preprocessing": 928,
     "privacy": 3348,
     "research": 3632,
     "samplers": 1183,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_379  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 390_648
+MOST_LINES = 64_361  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 390_505
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -14,14 +14,14 @@ import numpy as np
 from skdp.data.column_facts import by_column
 from skdp.data.columns import column_name
 from skdp.features.base import (
+    ColumnFeatures,
     FeatureMap,
-    PublicFeatures,
     TableFacts,
     TabulatedMap,
     as_sparse,
     is_mostly_zero,
 )
-from skdp.support.types import Bounds, Categories, MatrixLike, Transformation, VectorLike
+from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real, parameters
 
 _PAIR_TERMS = 3
@@ -293,7 +293,7 @@ class AdditiveMap(FeatureMap):
 
 
 @parameters
-class AdditiveFeatures(PublicFeatures):
+class AdditiveFeatures(ColumnFeatures):
     r"""Expand each column so that a linear model of the features is a sum of curves.
 
     A number x between its bounds is u = (t(x) − t(low))/(t(high) − t(low)), clipped to [0, 1], with
@@ -357,12 +357,8 @@ class AdditiveFeatures(PublicFeatures):
     ['x0', 'x0_wave1', 'x0_wave2']
     """
 
-    bounds: Bounds | None = None
-    categories: Categories | None = None
-    missing: str = "indicator"
     n_terms: int = 8
     linear_share: float = 0.5
-    transformation: Transformation | None = None
     reference: VectorLike = None
     interactions: VectorLike = None
     norm: str = "rows"

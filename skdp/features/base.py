@@ -31,7 +31,7 @@ from skdp.data.lazy import fit_of_columns, lazy_on_blocks
 from skdp.data.schema import encoding_of
 from skdp.data.validation import column_names, refuse_missing, validated_table
 from skdp.support.types import Bounds, Categories, Label, MatrixLike, Transformation, VectorLike
-from skdp.support.validation import check_choice, check_size
+from skdp.support.validation import check_choice, check_size, parameters
 
 _MISSING = ("indicator", "error")
 _OF_OTHERS = " A column that is not numeric needs categories."
@@ -396,11 +396,6 @@ class FeatureMap(ABC):
 class PublicFeatures(TransformerMixin, BaseEstimator):
     """A transformer that learns nothing: each row of its output is a public function of a row."""
 
-    bounds: Bounds | None
-    categories: Categories | None
-    transformation: Transformation | None
-    missing: str
-
     @abstractmethod
     def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> FeatureMap:
         """Return the lazy map that the parameters describe, from public facts alone.
@@ -417,17 +412,6 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
         FeatureMap
             *Public.* What a linear model expands rows with.
         """
-
-    def _facts(self, n_columns: int, names: Sequence[Hashable]) -> TableFacts:
-        return TableFacts.of(
-            n_columns,
-            names,
-            bounds=self.bounds,
-            categories=self.categories,
-            transformation=self.transformation,
-            missing=self.missing,
-            by_level=True,
-        )
 
     @fit_of_columns
     def fit(self, X: MatrixLike, y: object = None) -> Self:
@@ -502,6 +486,27 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._takes_missing()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+@parameters
+class ColumnFeatures(PublicFeatures):
+    """Features of the columns of a table."""
+
+    bounds: Bounds | None = None
+    categories: Categories | None = None
+    missing: str = "indicator"
+    transformation: Transformation | None = None
+
+    def _facts(self, n_columns: int, names: Sequence[Hashable]) -> TableFacts:
+        return TableFacts.of(
+            n_columns,
+            names,
+            bounds=self.bounds,
+            categories=self.categories,
+            transformation=self.transformation,
+            missing=self.missing,
+            by_level=True,
+        )
 
 
 _MOST_ZEROS = 7.0  # of entries, in units of the others: tables with more are stored without zeros

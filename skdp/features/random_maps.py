@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skdp.features.base import FeatureMap, PublicFeatures, TableFacts
-from skdp.support.types import Bounds, Categories, Transformation
+from skdp.features.base import ColumnFeatures, FeatureMap, TableFacts
 from skdp.support.validation import check_count, check_real, check_size, parameters
 
 _MOST_SCALE = 1e6  # phases of angles are still exact
@@ -108,7 +107,7 @@ class FourierMap(FeatureMap):
 
 
 @parameters
-class RandomFourierFeatures(PublicFeatures):
+class RandomFourierFeatures(ColumnFeatures):
     """Cosines and sines of random combinations of the columns; rows have norm exactly 1.
 
     A number at place u in [0, 1] of its bounds becomes 2u − 1; a category is 1/√3 in a column of
@@ -165,10 +164,6 @@ class RandomFourierFeatures(PublicFeatures):
     array([1., 1.])
     """
 
-    bounds: Bounds | None = None
-    categories: Categories | None = None
-    missing: str = "indicator"
-    transformation: Transformation | None = None
     n_components: int = 500
     scale: float = 2.0
     feature_seed: int = 0
@@ -461,7 +456,7 @@ class TreeMap(FeatureMap):
 
 
 @parameters
-class RandomTreeFeatures(PublicFeatures):
+class RandomTreeFeatures(ColumnFeatures):
     """Indicators of the leaves of random trees; rows have norm exactly 1.
 
     Each node of a complete tree tests one column, chosen uniformly: whether a number lies above a
@@ -518,10 +513,6 @@ class RandomTreeFeatures(PublicFeatures):
     ((2, 16), 8, 0.5)
     """
 
-    bounds: Bounds | None = None
-    categories: Categories | None = None
-    missing: str = "indicator"
-    transformation: Transformation | None = None
     n_trees: int = 100
     depth: int | tuple[int, int] = 8
     feature_seed: int = 0

@@ -24,6 +24,7 @@ from skdp.support.types import Bounds, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_real, parameters
 
 
+@parameters
 class PrivateScaler(
     OneToOneFeatureMixin, TransformerMixin, PrivateEstimator[Records[Facts], ReleasePlan, Any]
 ):
@@ -31,7 +32,11 @@ class PrivateScaler(
 
     takes_infinite_epsilon = False
 
-    bounds: Bounds | None
+    bounds: Bounds | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
 
     def fit(
         self,
@@ -209,11 +214,6 @@ class DPMinMaxScaler(PrivateScaler):
     (array([0.]), array([89.]))
     """
 
-    bounds: Bounds | None = None
-    epsilon: float = 1.0
-    delta: float | None = None
-    neighboring: str = "replace_one"
-    budget: PrivacyBudget | None = None
     tail: float = 0.01
     random_state: RandomState = None
 
@@ -285,11 +285,6 @@ class DPQuantileClipper(PrivateScaler):
            [9900.]])
     """
 
-    bounds: Bounds | None = None
-    epsilon: float = 1.0
-    delta: float | None = None
-    neighboring: str = "replace_one"
-    budget: PrivacyBudget | None = None
     quantiles: tuple[float, float] = (0.01, 0.99)
     random_state: RandomState = None
 
@@ -369,11 +364,6 @@ class DPStandardScaler(PrivateScaler):
     (array([170.]), array([9.]))
     """
 
-    bounds: Bounds | None = None
-    epsilon: float = 1.0
-    delta: float | None = None
-    neighboring: str = "replace_one"
-    budget: PrivacyBudget | None = None
     noise: str = "auto"
     random_state: RandomState = None
 
