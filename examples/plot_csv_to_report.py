@@ -88,7 +88,7 @@ judged = score_report(returned.iloc[test], scores, classes=["no", "yes"], epsilo
 guesses, intervals = regressor.predict_interval(held_out)
 terms = {"target_bounds": (0, 4), "error_bound": 1.0, "epsilon": 1.0} | theirs
 errors = regression_report(amounts.iloc[test], guesses, **terms)
-(file.parent / "report.md").write_text(budget.report())
+(file.parent / "report.md").write_text(budget.report(about={"name": "Returns"}))
 print(judged, errors, budget, sep="\n\n")
 low, high = 10 ** intervals[0, :, 0]
 print(f"\n90 % interval of the first order: {low:.0f} to {high:.0f}")

@@ -83,7 +83,8 @@ print(judged)
 
 # %%
 # The report, as Markdown.
-print(budget.report(checked=found))
+about = {"name": "Income by work", "data_curators": "The office", "intended_use": "An example"}
+print(budget.report(about=about, checked=found))
 
 # %%
 # The numbers of the report as JSON. All of them are functions of the ledger, not of the data.

@@ -59,10 +59,10 @@ MAGIC_COMMAS = "format.skip-magic-trailing-comma=false"
 LINES = {
     "__init__": 121,
     "_private_fit": 597,
-    "accounting": 2437,
+    "accounting": 2693,
     "additive": 1377,
     "auditing": 1379,
-    "budget": 2672,
+    "budget": 2789,
     "calibration": 1274,
     "cluster": 452,
     "data": 6558,
@@ -76,13 +76,13 @@ LINES = {
     "ledger": 2330,
     "linear_model": 6399,
     "losses": 1496,
-    "mechanisms": 2344,
+    "mechanisms": 2437,
     "metrics": 2830,
     "model_selection": 1434,
     "naive_bayes": 927,
     "pipeline": 1205,
     "preprocessing": 928,
-    "privacy": 3348,
+    "privacy": 3633,
     "research": 3632,
     "samplers": 1183,
     "solvers": 3654,
@@ -93,14 +93,14 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 64_361  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 390_505
+MOST_LINES = 65_112  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 396_422
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER, tokenize.ENCODING,
 }  # fmt: skip
-PUBLIC_NAMES = 194
+PUBLIC_NAMES = 195
 """Names in the `__all__` of all public modules: 302 when the table was written."""
 RESEARCH = ROOT / "research"
 IMPORTERS = {ROOT / "support" / "lazy_names.py"}

@@ -173,6 +173,30 @@ class Accountant(ABC):
         values = np.array([self._one_delta(leaves, one) for one in wanted.ravel().tolist()])
         return values.reshape(wanted.shape) if wanted.ndim else float(values[0])  # type: ignore[return-value]
 
+    def bounds(self, event: Event, delta: float) -> tuple[float, float]:
+        """Return numbers between which the ε of the leaves' dominating pairs lies.
+
+        Parameters
+        ----------
+        event : Event
+            *Public.* What was released, its parameters fixed beforehand.
+        delta : float in [0, 1)
+            *Public.*
+
+        Returns
+        -------
+        (float, float)
+
+        Raises
+        ------
+        UnpricedEventError
+            If this accountant has no lower bound.
+        """
+        raise UnpricedEventError(
+            f"{type(self).__name__} has no lower bound. PLDAccountant has one, and for Gaussian "
+            "leaves GDPAccountant."
+        )
+
     @abstractmethod
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         """Return ε of at least one leaf; every leaf is private."""

@@ -13,7 +13,7 @@ from skdp.accounting.base import Accountant, EventCount, total
 from skdp.privacy import Event, GaussianCurve, PrivacyCurve
 from skdp.privacy.curve import both_orders
 from skdp.support.root_search import arithmetic, bisect, first_to_hold, minimize_from_grid
-from skdp.support.rounding import FORMULA, ROOT, SERIES, SUM, down, margin, up
+from skdp.support.rounding import FORMULA, ROOT, SERIES, SUM, THERE_AND_BACK, down, margin, up
 from skdp.support.types import Number
 from skdp.support.validation import check_choice, check_delta, set_checked
 
@@ -152,6 +152,13 @@ class GDPAccountant(Accountant):
         float
         """
         return self._total(self._leaves(event))[0]
+
+    def bounds(self, event: Event, delta: float) -> tuple[float, float]:
+        upper = self.epsilon(event, delta)
+        for leaf in self._leaves(event):
+            if leaf.curves != (GaussianCurve(leaf.mu),):
+                raise self._refusal(leaf, "a Gaussian curve for a lower bound")
+        return max(0.0, down(upper, THERE_AND_BACK) - 1e-300), upper
 
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         mu, slack = self._total(leaves)

@@ -63,6 +63,7 @@ class GridChoice:
     """Grid, cells of each step, tilt, window and proof orders of a composition."""
 
     step: float
+    lower_step: float  # for the lower bound
     cells: tuple[tuple[int, int], ...]
     order: float
     size: int  # of the FFT
@@ -201,7 +202,7 @@ def _choice(
     end = float(above.min())
     tilt, proof, beyond, window = _tilt(total, best, epsilons, log_delta, margin, end)
     widest = max(window, *(top - low for low, top in ranges))
-    step = _width(terms, steps, best, excess, widest)
+    step, lower = _width(terms, steps, best, excess, widest)
     cells = tuple(
         (math.floor((low - pair.origin) / step) - 1, math.ceil((top - pair.origin) / step) + 1)
         for (low, top), (pair, _) in zip(ranges, terms, strict=True)
@@ -214,6 +215,7 @@ def _choice(
     last = math.ceil((end - origin) / step) + 1 + raised
     return GridChoice(
         step=step,
+        lower_step=lower,
         cells=cells,
         order=orders[0],
         size=size,
@@ -267,8 +269,8 @@ def _low(step: _Step, best: int, excess: float) -> float:
 
 def _width(
     terms: CountedPairs, steps: list[_Step], best: int, excess: float, widest: float
-) -> float:
-    """Return the width of the grid.
+) -> tuple[float, float]:
+    """Return the width of the grid, for the upper bound and for the lower.
 
     Connecting the dots moves log E e^(λL) by about λ(λ + 1)h²/12 per step, hence ε by
     T(λ + 1)h²/12, or h²/8 at worst where h is wider than the distribution of one step.
@@ -283,9 +285,10 @@ def _width(
     least = min(step, widest / _CHEAP_CELLS)
     lattice = min((pair.lattice for pair, _ in terms if pair.lattice >= least), default=0.0)
     if not lattice:
-        return step
-    # close to a divisor: raised atoms are then just below a grid point
-    return (lattice + min(1e-12, 1e-3 * lattice)) / max(math.ceil(lattice / step), 3)
+        return step, step
+    # close to a divisor: raised atoms are then just below a grid point, lowered ones just above
+    cells, beside = max(math.ceil(lattice / step), 3), min(1e-12, 1e-3 * lattice)
+    return (lattice + beside) / cells, (lattice - beside) / cells
 
 
 def _excess(best: int) -> float:

@@ -24,13 +24,19 @@ from scipy.special import erfcx, ndtr
 from skdp.privacy import GaussianCurve, PrivacyCurve
 from skdp.privacy.combined import MixtureCurve, PoissonSampledCurve, SubstitutedGaussianCurve
 from skdp.privacy.composed_events import ApproximatedCurve
+from skdp.privacy.gaussian import DiscreteGaussianCurve
 from skdp.privacy.noise_events import ApproxDPCurve, DiscreteLaplaceCurve, LaplaceCurve
 from skdp.support.rounding import CURVE, down
 
 UNIT = 2.0**-53  # unit roundoff
 LARGEST_LOSS = 700.0  # e^loss is a double up to here
-Values = tuple[np.ndarray, np.ndarray]
-"""Numbers, and bounds on their rounding errors."""
+_STRIDES = 6 * (1, 2, 4, 8, 16, 32, 16, 8, 4, 2)
+_REACH = 128
+_SHARES = np.append(0.0, 2.0 ** -np.arange(24.0, 0.0, -1.0))  # of a cell
+_WEIGHED = 30.0
+Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
+Lines = tuple[np.ndarray, np.ndarray, np.ndarray]
+_Numbers = float | np.ndarray
 
 
 class LossPair(ABC):
@@ -49,33 +55,84 @@ class LossPair(ABC):
     def above(self, losses: np.ndarray) -> np.ndarray:
         """Return values not below δ at increasing losses."""
 
+    @abstractmethod
+    def below(self, losses: np.ndarray) -> Lines:
+        """Return, for each cell of a uniform grid, values at its ends of a line below δ.
 
-class ClosedPair(LossPair):
-    """A pair with a closed curve."""
+        The line is straight in e^loss, the tangent at a point of the cell or lower. Last come
+        values not above those tangents at e^loss = 0.
+        """
+
+
+class TangentPair(LossPair):
+    """A pair with a closed curve and derivative."""
 
     @abstractmethod
-    def evaluate(self, losses: np.ndarray) -> Values:
-        """Return δ(ε), and a bound on its rounding, ε increasing."""
+    def evaluate(self, losses: np.ndarray) -> Triple:
+        """Return δ(ε), e^ε·Q(L > ε) = −∂δ/∂ε, and a bound on δ's rounding, ε increasing."""
 
     def above(self, losses: np.ndarray) -> np.ndarray:
-        value, error = self.evaluate(losses)
+        value, _, error = self.evaluate(losses)
         return np.clip(value + error, 0.0, 1.0)
 
+    def below(self, losses: np.ndarray) -> Lines:
+        """Return the tangents in the middle m of each cell: δ(m) − (c − e^m)·Q(L > m).
 
-def mirrored(forward: Callable[[np.ndarray], Values], losses: np.ndarray) -> Values:
-    """Return the values of a pair that is its own mirror image, from those at ε ≥ 0."""
-    # δ(−ε) = 1 − e^−ε + e^−ε·δ(ε).
+        Where that falls below δ(∞), as it may beside an atom, the tangent at the cell's own end
+        serves better; where it falls below 1 − c, one chosen by `_gentlest`.
+        """
+        half = 0.5 * (losses[1] - losses[0])
+        left, right, zero = self._tangents(losses[:-1], half, half)
+        high = np.flatnonzero(right < self.infinite)[:1]
+        if high.size:
+            left[high], right[high], zero[high] = self._tangents(losses[high], 2.0 * half, 0.0)
+        base = -np.expm1(losses[:-1])
+        corners = np.flatnonzero(left < base - 8.0 * UNIT)[-1:]
+        if corners.size and not np.array_equal(corners, high):
+            lines = self._tangents(
+                losses[corners], 2.0 * half * _SHARES, 2.0 * half * (1.0 - _SHARES)
+            )
+            best = self._gentlest(
+                lines, float(base[corners[0]]), losses[corners[0] + 1 : -1], left[corners[0] + 1 :]
+            )
+            left[corners], right[corners], zero[corners] = (part[best] for part in lines)
+        return left, right, zero
+
+    @staticmethod
+    def _gentlest(lines: Lines, base: float, losses: np.ndarray, beyond: np.ndarray) -> int:
+        """Return the index of the best line in the cell where δ leaves 1 − c."""
+        # At the cell's left end a line below 1 − c costs all smaller losses, at its right end one
+        # below δ costs all larger ones for which δ is larger.
+        left, right, _ = lines
+        weights = np.exp(np.minimum(losses, _WEIGHED))
+        lost = [weights @ np.maximum(beyond - end, 0.0) for end in right]
+        width = float(losses[1] - losses[0]) if losses.size > 1 else 0.0
+        return int(np.argmin(base - left + 2.0 * width * np.array(lost)))
+
+    def _tangents(self, starts: np.ndarray, before: _Numbers, after: _Numbers) -> Lines:
+        """Return the lines that touch δ at starts + before, at their two ends and at c = 0."""
+        at = starts + before
+        value, derivative, error = self.evaluate(at)
+        safe = value - 2.0 * error - 8.0 * UNIT * (1.0 + np.abs(at)) * derivative
+        left, right = safe - np.expm1(-before) * derivative, safe - np.expm1(after) * derivative
+        return left, right, safe + derivative
+
+
+def mirrored(forward: Callable[[np.ndarray], Triple], losses: np.ndarray) -> Triple:
+    """Return the triple of a pair that is its own mirror image, from its values at ε ≥ 0."""
+    # δ(−ε) = 1 − e^−ε + e^−ε·δ(ε); its derivative follows.
     zero = int(np.searchsorted(losses, 0.0))
-    value, error = _by_reflection(forward, losses, zero)
+    value, derivative, error = _by_reflection(forward, losses, zero)
     c = np.exp(losses[:zero])
+    derivative[:zero] = c * (1.0 - value[:zero] - derivative[:zero])
     value[:zero] = c * value[:zero] - np.expm1(losses[:zero])
     error[:zero] = c * error[:zero] + 8.0 * UNIT
-    return value, error
+    return value, derivative, error
 
 
 def _by_reflection(
-    forward: Callable[[np.ndarray], Values], losses: np.ndarray, zero: int
-) -> Values:
+    forward: Callable[[np.ndarray], Triple], losses: np.ndarray, zero: int
+) -> Triple:
     """Return forward(|losses|), computing each |loss| of a symmetric grid once."""
     positive, negative = losses[zero:], -losses[:zero][::-1]
     skip = int(positive.size > 0 and positive[0] == 0.0)
@@ -88,12 +145,12 @@ def _by_reflection(
     else:
         mirrored = [part[::-1] for part in forward(negative)]
         heads = list(forward(positive))
-    value, error = (np.concatenate(both) for both in zip(mirrored, heads, strict=True))
-    return value, error
+    a, b, c = (np.concatenate(both) for both in zip(mirrored, heads, strict=True))
+    return a, b, c
 
 
 @dataclass(frozen=True)
-class LaplacePair(ClosedPair):
+class LaplacePair(TangentPair):
     """Laplace noise of scale Δ/ε₀ on a number of sensitivity Δ.
 
     δ(ε) = 1 − e^((ε − ε₀)/2) for |ε| ≤ ε₀; atoms at ±ε₀.
@@ -105,17 +162,18 @@ class LaplacePair(ClosedPair):
     def lattice(self) -> float:  # type: ignore[override]
         return self.pure_epsilon
 
-    def evaluate(self, losses: np.ndarray) -> Values:
+    def evaluate(self, losses: np.ndarray) -> Triple:
         return mirrored(self._forward, losses)
 
-    def _forward(self, losses: np.ndarray) -> Values:
+    def _forward(self, losses: np.ndarray) -> Triple:
         gap = np.minimum(losses - self.pure_epsilon, 0.0)
+        derivative = np.where(gap < 0.0, 0.5 * np.exp(0.5 * gap), 0.0)
         error = np.where(gap < 0.0, 4.0 * UNIT * (self.pure_epsilon - 2.0 * gap), 0.0)
-        return -np.expm1(0.5 * gap), error
+        return -np.expm1(0.5 * gap), derivative, error
 
 
 @dataclass(frozen=True)
-class ApproximatePair(ClosedPair):
+class ApproximatePair(TangentPair):
     """Any (ε₀, δ₀)-DP mechanism: randomized response, or with probability δ₀ no privacy at all.
 
     Kairouz, Oh and Viswanath 2015, Theorem 3.4. With δ₀ = 0 any ε₀-DP mechanism.
@@ -128,16 +186,17 @@ class ApproximatePair(ClosedPair):
     def lattice(self) -> float:  # type: ignore[override]
         return self.pure_epsilon
 
-    def evaluate(self, losses: np.ndarray) -> Values:
-        value, error = mirrored(self._forward, losses)
+    def evaluate(self, losses: np.ndarray) -> Triple:
+        value, derivative, error = mirrored(self._forward, losses)
         rest = 1.0 - self.infinite
-        return self.infinite + rest * value, error + 2.0 * UNIT * self.infinite
+        return self.infinite + rest * value, rest * derivative, error + 2.0 * UNIT * self.infinite
 
-    def _forward(self, losses: np.ndarray) -> Values:
+    def _forward(self, losses: np.ndarray) -> Triple:
         gap = np.minimum(losses - self.pure_epsilon, 0.0)
         tail = 1.0 / (1.0 + math.exp(-self.pure_epsilon))
+        derivative = np.where(gap < 0.0, tail * np.exp(gap), 0.0)
         error = np.where(gap < 0.0, 4.0 * UNIT * (self.pure_epsilon - 2.0 * gap), 0.0)
-        return -tail * np.expm1(gap), error
+        return -tail * np.expm1(gap), derivative, error
 
 
 @dataclass(frozen=True)
@@ -169,6 +228,22 @@ class CurvePair(LossPair):
     def _shift(losses: np.ndarray) -> np.ndarray:
         """Return a bound of the rounding error of a loss and of numbers computed from it."""
         return 16.0 * UNIT * (32.0 + np.abs(losses))
+
+    def below(self, losses: np.ndarray) -> Lines:
+        """Return a line through the middle of each cell, steep enough at its right end.
+
+        The tangent at the middle has a slope between those of the two half chords; each end
+        takes the half chord that makes it lower.
+        """
+        half = 0.5 * (losses[1] - losses[0])
+        middle, ends = self.curve.delta(losses[:-1] + half), self.curve.delta(losses)
+        left = middle + (middle - ends[1:]) * math.exp(-half)
+        right = middle - (ends[:-1] - middle) * math.exp(half)
+        error = 4.0 * (self.rounding + 8.0 * UNIT) * ends[:-1]
+        steepest = np.maximum(ends[:-1] - middle, 0.0) / -math.expm1(-half)
+        error = error + 4.0 * self._shift(losses[:-1]) * steepest
+        flat = middle + (middle - ends[1:]) / math.expm1(half)
+        return left - error, right - error, flat - error / math.expm1(half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +285,27 @@ def pessimistic(pair: LossPair, step: float, first: int, last: int) -> Pmf:
     return _trimmed(Pmf(step, pair.origin, first, s[:-1] - s[1:], float(s[-1])))
 
 
+def optimistic(pair: LossPair, step: float, first: int, last: int) -> Pmf:
+    """Return a distribution on cells first to last whose curve, with the atom, is below the pair's.
+
+    `pair.below` gives for each cell of the grid the values of a line below H at the two ends.
+    K_i, the lesser of the values of the two lines that meet at g_i, makes every chord of K lie
+    below the line of its cell, hence below H (tangents at the middles of the cells: an error of
+    h²/24 in the second moment). `_anchored` sees to the two ends. Running minima make K, then S,
+    nonincreasing by lowering them.
+    """
+    last = min(last, int(LARGEST_LOSS / step))
+    losses = pair.origin + step * np.arange(first, last + 1)
+    lines = [part - pair.infinite for part in pair.below(losses)]
+    dots, total = _anchored(lines, np.exp(losses), 1.0 - pair.infinite)
+    if dots is None:
+        return Pmf(step, pair.origin, first, np.zeros(1), pair.infinite)
+    inner, error = survival(np.minimum.accumulate(_convex(dots, step)), step)
+    s = np.concatenate([[min(total, 1.0 - pair.infinite)], np.maximum(inner - error, 0.0), [0.0]])
+    s = np.minimum.accumulate(s)
+    return _trimmed(Pmf(step, pair.origin, first, s[:-1] - s[1:], pair.infinite))
+
+
 def survival(values: np.ndarray, widths: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
     """Return S_1, ..., S_n of (*) and a bound on their rounding error."""
     drop = (values[:-1] - values[1:]) / -np.expm1(-np.asarray(widths))
@@ -226,11 +322,55 @@ def _trimmed(pmf: Pmf) -> Pmf:
     return replace(pmf, first=pmf.first + start, masses=pmf.masses[start:end])
 
 
+def _anchored(
+    lines: list[np.ndarray], c: np.ndarray, mass: float
+) -> tuple[np.ndarray | None, float]:
+    """Return K at the dots and at c = 0, joined to the lines 0 and b = mass − c below H.
+
+    Above: from the first K_m ≤ 0 on K is 0, and at m − 1 too if the line of the cell before m
+    ends below 0: each chord is then lowered, or part of 0. Below: with m the last K_m ≤ b_m, the
+    chord from b at c = 0 to K_m lies below b. If there is none, the first cell's line, a tangent,
+    goes on to c = 0.
+    """
+    left, right, zero = lines
+    dots = np.minimum(np.append(left, 0.0), np.insert(right, 0, 1.0))
+    end = int(np.argmax(dots <= 0.0))
+    dots[max(end - int(end > 0 and right[end - 1] < 0.0), 0) :] = 0.0
+    base = mass - c - 4.0 * UNIT
+    start = int(np.max(np.flatnonzero((dots <= base) & (base > 0.0)), initial=-1))
+    total = mass
+    if start < 0:
+        if dots[0] <= 0.0:
+            return None, 0.0
+        start, total = 0, float(zero[0])
+    dots[:start] = total - (total - dots[start]) * c[:start] / c[start]
+    return dots, total
+
+
+def _convex(dots: np.ndarray, step: float) -> np.ndarray:
+    """Return K lowered toward chords between its dots, near and far, where it is not convex."""
+    # Lowering a K_i lowers both its chords, so any number of passes is safe. Only the stretch of
+    # real dents is lowered, not the noise of the last digit.
+    right = 1.0 / (1.0 + math.exp(step))
+    dents = dots[1:-1] - (1.0 - right) * dots[:-2] - right * dots[2:]
+    deep = np.flatnonzero(dents > 1e-13 * dots[1:-1])
+    if not deep.size:
+        return dots
+    start, end = max(int(deep[0]) - _REACH, 0), int(deep[-1]) + _REACH + 3
+    part = dots[start:end].copy()
+    for stride in _STRIDES:
+        right = 1.0 / (1.0 + math.exp(stride * step))
+        chords = (1.0 - right) * part[: -2 * stride] + right * part[2 * stride :]
+        inner = part[stride : part.size - stride]
+        np.minimum(inner, chords, out=inner)
+    return np.concatenate([dots[:start], part, dots[end:]])
+
+
 _FAR = 600.0  # e^600/q is a float for every rate q above 1e-48; 1 − c is δ below −600
 _STEEP = 40.0  # arcsinh(e^x/2) exceeds x by e^(−2x) at most: by nothing in floats from here on
 
 
-def _gaussian(losses: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _gaussian(losses: np.ndarray, mu: float) -> Triple:
     """Return P(L > ε), e^ε·Q(L > ε) and a relative rounding bound for N(μ, 1) against N(0, 1).
 
     With u = ε/μ − μ/2 these are Φ(−u) and e^ε·Φ(−u − μ) = φ(u)·M(u + μ), M Mills' ratio: the
@@ -250,14 +390,14 @@ def _gaussian(losses: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray, np
 
 
 @dataclass(frozen=True)
-class GaussianPair(ClosedPair):
+class GaussianPair(TangentPair):
     """N(μ, 1) against N(0, 1): a sum of sensitivity Δ plus noise of deviation Δ/μ."""
 
     mu: float
 
-    def evaluate(self, losses: np.ndarray) -> Values:
+    def evaluate(self, losses: np.ndarray) -> Triple:
         first, second, relative = _gaussian(losses, self.mu)
-        return first - second, relative * (first + second)
+        return first - second, second, relative * (first + second)
 
 
 def _amplified(losses: np.ndarray, rate: float) -> np.ndarray:
@@ -269,7 +409,7 @@ def _amplified(losses: np.ndarray, rate: float) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class PoissonGaussianPair(ClosedPair):
+class PoissonGaussianPair(TangentPair):
     """A Poisson-sampled Gaussian under add/remove, in the order "record removed".
 
     ((1 − q)·N(0, s²) + q·N(1, s²), N(0, s²)) (Zhu, Dong and Wang 2022, Theorem 11). Given the
@@ -293,7 +433,7 @@ class PoissonGaussianPair(ClosedPair):
     def origin(self) -> float:  # type: ignore[override]
         return math.log1p(-self.rate)
 
-    def evaluate(self, losses: np.ndarray) -> Values:
+    def evaluate(self, losses: np.ndarray) -> Triple:
         base = _amplified(losses, self.rate)
         start = int(np.searchsorted(base, -_FAR))
         bottom, top, base = losses[:start], losses[start:], base[start:]
@@ -303,14 +443,16 @@ class PoissonGaussianPair(ClosedPair):
         # Else it moves by 3 units of q, and `first` is at least 1/2: 6 of q·first. The logarithm is
         # off by one unit of `base`, which `_gaussian` allows, and by one of ε.
         error = self.rate * (first + second) * (relative + 8.0 * UNIT * (1.0 + np.abs(top)))
+        c = np.exp(bottom)
         return (
             np.concatenate([-np.expm1(bottom), value]),
+            np.concatenate([c, np.exp(top - base) * second]),
             np.concatenate([np.full(start, 8.0 * UNIT), error]),
         )
 
 
 @dataclass(frozen=True)
-class _PoissonGaussianAdded(ClosedPair):
+class _PoissonGaussianAdded(TangentPair):
     """The pair of `PoissonGaussianPair` in the order "record added": its loss is bounded.
 
     With w = 1 − e^ε·(1 − q), the curve is w·g(ε'') with e^ε'' = q·e^ε/w, and 0 where w ≤ 0, since
@@ -328,7 +470,7 @@ class _PoissonGaussianAdded(ClosedPair):
     def origin(self) -> float:  # type: ignore[override]
         return -math.log1p(-self.rate)
 
-    def evaluate(self, losses: np.ndarray) -> Values:
+    def evaluate(self, losses: np.ndarray) -> Triple:
         largest = -math.log1p(-self.rate)
         end = int(np.searchsorted(losses, largest))
         inner, rest = losses[:end], np.zeros(losses.size - end)
@@ -336,6 +478,7 @@ class _PoissonGaussianAdded(ClosedPair):
         base = inner + math.log(self.rate) - np.log(w)
         first, second, relative = _gaussian(base, self.mu)
         value = w * (first - second)
+        slope = (1.0 - w) * first + w * second
         # The roundings of log q and log w move `base` by 3·|log q| units, and the curve by as many
         # units of w·second. That is within 32·(first + second) ≥ 64·second for q ≥ 1e-9; smaller
         # rates are not proved. The exponent of w is off by 3·largest + |ε| units, which moves w by
@@ -344,11 +487,12 @@ class _PoissonGaussianAdded(ClosedPair):
         error += 8.0 * UNIT * (largest + np.abs(inner) + w) * np.exp(inner - largest) * first
         # The float `largest` is within 4 units of the end, up to which δ is at most w.
         beyond = np.maximum(largest * (1.0 + 4.0 * UNIT) - losses[end:], 0.0)
-        return np.append(value, rest), np.append(error, beyond)
+        value, slope = np.append(value, rest), np.append(slope, rest)
+        return value, slope, np.append(error, beyond)
 
 
 @dataclass(frozen=True)
-class ReplaceOneGaussianPair(ClosedPair):
+class ReplaceOneGaussianPair(TangentPair):
     """A Poisson-sampled Gaussian under replace-one: its own mirror image.
 
     ((1 − q)·N(0, s²) + q·N(1, s²), (1 − q)·N(0, s²) + q·N(−1, s²)), which is attained by the
@@ -361,13 +505,14 @@ class ReplaceOneGaussianPair(ClosedPair):
     mu: float
     rate: float
 
-    def evaluate(self, losses: np.ndarray) -> Values:
+    def evaluate(self, losses: np.ndarray) -> Triple:
         return mirrored(self._forward, losses)
 
-    def _forward(self, losses: np.ndarray) -> Values:
+    def _forward(self, losses: np.ndarray) -> Triple:
         near, x = np.minimum(losses, LARGEST_LOSS), self._threshold(losses)
         none, plus, minus = ndtr(-x), ndtr(self.mu - x), ndtr(-self.mu - x)
         c, more = np.exp(near), np.expm1(near) * (1.0 - self.rate) * none
+        slope = c * ((1.0 - self.rate) * none + self.rate * minus)
         value = self.rate * (plus - c * minus) - more
         size = self.rate * (plus + c * minus) + more
         # In units of 2⁻⁵³ and with X = |x| + μ: the three arguments are off by X, which moves the
@@ -376,7 +521,7 @@ class ReplaceOneGaussianPair(ClosedPair):
         # Φ(−x) underflows. Then δ is too large, which an upper bound may be.
         far = losses > LARGEST_LOSS  # where P(L > ε) is above δ and enough
         value[far] = ((1.0 - self.rate) * none + self.rate * plus)[far]
-        return value, UNIT * (32.0 + 8.0 * (np.abs(x) + self.mu) ** 2 + losses) * size
+        return value, slope, UNIT * (32.0 + 8.0 * (np.abs(x) + self.mu) ** 2 + losses) * size
 
     def _threshold(self, losses: np.ndarray) -> np.ndarray:
         """Return x/s for losses ≥ 0, without overflow."""
@@ -414,11 +559,18 @@ def _poisson(curve: PoissonSampledCurve) -> LossPair:
     return _by_curve(curve, origin=math.log1p(-curve.rate))
 
 
+def _discrete_gaussian(curve: DiscreteGaussianCurve) -> LossPair:
+    """The losses are (2x − D)·D/2s² for integers x."""
+    lattice = (2 - curve.shift % 2) * curve.shift / (2.0 * curve.scale**2)
+    return _by_curve(curve, lattice)
+
+
 PAIRS: dict[type, Callable[[Any], LossPair]] = {
     GaussianCurve: lambda curve: GaussianPair(curve.mu),
     LaplaceCurve: lambda curve: LaplacePair(curve.shift),
     ApproxDPCurve: lambda curve: ApproximatePair(curve.bound, curve.failure),
     ApproximatedCurve: lambda curve: _by_curve(curve, loss_pair(curve.curve).lattice),
+    DiscreteGaussianCurve: _discrete_gaussian,
     # The losses are (2x − D)/t for integers x.
     DiscreteLaplaceCurve: lambda curve: _by_curve(curve, (2 - curve.shift % 2) / curve.scale),
     MixtureCurve: lambda curve: _by_curve(curve, loss_pair(curve.curves[0]).lattice),

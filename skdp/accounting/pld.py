@@ -1,9 +1,9 @@
-"""Privacy of many steps together, from their privacy loss distributions, bounded from above.
+"""Privacy of many steps together, from their privacy loss distributions, between two bounds.
 
-Each step's loss is put on a grid so that the curve of the discrete distribution lies above the true
-one. The discrete losses are added by FFT, with every error charged to the safe side, and ε is where
-the bound itself meets δ. The bound is a theorem up to the accuracy claimed for the special
-functions. See *The numerical accountant* in the user guide.
+Each step's loss is put on a grid so that the curve of the discrete distribution lies above (below)
+the true one. The discrete losses are added by FFT, with every error charged to the safe side, and ε
+is where the bound itself meets δ. Both bounds are theorems up to the accuracy claimed for the
+special functions. See *The numerical accountant* in the user guide.
 
 Sums of losses are found by a tilted FFT. Let p_j be the distributions of the steps on the common
 grid h·Z, T_j their counts, λ > 0 the tilt, M_j = Σ p_j·e^(λ·loss) and x_j = p_j·e^(λ·loss)/M_j, a
@@ -15,8 +15,8 @@ and w(l) = Π M_j^T_j·e^(−λl), so that
 Tilting makes every rounding error one relative to about δ.
 
 - *Wrapping.* The FFT yields y modulo N cells. It only adds to the N cells of the window, so the
-  bound needs just the true mass above the window (Markov's inequality for e^(λ'·loss)). What wraps
-  onto the cells that count only loosens it: other grids are tried if that may be much.
+  upper bound needs just the true mass above the window (Markov's inequality for e^(λ'·loss)); the
+  lower one takes off what wraps onto the cells that count, times the largest weight.
 - *Rounding.* Each coefficient of an FFT of a vector of l1 norm 1 is a sum of terms. They pass
   log2 N butterflies, and each butterfly adds a few units: an error e ≤ 10·u·log2 N. Then
   |d Π F_j^T_j| ≤ Σ T_j·(e_j + 4u)/(|F_j| + e_j)·Π (|F_j| + e_j)^T_j; coefficients below e^−60 are
@@ -28,14 +28,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from skdp.accounting.base import Accountant, EventCount, total
+from skdp.accounting.base import Accountant, EventCount, is_open, total
 from skdp.accounting.concentrated import Rdp, delta_from_rdp, epsilon_from_rdp
 from skdp.accounting.grid_choice import (
     CountedPairs,
@@ -44,17 +44,19 @@ from skdp.accounting.grid_choice import (
     choices_for_epsilon,
 )
 from skdp.accounting.loss_pairs import (
+    LARGEST_LOSS,
     UNIT,
     LossPair,
     Pmf,
     loss_pair,
+    optimistic,
     pessimistic,
 )
-from skdp.privacy import GaussianCurve, PrivacyCurve
+from skdp.privacy import Event, GaussianCurve, PrivacyCurve
 from skdp.privacy.gaussian import ZCDPCurve, ZCDPEvent
 from skdp.privacy.noise_events import RepeatAndSelectEvent
 from skdp.support.root_search import bisect
-from skdp.support.rounding import SERIES, up
+from skdp.support.rounding import SERIES, SUM, THERE_AND_BACK, down, up
 from skdp.support.validation import check_count, check_delta
 
 _DROPPED = -60.0  # log of the coefficients that are dropped
@@ -87,6 +89,16 @@ class ComposedLoss:
         finite = (finite + error) * (1.0 + self.relative_error)
         return min(1.0, (self.infinite + self.above + finite) * (1.0 + 8.0 * UNIT))
 
+    def lower(self, epsilon: float) -> float:
+        """Return a number not above δ(ε) of the composition of the distributions."""
+        floor = max(0.0, -math.expm1(min(epsilon, 0.0)) * (1.0 - 4.0 * UNIT))
+        if epsilon < self._bottom:
+            return max(floor, self.infinite)
+        finite, error = self._sums(epsilon)
+        finite -= error + self._wrapped(epsilon)
+        finite = max(finite * (1.0 - self.relative_error), 0.0)
+        return max(floor, (self.infinite + finite) * (1.0 - 8.0 * UNIT))
+
     @property
     def _bottom(self) -> float:
         """Start of the window, or its end if every weight in it is too large."""
@@ -113,23 +125,17 @@ class ComposedLoss:
 
     def epsilon_above(self, delta: float) -> float:
         """Return an ε ≥ 0 with upper(ε) ≤ delta, close to the least; inf if the window has none."""
-
-        def agrees(epsilon: float) -> bool:
-            return self.upper(epsilon) <= delta
-
-        def middle(a: float, b: float) -> float | None:
-            return 0.5 * (a + b) if abs(a - b) > 1e-7 * (1.0 + abs(a)) else None
-
         if not self.losses.size:
             return math.inf
-        guess = self._crossing(delta - self.above)  # go on in growing steps, then bisect
-        last = epsilon = max(guess, 0.0)
-        shift = 1e-10 * (1.0 + abs(guess))
-        while not agrees(epsilon):
-            if not 0.0 < epsilon + shift <= self.losses[-1] + 1.0:
-                return math.inf
-            last, epsilon, shift = epsilon, epsilon + shift, 2.0 * shift
-        return bisect(agrees, epsilon, last, middle)
+        return self._search(self.upper, delta, self._crossing(delta - self.above), 1.0)
+
+    def epsilon_below(self, delta: float) -> float:
+        """Return an ε ≥ 0, close to the largest, with lower(ε) > delta, or 0."""
+        if self.infinite * (1.0 - 8.0 * UNIT) > delta:
+            return math.inf
+        if not self.losses.size:
+            return 0.0
+        return self._search(self.lower, delta, self._crossing(delta), -1.0)
 
     def settles(self, epsilon: float, delta: float) -> bool:
         """Whether `epsilon`, found for `delta`, lies well inside the window, with small errors."""
@@ -155,6 +161,25 @@ class ComposedLoss:
             return float(losses[at])
         inside = math.log((masses[at] - target) / damped[at]) + losses[0]
         return float(np.clip(inside, losses[at - 1], losses[at]))
+
+    def _search(
+        self, bound: Callable[[float], float], delta: float, guess: float, way: float
+    ) -> float:
+        """Go from the guess in growing steps until `bound` agrees, then bisect; always checked."""
+
+        def agrees(epsilon: float) -> bool:
+            return (bound(epsilon) > delta) == (way < 0.0)
+
+        def middle(a: float, b: float) -> float | None:
+            return 0.5 * (a + b) if abs(a - b) > 1e-7 * (1.0 + abs(a)) else None
+
+        epsilon, shift = max(guess, 0.0), 1e-10 * (1.0 + abs(guess))
+        last = epsilon
+        while not agrees(epsilon):
+            if not 0.0 < epsilon + shift <= self.losses[-1] + 1.0:
+                return math.inf if way > 0.0 else 0.0
+            last, epsilon, shift = epsilon, max(epsilon + way * shift, 0.0), 2.0 * shift
+        return bisect(agrees, epsilon, last, middle)
 
 
 def compose_losses(parts: Parts, choice: GridChoice) -> ComposedLoss:
@@ -275,11 +300,12 @@ def _wrapped_logs(parts: Parts, choice: GridChoice, total: float) -> tuple[float
 _POINTS = 33
 _LAST = 1e8  # end of the search for ε
 _PRECISION = 1e-13  # of ε, relative
+_SHIFTS = np.geomspace(_PRECISION, 1.0, 27)
 _MEMORY = 4096  # answers kept
 _LEAST_TILT = 0.1
 _LARGE = 0.25  # a δ for which there are good grids
 _MISJUDGED = 1e4  # how far above its guess a δ may be
-Answer = Callable[[CountedPairs, float], float]
+Answer = Callable[[CountedPairs, float, bool], float]
 
 
 def compose(terms: Iterable[tuple[LossPair, int]]) -> Composition:
@@ -292,8 +318,9 @@ def compose(terms: Iterable[tuple[LossPair, int]]) -> Composition:
     --------
     >>> from skdp.accounting.loss_pairs import PoissonGaussianPair
     >>> steps = compose([(PoissonGaussianPair(mu=1.0, rate=0.01), 1000)])
-    >>> round(steps.epsilon(1e-5), 3)
-    1.828
+    >>> lower, upper = steps.bounds_epsilon(1e-5)
+    >>> round(upper, 3), upper - lower < 1e-3
+    (1.828, True)
     """
     counts: dict[LossPair, int] = {}
     for pair, count in terms:
@@ -307,68 +334,85 @@ def compose(terms: Iterable[tuple[LossPair, int]]) -> Composition:
 class Composition:
     """Several mechanisms on the same data.
 
-    **Guarantee.** No value is below that of the dominating pairs: the worse of the two orders of
-    neighbors, each composed by itself. Values of ε exceed the truth by about 3e-4 at most.
+    **Guarantee.** Upper values are never below those of the dominating pairs, lower values never
+    above: the worse of the two orders of neighbors, each composed by itself. Upper values of ε
+    exceed the truth by about 3e-4 at most.
     """
 
     terms: CountedPairs
 
+    def bounds_delta(self, epsilon: float) -> tuple[float, float]:
+        """Return numbers between which δ(ε) lies, for any real ε."""
+        return self._worst(_delta, float(epsilon), False), self.delta(epsilon)
+
+    def bounds_epsilon(self, delta: float) -> tuple[float, float]:
+        """Return numbers between which the least ε ≥ 0 with δ(ε) ≤ `delta` lies."""
+        delta = check_delta(delta)
+        return self._worst(_epsilon, delta, False), self.epsilon(delta)
+
     def delta(self, epsilon: float) -> float:
-        """Return a number not below δ(ε), close to it, for any real ε."""
-        return self._worst(_delta, float(epsilon))
+        """Return a number not below δ(ε), close to it."""
+        return self._worst(_delta, float(epsilon), True)
 
     def epsilon(self, delta: float) -> float:
         """Return an ε for which the composition is (ε, `delta`)-DP, close to the least."""
-        return self._worst(_epsilon, check_delta(delta))
+        return self._worst(_epsilon, check_delta(delta), True)
 
-    def _worst(self, answer: Answer, value: float) -> float:
+    def _worst(self, answer: Answer, value: float, upper: bool) -> float:
         orders = {self.terms, tuple((pair.backward, count) for pair, count in self.terms)}
-        return max(answer(terms, value) for terms in orders)
+        return max(answer(terms, value, upper) for terms in orders)
 
 
 @lru_cache(maxsize=_MEMORY)
-def _epsilon(terms: CountedPairs, delta: float) -> float:
-    """Return an ε ≥ 0 with δ(ε) ≤ delta, close to the least, for one order of neighbors."""
+def _epsilon(terms: CountedPairs, delta: float, upper: bool) -> float:
+    """Return a bound on the least ε ≥ 0 with δ(ε) ≤ delta, for one order of neighbors."""
     if len(terms) == 1 and terms[0][1] == 1:
-        return epsilon_above(terms[0][0], delta)
+        return (epsilon_above if upper else epsilon_below)(terms[0][0], delta)
     if sum(count * float(pair.above(np.zeros(1))[0]) for pair, count in terms) <= delta:
         return 0.0  # total variation is subadditive
     rest = delta - _infinite(terms)
     if rest <= 0.0:
-        return math.inf
+        return math.inf if upper or rest < -1e-12 * delta else 0.0
     choice = choice_for_delta(terms, min(rest, _LARGE))
-    best, settled = _attempt(terms, choice, delta)
+    best, settled = _attempt(terms, choice, delta, upper)
     while not settled and choice.order > _LEAST_TILT:
         # near the end of a bounded loss the best tilt is endless and its window too short
         choice = choice_for_delta(terms, min(rest, _LARGE), choice.order / 8.0)
-        answer, settled = _attempt(terms, choice, delta)
-        best = min(best, answer)
+        answer, settled = _attempt(terms, choice, delta, upper)
+        best = min(best, answer) if upper else max(best, answer)
     return best
 
 
-def _attempt(terms: CountedPairs, choice: GridChoice, delta: float) -> tuple[float, bool]:
-    """Return an ε, sound in any case, and whether it should be tight."""
-    losses = _composed(terms, choice)
-    answer = losses.epsilon_above(delta)
-    return answer, answer == 0.0 or losses.settles(answer, delta)
+def _attempt(
+    terms: CountedPairs, choice: GridChoice, delta: float, upper: bool
+) -> tuple[float, bool]:
+    """Return a bound on ε, sound in any case, and whether it should be tight."""
+    losses = _composed(terms, choice, upper)
+    answer = losses.epsilon_above(delta) if upper else losses.epsilon_below(delta)
+    return answer, (upper and answer == 0.0) or losses.settles(answer, delta)
 
 
 @lru_cache(maxsize=_MEMORY)
-def _delta(terms: CountedPairs, epsilon: float) -> float:
-    """Return a number not below δ(ε), for one order of neighbors."""
+def _delta(terms: CountedPairs, epsilon: float, upper: bool) -> float:
+    """Return a bound on δ(ε) for one order of neighbors."""
     if len(terms) == 1 and terms[0][1] == 1:
-        return delta_above(terms[0][0], epsilon)
+        return (delta_above if upper else delta_below)(terms[0][0], epsilon)
     choices = choices_for_epsilon(terms, epsilon)
     choice, log_delta = next(choices)
-    best = _composed(terms, choice).upper(epsilon)
+    losses = _composed(terms, choice, upper)
+    if not upper:
+        return losses.lower(epsilon)
+    best = losses.upper(epsilon)
     if best > max(math.exp(log_delta) * _MISJUDGED, 2.0 * _infinite(terms)):
-        best = min(best, *(_composed(terms, choice).upper(epsilon) for choice, _ in choices))
+        best = min(best, *(_composed(terms, choice, True).upper(epsilon) for choice, _ in choices))
     return best
 
 
-def _composed(terms: CountedPairs, choice: GridChoice) -> ComposedLoss:
+def _composed(terms: CountedPairs, choice: GridChoice, upper: bool) -> ComposedLoss:
+    discretize = pessimistic if upper else optimistic
+    choice = choice if upper else replace(choice, step=choice.lower_step)
     parts = [
-        (pessimistic(pair, choice.step, *cells), count)
+        (discretize(pair, choice.step, *cells), count)
         for (pair, count), cells in zip(terms, choice.cells, strict=True)
     ]
     return compose_losses(parts, choice)
@@ -390,9 +434,26 @@ def epsilon_above(pair: LossPair, delta: float) -> float:
     return high
 
 
+def epsilon_below(pair: LossPair, delta: float) -> float:
+    """Return an ε with δ(ε) > `delta`, the largest but for rounding; 0 if none is found."""
+    if pair.infinite > delta:
+        return math.inf
+    upper = min(epsilon_above(pair, delta), LARGEST_LOSS)
+    candidates = (float(epsilon) for epsilon in upper * (1.0 - _SHIFTS))
+    return next((epsilon for epsilon in candidates if delta_below(pair, epsilon) > delta), 0.0)
+
+
 def delta_above(pair: LossPair, epsilon: float) -> float:
     """Return a number not below δ(ε)."""
     return float(pair.above(np.array([epsilon]))[0])
+
+
+def delta_below(pair: LossPair, epsilon: float) -> float:
+    """Return a number not above δ(ε): where the tangents next to it stand there."""
+    width = 1e-7 * max(abs(epsilon), 1e-9)
+    left, right, _ = pair.below(epsilon + np.array([-width, 0.0, width]))
+    floor = max(pair.infinite, down(-math.expm1(min(epsilon, 0.0)), SUM))
+    return max(floor, float(left[1]), float(right[0]))
 
 
 COVERED = (RepeatAndSelectEvent, ZCDPEvent)
@@ -431,6 +492,16 @@ class PLDAccountant(Accountant):
     >>> round(PLDAccountant().epsilon(SelfComposedEvent(GDPEvent(0.1), 100), 1e-5), 5)
     4.37718
     """
+
+    def bounds(self, event: Event, delta: float) -> tuple[float, float]:
+        upper = self.epsilon(event, delta)
+        leaves = self._leaves(event)
+        if not leaves or is_open(leaves):
+            return upper, upper
+        _, composed = _composed_leaves(leaves)
+        if composed is None:
+            return max(0.0, down(upper, THERE_AND_BACK)), upper
+        return min(upper, composed.bounds_epsilon(check_delta(delta))[0]), upper
 
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         mu, composed = _composed_leaves(leaves)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from html import escape
@@ -551,21 +551,26 @@ class BudgetHandle:
         format: str = "markdown",
         *,
         audience: str = "public",
+        about: Mapping[str, object] | None = None,
         checked: Iterable[object] | None = None,
     ) -> str:
         """Return a report on the ledger, for example for a privacy officer.
 
         It states what is protected, how much an attacker may gain, every release, and what is not
-        protected. It reads no data and spends nothing. See *Privacy budgets: risk targets, costs
-        and reports* in the user guide.
+        protected, or is a record for the public register of deployments of OpenDP. It reads no data
+        and spends nothing. See *Privacy budgets: risk targets, costs and reports* in the user
+        guide.
 
         Parameters
         ----------
-        format : {"markdown", "json"}, default "markdown"
-            *Public.* The format. Markdown escapes strings from users.
+        format : {"markdown", "json", "register"}, default "markdown"
+            *Public.* The format. Markdown escapes strings from users. "register" is JSON.
         audience : {"public", "internal"}, default "public"
             *Public.* "internal" adds tags, names of shares, process numbers and the head. The head
             hashes the other three, so it could confirm guesses of them.
+        about : dict or None
+            *Public.* Fields of the register that the ledger does not contain, such as "name" and
+            "data_curators". The report lists what is missing, and "register" requires some.
         checked : iterable or None
             *Public.* The result of `skdp.pipeline.check_pipeline`.
 
@@ -577,10 +582,10 @@ class BudgetHandle:
         Raises
         ------
         ValueError
-            If the format or the audience is unknown.
+            If the format, the audience or a field is unknown, or the register requires a field.
         """
         check_choice("format", format, FORMATS)
-        return str(getattr(Report(self, audience, checked), format)())
+        return str(getattr(Report(self, audience, about, checked), format)())
 
     def to_json(self) -> str:
         """Return the whole ledger as JSON, for `PrivacyBudget.from_json`.

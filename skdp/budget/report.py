@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from html import escape
 from typing import Any
@@ -19,6 +19,7 @@ from skdp.ledger.release import (
     EXACT,
     PEAK,
     UNREADABLE,
+    VERSION,
     Amounts,
     Entry,
     Release,
@@ -42,7 +43,7 @@ from skdp.privacy.noise_events import ApproxDPCurve
 from skdp.support.display import at_least, at_most
 from skdp.support.validation import check_choice
 
-FORMATS = ("markdown", "json")
+FORMATS = ("markdown", "json", "register")
 _AUDIENCES = ("public", "internal")
 _NOT_STATED, _SEVERAL = "not stated", "several"
 # An event describes the release, not its computation: a mechanism on a grid and noisy gradient
@@ -51,6 +52,31 @@ _EXACT = "drawn exactly; sums are exact, or their rounding errors are bounded"
 _NOT_EXACT = "no proof for floating-point numbers is recorded"
 _OF_ENTRY = ("tag", "process", "role")  # fields that equal releases need not share
 _SHOWN = ("label", "account", "part", "event", "epsilon", "delta")
+_REQUIRED = (
+    "name", "data_curators", "description", "intended_use", "data_product_type",
+    "data_product_region", "publication_date",
+)  # fmt: skip
+_REGISTER = {  # the sections of a record of the public register of deployments
+    "basic": (*_REQUIRED, "data_product_sector"),
+    "dp_variant": ("variant_name", "data_domain", "unprotected_quantities"),
+    "privacy_loss": (
+        "privacy_unit", "privacy_unit_details", "privacy_parameters", "privacy_parameters_details",
+    ),
+    "deployment_model": (
+        "model_name", "model_name_details", "actors", "release_type", "release_type_details",
+        "data_source_type", "data_source_type_details", "access_type", "access_type_details",
+    ),
+    "accounting": ("post_processing", "composition"),
+    "implementation": (
+        "preprocessing_and_hyperparameter_tuning", "mechanisms", "justification",
+    ),
+    "administrative": ("sources", "notes", "registry_authors"),
+}  # fmt: skip
+_VARIANTS = {"gdp": "Custom", "zcdp": "Zero-concentrated DP", "rdp": "Renyi DP"}
+_CURVE = (
+    "For every ε ≥ 0, all releases together are (ε, δ)-DP with δ = Φ(μ/2 − ε/μ) − exp(ε)·Φ(−μ/2 − "
+    "ε/μ) + slack + (1 + exp(ε))·tv, where Φ is the normal distribution function."
+)
 NEIGHBORS = {
     (Unit.RECORD, True): "one record is replaced by any other one; the number of records is public",
     (Unit.RECORD, False): "one record is added or removed; the number of records is private",
@@ -88,8 +114,10 @@ _HEADS = {"number": "no.", "time": "time (UTC)", "last_time": "last", "account":
 _HEADS |= {"epsilon": "ε", "delta": "at δ", "arithmetic": "noise", "version": "skdp"}
 _LONGEST = 160  # characters of an event in a table; JSON is not shortened
 _DECIMALS = re.compile(r"\d+\.\d+(e[+-]?\d+)?")
+_NO_POINT = re.compile(r'^( *"\w+": \d+)e', re.MULTILINE)  # YAML takes 1e-06 for a string
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$^@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_Fields = tuple[dict[str, Any], list[str]]
 
 
 class Report:
@@ -99,6 +127,7 @@ class Report:
         self,
         budget: Any,
         audience: str,
+        about: Mapping[str, object] | None,
         checked: Iterable[object] | None,
     ) -> None:
         check_choice("audience", audience, _AUDIENCES)
@@ -135,9 +164,26 @@ class Report:
             "not_protected": [*UNPROTECTED],
             "checked": None if checked is None else [str(one) for one in checked],
         }
+        self._fields, self._open = self._of_register(releases, dict(about or {}))
+        fields = self._fields
+        nested = {k: {n: fields[n] for n in own if n in fields} for k, own in _REGISTER.items()}
+        self.data["deployment"] = {section: own for section, own in nested.items() if own}
 
     def json(self) -> str:
         return json.dumps(finite(self.data), indent=1, allow_nan=False)
+
+    def register(self) -> str:
+        """Return a record of the public register of deployments as JSON, which YAML contains."""
+        fields, record = self._fields, self.data["deployment"]
+        needed = (*_REQUIRED, *["registry_authors"] * ("administrative" in record))
+        if missing := [name for name in needed if name not in fields]:
+            raise ValueError(f"the register requires {missing}. State them in about=.")
+        words = (fields["name"], "-".join(fields["data_curators"]), fields["publication_date"][:4])
+        slug = "-".join(re.sub(r"\W+", "-", one.lower()).replace("_", "-") for one in words)
+        tier = 1 + 2 * ({"release_type", "data_source_type", "access_type"} <= fields.keys())
+        head = {"url_slug": slug, "status": "Draft", "tier": tier}
+        text = json.dumps(head | {"deployment": finite(record)}, indent=1, allow_nan=False)
+        return _NO_POINT.sub(r"\1.0e", text)
 
     def markdown(self) -> str:
         data, found = self.data, self.data["protected"]
@@ -149,11 +195,13 @@ class Report:
             f"Trust model: {found['trust_model']}",
         ]
         attacker = ("an attacker who knows all other records", "at the limit (guarantee)", "so far")
+        stated = [(one, _number(self._fields.get(one, _NOT_STATED))) for one in self._open]
         sections: Sequence[tuple[str, list[str], list[Any]]] = (
             ("What is protected", lines, []),
             ("How much may be learned", [*self._of_limit()], [attacker, *risks]),
             ("Releases", [*self._of_releases()], _table(data["releases"])),
             ("What is not protected", [*UNPROTECTED, *_findings(data["checked"])], []),
+            ("For a register of deployments", [], [("field", "value"), *stated]),
         )
         blocks = ("# Report of a privacy budget", *(_section(*one) for one in sections))
         return "\n\n".join(blocks) + "\n"
@@ -215,6 +263,51 @@ class Report:
                 f"test is then at most {_share(advantage)}"
             )
         return f"The gain at the limit follows from ε and δ alone, because {reason}. {remedy}."
+
+    def _of_register(self, releases: list[Release], about: dict[str, Any]) -> _Fields:
+        """Return the known fields of the register, and the names of those that `about` states."""
+        known = self._known(releases)
+        days = sorted(row["time"][:10] for row in self.data["releases"])
+        names = [one for own in _REGISTER.values() for one in own if one not in known]
+        if unknown := sorted(map(str, about.keys() - {*names})):
+            raise ValueError(f"about has no fields {unknown}; known: {names}.")
+        first = {"publication_date": days[0]} if days else {}
+        stated = {name: _stated(name, value) for name, value in about.items() if value}
+        return known | first | stated, names
+
+    def _known(self, releases: list[Release]) -> dict[str, Any]:
+        """Return the fields of the register that follow from the ledger alone."""
+        data, rule, protected = self.data, self._rule, self.data["protected"]
+        unit, public = protected["unit"], protected["count_is_public"]
+        sizes = sorted({one.n for one in releases if one.n is not None})
+        count = [f"The number of {unit}s is public: {sizes}."] * public
+        own = _VARIANTS.get(rule.composition) if self._keeps_to_box else None
+        rho = {"rho": at_least(float(rule.limits[0]))} if own == _VARIANTS["zcdp"] else {}
+        return {
+            "variant_name": own or ("Approximate DP" if rule.delta else "Pure DP"),
+            "data_domain": f"Data sets with {('any', 'the same')[public]} number of {unit}s.",
+            "unprotected_quantities": " ".join([*count, *UNPROTECTED]),
+            "privacy_unit": unit,
+            "privacy_unit_details": protected["neighbors"],
+            "privacy_parameters": {"epsilon": rule.epsilon, "delta": rule.delta} | rho,
+            "privacy_parameters_details": " ".join([*self._of_limit(), *self._of_box()]),
+            "model_name": "Central",
+            "model_name_details": _TRUST,
+            "release_type_details": f"Releases in the ledger: {data['meter']['n_releases']}. The "
+            "limit covers all releases and is not renewed.",
+            "composition": f"{data['ceiling']['adds_up']}. Of partitions, the largest sum counts.",
+            "preprocessing_and_hyperparameter_tuning": f"{' '.join(_findings(data['checked']))} "
+            "Every fit of a search that used the budget is part of its releases.",
+            "mechanisms": _mechanisms(releases, data["correctness"]),
+        }
+
+    def _of_box(self) -> Iterator[str]:
+        """Yield what the limits of the composition guarantee beyond one pair (ε, δ)."""
+        rule = self._rule
+        if self._keeps_to_box and rule.composition in _VARIANTS:
+            pairs = zip(rule.units, map(float, rule.limits), strict=True)
+            yield f"Limits: {', '.join(f'{name} ≤ {at_least(one):g}' for name, one in pairs)}."
+            yield from [_CURVE] * (rule.composition is Composition.GDP)
 
     def _row(self, release: Release, group: Group) -> dict[str, Any]:
         row = {
@@ -331,6 +424,25 @@ def _recorded_event(data: dict[str, Any]) -> Event | None:
         return event_from_dict(data)
     except UNREADABLE:
         return None
+
+
+def _mechanisms(releases: list[Release], correctness: str) -> str:
+    """Describe theorems, events, arithmetic and versions of releases."""
+    theorems = sorted({one.theorem or _NOT_STATED for one in releases})
+    events = [(one.event, _recorded_event(one.event)) for one in releases]
+    known = [event for _, event in events if event is not None]
+    kinds = {type(leaf).__name__ for event in known for leaf, _ in event.leaves()}
+    kinds |= {str(data.get("kind")) for data, event in events if event is None}
+    versions = sorted({one.version or _NOT_STATED for one in releases}) or [VERSION]
+    found = f"{'; '.join(theorems)}. Events: {', '.join(sorted(kinds))}. " if releases else ""
+    return f"{found}{correctness} Library: skdp {', '.join(versions)}."
+
+
+def _stated(name: str, value: Any) -> str | list[str]:
+    """Return a value as the register stores it: some of its fields are lists."""
+    if name in ("data_curators", "registry_authors"):
+        return [value] if isinstance(value, str) else [*map(str, value)]
+    return str(value)
 
 
 def _correctness(rows: list[dict[str, Any]]) -> str:

@@ -11,6 +11,7 @@ from skdp.support.lazy_names import lazy_names
 if TYPE_CHECKING:
     from skdp.mechanisms.base import AdditiveMechanism as AdditiveMechanism
     from skdp.mechanisms.base import Mechanism as Mechanism
+    from skdp.mechanisms.noise import DiscreteGaussian as DiscreteGaussian
     from skdp.mechanisms.noise import Gaussian as Gaussian
     from skdp.mechanisms.noise import Geometric as Geometric
     from skdp.mechanisms.noise import Laplace as Laplace
@@ -25,6 +26,7 @@ else:
         {
             "skdp.mechanisms.base": ["AdditiveMechanism", "Mechanism"],
             "skdp.mechanisms.noise": [
+                "DiscreteGaussian",
                 "Gaussian",
                 "Geometric",
                 "Laplace",

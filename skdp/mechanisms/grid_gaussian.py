@@ -204,7 +204,7 @@ def _chosen(
     taken = np.ones(k.size, dtype=bool)
     if near.size:
         open_k = near[k[near] < 0]
-        k[open_k] = _wholes(first[open_k], rng)
+        k[open_k] = _wholes(first[open_k], _PER_UNIT, rng)
         v[open_k] = np.frombuffer(rng.bytes(8 * open_k.size), np.uint64) >> (64 - _FIRST_BITS)
         taken[near] = _taken(k[near], j[near], one, v[near], rng)
     return k, taken
@@ -216,7 +216,7 @@ def _guide() -> tuple[np.ndarray, np.ndarray]:
 
     These are e^(−(2k + 1)/2·64²), that of x = 1, in units of v; 0 at the end.
     """
-    ends = _ends()
+    ends = _ends(_PER_UNIT)
     n_ends = np.bincount(ends >> _FIRST_BITS, minlength=2**_GUIDE_BITS)
     least = np.exp(-(np.arange(ends.size + 1) + 0.5) / _PER_UNIT**2) * _CLOSE
     least[-1] = 0.0
@@ -224,32 +224,32 @@ def _guide() -> tuple[np.ndarray, np.ndarray]:
     return guide, np.floor(least * 2.0**_FIRST_BITS).astype(np.int64)
 
 
-def _wholes(first: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return k ≥ 0 with P(k) ∝ e^(−k²/2·64²) by inversion of uniform numbers.
+def _wholes(first: np.ndarray, per_unit: int, rng: np.random.Generator) -> np.ndarray:
+    """Return k ≥ 0 with P(k) ∝ e^(−k²/2w²), w = `per_unit`, by inversion of uniform numbers.
 
     `first` has 62 bits of each. If they are an end of k's, further bits decide.
     """
-    ends = _ends()
+    ends = _ends(per_unit)
     k = ends.searchsorted(first, side="right")
     for i in (first == ends[k - 1]).nonzero()[0]:
-        k[i] = _whole(int(first[i]), rng)
+        k[i] = _whole(int(first[i]), per_unit, rng)
     return k
 
 
-@lru_cache(maxsize=1)
-def _ends() -> np.ndarray:
+@lru_cache(maxsize=2)
+def _ends(per_unit: int) -> np.ndarray:
     """Return ⌊2^62·P(K ≤ k)⌋ for k = 0, 1, ..., as far as they are below 2^62 − 1, and this."""
     with localcontext(prec=2 * _DIGITS):
-        masses = _masses()
+        masses = _masses(per_unit)
         scaled = 2**_BITS / sum(masses)
         ends = np.array([int(scaled * end) for end in accumulate(masses)])
     return ends[: ends.searchsorted(2**_BITS - 1) + 1]
 
 
-def _masses() -> list[Decimal]:
-    """Return e^(−k²/2·64²) for k = 0, 1, ..., until they are below the precision."""
+def _masses(per_unit: int) -> list[Decimal]:
+    """Return e^(−k²/2w²) for k = 0, 1, ..., until they are below the precision."""
     masses, least = [], Decimal(10) ** -(getcontext().prec + 2)  # the others add up to 10 of it
-    mass, factor, ratio = (Decimal(-i) / (2 * _PER_UNIT**2) for i in (0, 1, 2))
+    mass, factor, ratio = (Decimal(-i) / (2 * per_unit**2) for i in (0, 1, 2))
     mass, factor, ratio = mass.exp(), factor.exp(), ratio.exp()
     while mass > least:
         masses.append(mass)
@@ -257,12 +257,12 @@ def _masses() -> list[Decimal]:
     return masses
 
 
-def _whole(first: int, rng: np.random.Generator) -> int:
+def _whole(first: int, per_unit: int, rng: np.random.Generator) -> int:
     """Return the k that belongs to a uniform number with these first bits."""
     for rounds in count(2):
         first, bits = first << _BITS | int(rng.integers(2**_BITS)), _BITS * rounds
         with localcontext(prec=_DIGITS * rounds):
-            masses, error = _masses(), Decimal(10) ** (_GUARD - _DIGITS * rounds)
+            masses, error = _masses(per_unit), Decimal(10) ** (_GUARD - _DIGITS * rounds)
             u, total, end = Decimal(first) / 2**bits, sum(masses), Decimal(0)
             for k, mass in enumerate(masses):
                 end += mass / total
@@ -307,6 +307,53 @@ def _is_taken(k: int, j: int, one: int, first: int, rng: np.random.Generator) ->
             if v - error > high:
                 return False
     raise AssertionError("unreachable")
+
+
+def discrete_normal(
+    numerator: int, denominator: int, size: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return integers with probability ∝ e^(−m²/2s²), s = `numerator`/`denominator`.
+
+    As above, with steps of 1 for k and only those x with (k + x)·s an integer, the j-th of at most
+    ⌈s⌉ integers from ⌈k·s⌉ on. Zero would come with either sign, so −0 is rejected.
+    """
+    window = -(-numerator // denominator)
+
+    def propose(n: int) -> tuple[np.ndarray, np.ndarray]:
+        k, j = _wholes(rng.integers(2**_BITS, size=n), 1, rng), rng.integers(window, size=n)
+        m = j - (-k * numerator // denominator)
+        x = m * denominator - k * numerator  # times 1/numerator
+        good = (x < numerator) & _accepted(k, np.minimum(x, numerator), numerator, rng)
+        negative = rng.integers(2, size=n) == 0
+        return np.where(negative, -m, m), good & ~(negative & (m == 0))
+
+    return rejection(size, propose, 0.3)
+
+
+def _accepted(k: np.ndarray, x: np.ndarray, one: int, rng: np.random.Generator) -> np.ndarray:
+    """Return Bernoulli samples of probability e^(−y(2k + y)/2) for y = x/one.
+
+    All of k + 1 trials of probability e^(−γ), γ = y·(2k + y)/(2k + 2) ≤ 1, have to succeed.
+    """
+    passed = np.ones(k.size, dtype=bool)
+    for trial in range(int(k.max(initial=0)) + 1):
+        tried = np.flatnonzero(passed & (trial <= k))
+        passed[tried] = _trials(tried, k, x, one, rng)
+    return passed
+
+
+def _trials(
+    running: np.ndarray, k: np.ndarray, x: np.ndarray, one: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return trials of e^(−γ): of those of γ/1, γ/2, ... the first that fails is odd."""
+    start, true, step = running, np.zeros(k.size, dtype=bool), 1
+    while running.size:
+        low, high = x[running], x[running] + 2 * k[running] * one
+        passed = low > rng.integers(step * one, size=running.size)
+        passed &= high > rng.integers((2 * k[running] + 2) * one)
+        true[running[~passed]] = step % 2 == 1
+        running, step = running[passed], step + 1
+    return true[start]
 
 
 _BITS_BELOW = (

@@ -233,7 +233,9 @@ EVENTS: Registry[Event] = Registry(
         "BetweenNeighborsEvent": "skdp.privacy.composed_events:BetweenNeighborsEvent",
         "BoundedRangeEvent": "skdp.privacy.noise_events:BoundedRangeEvent",
         "DataDependentNoiseEvent": "skdp.research.data_dependent_noise:DataDependentNoiseEvent",
+        "DiscreteGaussianEvent": "skdp.privacy.gaussian:DiscreteGaussianEvent",
         "DiscreteLaplaceEvent": "skdp.privacy.noise_events:DiscreteLaplaceEvent",
+        "FixedSizeSampledEvent": "skdp.privacy.composed_events:FixedSizeSampledEvent",
         "LaplaceEvent": "skdp.privacy.noise_events:LaplaceEvent",
         "ObjectivePerturbationEvent": (
             "skdp.privacy.objective_perturbation:ObjectivePerturbationEvent"
@@ -242,6 +244,7 @@ EVENTS: Registry[Event] = Registry(
         "PoissonSampledEvent": "skdp.privacy.composed_events:PoissonSampledEvent",
         "PureDPEvent": "skdp.privacy.noise_events:PureDPEvent",
         "RepeatAndSelectEvent": "skdp.privacy.noise_events:RepeatAndSelectEvent",
+        "ShuffledEvent": "skdp.privacy.composed_events:ShuffledEvent",
         "TruncatedLaplaceEvent": "skdp.privacy.noise_events:TruncatedLaplaceEvent",
         "ZCDPEvent": "skdp.privacy.gaussian:ZCDPEvent",
     }

@@ -101,6 +101,9 @@ def test_gaussians_add_in_squares(relation, mu):
     assert accountant.mu(event) == pytest.approx(mu, rel=1e-14)
     exact = GaussianCurve(mu).epsilon(1e-5)
     assert accountant.epsilon(event, 1e-5) == pytest.approx(exact, rel=1e-12)
+    low, high = accountant.bounds(event, 1e-5)
+    assert low <= exact * (1 + 1e-12)
+    assert high - low <= 1e-9 * high
 
 
 def test_what_is_not_gaussian_needs_a_slack(black_box, exact):
@@ -112,6 +115,8 @@ def test_what_is_not_gaussian_needs_a_slack(black_box, exact):
     assert exact(0.3, 0.2, 0.0, 5, epsilon) <= 1e-5
     assert accountant.delta(event, epsilon) == pytest.approx(1e-5, rel=1e-9)
     assert accountant.epsilon(event, 0.9e-7) == math.inf
+    with pytest.raises(UnpricedEventError, match="lower bound"):
+        accountant.bounds(event, 1e-5)
 
 
 def test_a_slack_below_a_leafs_own_failure_is_refused(black_box):
@@ -119,3 +124,8 @@ def test_a_slack_below_a_leafs_own_failure_is_refused(black_box):
     with pytest.raises(UnpricedEventError, match="cover at slack 5e-08"):
         GDPAccountant(slack=5e-7).epsilon(event, 1e-5)
     assert GDPAccountant(slack=2e-6).epsilon(event, 1e-5) < 10.0
+
+
+def test_other_accountants_have_no_lower_side():
+    with pytest.raises(UnpricedEventError, match="no lower bound"):
+        ZCDPAccountant().bounds(GDPEvent(1.0), 1e-5)

@@ -12,6 +12,8 @@ from scipy.special import ndtri
 from skdp.accounting import gdp_mu
 from skdp.accounting.concentrated import covering_mu
 from skdp.privacy import GaussianCurve, GaussianEvent, PoissonSampledEvent, PrivacyCurve, ZCDPEvent
+from skdp.privacy.composed_events import FixedSizeSampledEvent
+from skdp.privacy.gaussian import DiscreteGaussianEvent
 
 LAPLACE = {
     0.1: (0.122326, 0.122326, 0.122323, 0.122075),
@@ -120,7 +122,9 @@ def test_an_impossible_slack_is_refused(laplace_curve, slack):
     "event",
     [
         PoissonSampledEvent(0.001, GaussianEvent(1.0)),
+        DiscreteGaussianEvent(5.0),
         ZCDPEvent(0.1),
+        FixedSizeSampledEvent(0.1, GaussianEvent(2.0)),
     ],
 )
 def test_nothing_covers_an_unbounded_loss_without_slack(event):

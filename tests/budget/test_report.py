@@ -27,6 +27,14 @@ from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS
 from skdp.solvers import SOLVERS
 
 FORMATS = ["markdown", "json"]
+ABOUT = {
+    "name": "Re_admissions, by ward",
+    "data_curators": ["St. Anna", "Bern"],
+    "description": "Chances of return",
+    "intended_use": "Planning",
+    "data_product_type": "Machine learning model",
+    "data_product_region": "Bern",
+}
 COMPOSITIONS = ["gdp", "zcdp", "rdp", "basic"]
 SMALL = GDPEvent(0.1)
 NASTY = "<script>alert(1)</script> | *a* [b](javascript:c) `d` \\ _e_ # $f$\nnew | line"
@@ -50,7 +58,7 @@ def test_the_data_say_what_is_protected_how_much_and_by_what():
     assert [*data_of(budget)] == [name for name in data if name != "head"]
     assert list(data) == [
         "report", "version", "audience", "protected", "ceiling", "meter", "releases",
-        "correctness", "partitions", "notices", "head", "not_protected", "checked",
+        "correctness", "partitions", "notices", "head", "not_protected", "checked", "deployment",
     ]  # fmt: skip
     assert data["protected"]["unit"] == "person"
     assert not data["protected"]["count_is_public"]
@@ -66,15 +74,18 @@ def test_the_data_say_what_is_protected_how_much_and_by_what():
     assert row["proof"] == "by the theorem"
     assert row["version"] == skdp.__version__
     assert data["head"] == budget.head
+    assert "Events: GDPEvent." in data["deployment"]["implementation"]["mechanisms"]
     assert budget.report() == budget.report("markdown", audience="public")
 
 
-def test_a_report_has_four_sections_and_a_row_for_each_release(budget):
+def test_a_report_has_five_sections_and_a_row_for_each_release(budget):
     for k in range(3):
         spend(budget, name=f"fit {k}")
-    text = budget.report(audience="internal")
-    assert text.count("\n## ") == 4
+    text = budget.report(audience="internal", about={"data_curators": "A hospital"})
+    assert text.count("\n## ") == 5
     assert [f"fit {k}" in text for k in range(3)] == [True] * 3
+    assert "A hospital" in text
+    assert "| description | not stated |" in text
     assert budget.head in text
 
 
@@ -190,10 +201,12 @@ def test_tags_shares_and_processes_are_for_internal_use(format, budget):
     assert str(process) in internal
 
 
-@pytest.mark.parametrize("where", ["name", "tag", "partition", "checked"])
+@pytest.mark.parametrize("where", ["name", "tag", "partition", "about", "checked"])
 def test_no_text_of_a_user_is_markup(where):
     budget, more = PrivacyBudget(epsilon=2.0, delta=1e-5), {}
-    if where == "checked":
+    if where == "about":
+        more = {"about": {"intended_use": NASTY}}
+    elif where == "checked":
         more = {"checked": [NASTY]}
     spend(budget, **{where: NASTY} if not more else {})
     text = budget.report("markdown", audience="internal", **more)
@@ -223,15 +236,15 @@ def test_nobody_meets_characters_that_are_not_seen(format, budget):
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_text_that_no_file_can_hold_is_no_obstacle(format, budget):
     spend(budget, name="half \ud800 of a pair")
-    assert budget.report(format, checked=["\udfff"]).encode()
+    assert budget.report(format, about={"notes": "\udfff"}).encode()
 
 
 def test_json_is_strict_and_goes_there_and_back():
     budget = PrivacyBudget(epsilon=2.0, delta=1e-5, composition="basic")
     spend(budget, PureDPEvent(0.5), 0.0, name="é ✓")
-    data = data_of(budget, checked=[NASTY])
+    data = data_of(budget, about={"name": NASTY})
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    assert data["checked"] == [NASTY]
+    assert data["deployment"]["basic"]["name"] == NASTY
     assert data["releases"][0]["label"] == "é ✓"
 
 
@@ -301,11 +314,125 @@ def test_findings_are_told_and_so_is_that_nobody_looked(budget):
     [
         ({"format": "pdf"}, "format must be one of"),
         ({"audience": "press"}, "audience must be one of"),
+        ({"about": {"color": "red"}}, r"no fields \['color'\]"),
     ],
 )
 def test_what_is_unknown_is_refused(more, message):
     with pytest.raises(ValueError, match=message):
         PrivacyBudget(epsilon=1.0, delta=1e-5).report(**more)
+
+
+# -- the record of the public register of deployments, as its schema of July 2026 wants it --------
+
+SECTIONS = {
+    "basic": {
+        "name", "data_curators", "intended_use", "data_product_type", "data_product_region",
+        "description", "publication_date", "data_product_sector",
+    },
+    "dp_variant": {"variant_name", "data_domain", "unprotected_quantities"},
+    "privacy_loss": {
+        "privacy_unit", "privacy_unit_details", "privacy_parameters", "privacy_parameters_details",
+    },
+    "deployment_model": {
+        "model_name", "model_name_details", "actors", "release_type", "release_type_details",
+        "data_source_type", "data_source_type_details", "access_type", "access_type_details",
+    },
+    "accounting": {"post_processing", "composition"},
+    "implementation": {"preprocessing_and_hyperparameter_tuning", "mechanisms", "justification"},
+    "administrative": {"sources", "notes", "registry_authors"},
+}  # fmt: skip
+MORE = {
+    "data_product_sector": "Healthcare",
+    "actors": "A hospital",
+    "release_type": "Many releases",
+    "data_source_type": "Static",
+    "data_source_type_details": "One winter",
+    "access_type": "Non-interactive",
+    "access_type_details": "A page",
+    "post_processing": "None",
+    "justification": "A pilot",
+    "sources": "A paper",
+    "notes": "None",
+    "registry_authors": "Ada",
+}
+
+
+def record_of(budget, **more):
+    return json.loads(budget.report("register", about=ABOUT | more))
+
+
+def fields_of(record):
+    return {name: value for own in record["deployment"].values() for name, value in own.items()}
+
+
+@pytest.mark.parametrize("composition", [*COMPOSITIONS, "pure"])
+def test_a_record_has_the_fields_of_the_register(composition, neighboring):
+    pure = composition == "pure"
+    terms = {"composition": composition, "neighboring": neighboring}
+    budget = PrivacyBudget(epsilon=2.0, delta=0.0 if pure else 1e-6, **terms)
+    spend(budget, PureDPEvent(0.1) if pure else SMALL, 0.0 if pure else 1e-6)
+    bare, whole = record_of(budget), record_of(budget, **MORE)
+    assert {k: {*own} for k, own in whole["deployment"].items()} == SECTIONS
+    assert (bare["tier"], whole["tier"], bare["status"]) == (1, 3, "Draft")
+    assert bare["url_slug"][:-5] == "re-admissions-by-ward-st-anna-bern"
+    fields = fields_of(bare)
+    assert len(fields) == 6 + 14  # six are stated by hand
+    assert fields["publication_date"] == budget.history()[0]["time"][:10]
+    parameters = fields["privacy_parameters"]
+    assert (parameters["epsilon"], parameters["delta"]) == (2.0, budget.delta)
+    assert ("rho" in parameters) is (composition == "zcdp")
+    for name, value in fields_of(whole).items():
+        kind = {"data_curators": list, "registry_authors": list, "privacy_parameters": dict}
+        assert isinstance(value, kind.get(name, str))
+
+
+VARIANTS = {
+    "gdp": "Custom",
+    "zcdp": "Zero-concentrated DP",
+    "rdp": "Renyi DP",
+    "basic": "Approximate DP",
+}
+
+
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+def test_the_variant_is_what_holds_for_all_releases(composition):
+    def variant(*events, **more):
+        budget = PrivacyBudget(epsilon=1.0, delta=1e-6, composition=composition, **more)
+        for event in events:
+            spend(budget, event)
+        fields = fields_of(record_of(budget, publication_date="2026-01-01"))
+        assert fields["publication_date"] == "2026-01-01"
+        assert ("Limits: " in fields["privacy_parameters_details"]) is (
+            fields["variant_name"] != "Approximate DP"
+        )
+        return fields["variant_name"]
+
+    assert variant(SMALL) == VARIANTS[composition]
+    assert variant() == variant(PureDPEvent(1.0)) == "Approximate DP"
+    if composition == "gdp":
+        assert variant(strict=True, slack=0.0) == "Custom"
+
+
+def test_a_limit_of_zcdp_is_not_below_the_real_one_and_is_a_number_in_yaml():
+    budget = PrivacyBudget(epsilon=1e-4, delta=1e-6, composition="zcdp")
+    spend(budget, GDPEvent(1e-8))
+    text = budget.report("register", about=ABOUT)
+    assert re.search(r'"epsilon": 0.0001,\n *"delta": 1.0e-06,\n *"rho": \d\.\d+e-\d+', text)
+    rho = fields_of(json.loads(text))["privacy_parameters"]["rho"]
+    assert budget._filter.limits[0] <= rho
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"name": ""}, r"requires \['name', 'publication_date'\]"),
+        ({"notes": "seen"}, r"requires \['publication_date', 'registry_authors'\]"),
+        ({"variant_name": "Pure DP"}, r"no fields \['variant_name'\]"),
+    ],
+)
+def test_what_a_record_lacks_is_named(more, message):
+    with pytest.raises(ValueError, match=message):
+        record_of(PrivacyBudget(epsilon=1.0, delta=1e-5), **more)
 
 
 def test_a_ledger_that_is_gone_has_no_report(tmp_path):
@@ -323,6 +450,7 @@ def test_an_event_of_another_library_is_shown_as_it_is_kept(budget):
     spend(budget, ForeignEvent(0.1))
     data = data_of(budget)
     assert data["releases"][0]["proof"].startswith("unknown")
+    assert "Events: ForeignEvent." in data["deployment"]["implementation"]["mechanisms"]
     assert "ForeignEvent" in budget.report()
 
 
@@ -330,6 +458,7 @@ def test_pure_budgets_and_infinite_numbers_are_reported():
     budget = PrivacyBudget(epsilon=1.0, delta=0.0, composition="pure")
     spend(budget, LaplaceEvent(4.0), 0.0)
     data = data_of(budget)
+    assert data["deployment"]["dp_variant"]["variant_name"] == "Pure DP"
     assert data["ceiling"]["risk"]["right guesses of membership, 50 % without the release"] == (
         pytest.approx(math.e / (1.0 + math.e))
     )

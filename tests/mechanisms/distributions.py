@@ -52,10 +52,15 @@ def geometric(m):
     return on_integers(lambda k: np.exp(-np.abs(k) / m.scale), math.ceil(60 * m.scale) + 2)
 
 
+def discrete_gaussian(m):
+    return on_integers(lambda k: np.exp(-0.5 * (k / m.scale) ** 2), math.ceil(14 * m.scale) + 2)
+
+
 CDFS = {
     "Laplace": laplace,
     "Gaussian": gaussian,
     "TruncatedLaplace": truncated_laplace,
     "Staircase": staircase,
     "Geometric": geometric,
+    "DiscreteGaussian": discrete_gaussian,
 }

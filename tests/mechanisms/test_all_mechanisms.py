@@ -13,6 +13,7 @@ from distributions import cdf
 from scipy import stats
 
 from skdp.mechanisms import (
+    DiscreteGaussian,
     Gaussian,
     Geometric,
     Laplace,
@@ -39,6 +40,9 @@ INSTANCES = [
     Geometric(sensitivity=1, scale=1.0),
     Geometric(sensitivity=3, scale=0.4),
     Geometric(sensitivity=2, scale=7.3),
+    DiscreteGaussian(sensitivity=1, scale=1.0),
+    DiscreteGaussian(sensitivity=2, scale=0.3),
+    DiscreteGaussian(sensitivity=3, scale=6.1),
 ]
 every_instance = pytest.mark.parametrize("mechanism", INSTANCES, ids=repr)
 every_kind = pytest.mark.parametrize("kind", MECHANISMS.values(), ids=list(MECHANISMS))
@@ -186,7 +190,7 @@ def test_pure_privacy_is_met(kind):
         assert epsilon * (1 - 1e-5) <= event.pure_epsilon(RELATION) <= epsilon
 
 
-@pytest.mark.parametrize("kind", [Gaussian, TruncatedLaplace])
+@pytest.mark.parametrize("kind", [Gaussian, DiscreteGaussian, TruncatedLaplace])
 def test_noise_that_is_never_pure_says_so(kind):
     with pytest.raises(ValueError, match=r"cannot be met, "):
         kind.calibrate(1.0, 0.0, 1)
@@ -255,7 +259,7 @@ def test_what_is_refused(kind):
             kind.calibrate(*arguments, 1)
 
 
-@pytest.mark.parametrize("kind", [Laplace, Gaussian, TruncatedLaplace, Geometric])
+@pytest.mark.parametrize("kind", [Laplace, Gaussian, TruncatedLaplace, Geometric, DiscreteGaussian])
 def test_a_scale_out_of_range_is_refused(kind):
     mechanism = kind.calibrate(EPSILON, DELTA, 1)
     for wrong in (0.0, math.nan, 1e9, 1e-9):

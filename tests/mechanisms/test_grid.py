@@ -14,6 +14,7 @@ from scipy import stats
 
 from skdp.mechanisms.grid_gaussian import (
     bernoulli_exp,
+    discrete_normal,
     from_steps,
     geometric,
     grid_step,
@@ -95,6 +96,23 @@ def test_the_whole_part_of_a_normal_number(scale):
     counts = np.bincount(np.minimum(draws, top), minlength=top + 1)
     expected = np.append(mass, 1.0 - mass.sum()) * draws.size
     assert stats.chisquare(counts, expected).pvalue > FALSE_ALARM
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("a", "b"), [(1, 100), (1, 2), (1, 1), (5, 2), (7, 3)])
+def test_normal_integers(a, b):
+    draws = discrete_normal(a, b, 50_000, np.random.default_rng())
+    reach = math.ceil(3.5 * a / b)
+    m = np.arange(-60 * reach, 60 * reach + 1)
+    mass = np.exp(-0.5 * (m * b / a) ** 2)
+    mass /= mass.sum()
+    clipped = np.clip(m, -reach, reach) + reach
+    expected = np.bincount(clipped, mass) * draws.size
+    counts = np.bincount(np.clip(draws, -reach, reach) + reach, minlength=expected.size)
+    keep = expected > 1.0
+    assert not counts[~keep].any()
+    statistic = ((counts - expected)[keep] ** 2 / expected[keep]).sum()
+    assert stats.chi2.sf(statistic, max(keep.sum() - 1, 1)) > FALSE_ALARM
 
 
 def test_rejection_keeps_what_is_accepted_in_order():

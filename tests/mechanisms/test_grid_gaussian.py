@@ -76,17 +76,18 @@ class TestSampler:
                 told = Told(v % 2**62, digit)
                 assert grid_gaussian._is_taken(k, j, one, v >> 62, told) is wanted
 
-    def test_the_choice_of_k_compares_with_the_sums_of_masses(self):
-        table, exact = grid_gaussian._ends(), ends(64, 62)
+    @pytest.mark.parametrize("per_unit", [1, 64])
+    def test_the_choice_of_k_compares_with_the_sums_of_masses(self, per_unit):
+        table, exact = grid_gaussian._ends(per_unit), ends(per_unit, 62)
         assert table.tolist() == exact[: table.size]
         assert table[-1] == 2**62 - 1 > table[-2]
-        for k, end in enumerate(ends(64, 124)[:5]):
+        for k, end in enumerate(ends(per_unit, 124)[:5]):
             for shift, wanted in ((-(2**50), k), (2**50, k + 1)):
                 u = end + shift
-                assert grid_gaussian._whole(u >> 62, Told(u % 2**62)) == wanted
+                assert grid_gaussian._whole(u >> 62, per_unit, Told(u % 2**62)) == wanted
 
     def test_sixteen_bits_tell_k_only_where_all_numbers_agree(self):
-        table, (guide, least) = grid_gaussian._ends(), grid_gaussian._guide()
+        table, (guide, least) = grid_gaussian._ends(64), grid_gaussian._guide()
         firsts = np.arange(2**16) << 46
         low, high = (table.searchsorted(n, "right") for n in (firsts, firsts + 2**46 - 1))
         decided = guide >= 0
@@ -113,7 +114,7 @@ class TestSampler:
     def test_ties_draw_further_bits(self):
         end = ends(64, 124)[0]
         told = Told(end % 2**62, 0)  # as many bits as cannot tell, and 62 more
-        assert grid_gaussian._whole(end >> 62, told) == 0
+        assert grid_gaussian._whole(end >> 62, 64, told) == 0
         assert told.integers_left == []
 
     @pytest.mark.parametrize("scale", [1, 2**28 - 1, 2**28 + 1, 3 * 2**40 - 1, 2**57 - 1, 2**57])

@@ -29,8 +29,11 @@ from skdp.privacy import (
 from skdp.privacy.composed_events import (
     ApproximatedEvent,
     BetweenNeighborsEvent,
+    FixedSizeSampledEvent,
+    ShuffledEvent,
 )
 from skdp.privacy.events import EVENTS, NoClosedCurveError
+from skdp.privacy.gaussian import DiscreteGaussianEvent
 from skdp.privacy.noise_events import (
     BoundedRangeEvent,
     DiscreteLaplaceEvent,
@@ -43,7 +46,7 @@ from skdp.research.data_dependent_noise import DataDependentNoiseEvent
 
 RELATION = Neighboring.REPLACE_ONE
 SAMPLED = PoissonSampledEvent(0.1, GaussianEvent(1.0))
-NESTED = PoissonSampledEvent(0.3, PoissonSampledEvent(0.5, GaussianEvent(1.0)))
+NESTED = FixedSizeSampledEvent(0.3, PoissonSampledEvent(0.5, GaussianEvent(1.0)))
 EXAMPLES = {
     "GDPEvent": [GDPEvent(0.0), GDPEvent(0.1), GDPEvent(1 / 3), GDPEvent(25.0)],
     "GaussianEvent": [GaussianEvent(0.7), GaussianEvent(20.0)],
@@ -60,8 +63,10 @@ EXAMPLES = {
     "ZCDPEvent": [ZCDPEvent(0.0), ZCDPEvent(1e-4), ZCDPEvent(0.5), ZCDPEvent(1e6)],
     "LaplaceEvent": [LaplaceEvent(0.3), LaplaceEvent(10.0)],
     "DiscreteLaplaceEvent": [DiscreteLaplaceEvent(2.5, 3), DiscreteLaplaceEvent(0.2)],
+    "DiscreteGaussianEvent": [DiscreteGaussianEvent(0.5), DiscreteGaussianEvent(4.0, 3)],
     "BetweenNeighborsEvent": [
         BetweenNeighborsEvent(LaplaceEvent(2.0)),
+        BetweenNeighborsEvent(DiscreteGaussianEvent(3.0, 2)),
         BetweenNeighborsEvent(TruncatedLaplaceEvent(1.0, 1.5)),
     ],
     "TruncatedLaplaceEvent": [
@@ -94,6 +99,14 @@ EXAMPLES = {
         PoissonSampledEvent(1.0, GDPEvent(0.5)),
         PoissonSampledEvent(0.2, PoissonSampledEvent(0.5, PureDPEvent(1.0))),
     ],
+    "FixedSizeSampledEvent": [
+        FixedSizeSampledEvent(0.05, GaussianEvent(2.0)),
+        FixedSizeSampledEvent(0.2, PureDPEvent(1.0)),
+        FixedSizeSampledEvent(0.3, PoissonSampledEvent(0.5, LaplaceEvent(1.0))),
+        NESTED,
+        FixedSizeSampledEvent(1, LaplaceEvent(1.0)),
+    ],
+    "ShuffledEvent": [ShuffledEvent(GaussianEvent(1.5)), ShuffledEvent(LaplaceEvent(2.0))],
     "ApproximatedEvent": [
         ApproximatedEvent(GDPEvent(1.0), 1e-6),
         ApproximatedEvent(PureDPEvent(1.0), 0.01),
@@ -123,6 +136,10 @@ def test_every_event_has_an_example_of_its_own_kind():
 
 def both_curves(event, relation):
     """Return the curve and its reverse; nothing where the event says that it has none."""
+    if type(event) is FixedSizeSampledEvent and relation == "add_remove_one":
+        with pytest.raises(ValueError, match=r"add_remove_one"):
+            event.curve(relation)
+        return []
     if event in WITHOUT_CURVE:
         with pytest.raises(NoClosedCurveError, match="no curve in closed form"):
             event.curve(relation)
@@ -270,6 +287,8 @@ IMPOSSIBLE = [
     (ZCDPEvent, (1e-31,), "rho must be 0 or at least 1e-30"),
     (LaplaceEvent, (0.0,), "noise_multiplier must be a number"),
     (DiscreteLaplaceEvent, (1.0, 0), "sensitivity must be a positive integer"),
+    (DiscreteGaussianEvent, (1.0, 1.5), "sensitivity must be a positive integer"),
+    (DiscreteGaussianEvent, (1e9,), "scale must be a number"),
     (TruncatedLaplaceEvent, (1.0, 0.0), "cut must be a number"),
     (TruncatedLaplaceEvent, (1.0, 501.0), "cut must lie between"),
     (ObjectivePerturbationEvent, (0.0, 0.1, 1), "noise_multiplier must be a number"),
@@ -315,6 +334,7 @@ def test_an_impossible_field_is_refused(kind, fields, message):
     [
         LaplaceEvent(1e-9),
         DiscreteLaplaceEvent(1e-9, 10**9),
+        DiscreteGaussianEvent(1e-3),
         ZCDPEvent(1e30),
         ZCDPEvent(1e-30),
         PureDPEvent(1e9),

@@ -22,7 +22,7 @@ from skdp.privacy import (
     SelfComposedEvent,
     event_from_dict,
 )
-from skdp.privacy.composed_events import ApproximatedEvent
+from skdp.privacy.composed_events import ApproximatedEvent, ShuffledEvent
 from skdp.privacy.events import EVENTS
 from skdp.privacy.noise_events import RepeatAndSelectEvent
 
@@ -64,7 +64,9 @@ ARGUMENTS = {
         "partition": st.sampled_from([(0, 1, 2), (-5, 0, 7)]),
         "sensitivity": counts,
     },
+    "DiscreteGaussianEvent": {"scale": size, "sensitivity": counts},
     "DiscreteLaplaceEvent": {"scale": size, "sensitivity": counts},
+    "FixedSizeSampledEvent": {"sampling_rate": numbers(0.01, 1.0), "event": inner},
     "LaplaceEvent": {"noise_multiplier": size},
     "ObjectivePerturbationEvent": {
         "noise_multiplier": size,
@@ -88,6 +90,7 @@ ARGUMENTS = {
         "parameter": numbers(0.01, 0.99),
         "shape": numbers(-0.5, 3.0),
     },
+    "ShuffledEvent": {"event": inner},
     "TruncatedLaplaceEvent": {"noise_multiplier": numbers(0.5, 2.0), "cut": numbers(0.5, 2.0)},
     "ZCDPEvent": {"rho": numbers(1e-9, 1e9)},
 }
@@ -189,7 +192,7 @@ def test_a_list_of_events_and_a_generator_are_a_tuple():
 def test_approximate_samplers_are_taken_out_and_counted_together():
     near = ApproximatedEvent(GDPEvent(0.5), 1e-3)
     twice = ApproximatedEvent(SelfComposedEvent(near, 3), 0.02)
-    event = ComposedEvent((twice, SelfComposedEvent(near, 5), LaplaceEvent(1.0)))
+    event = ComposedEvent((twice, SelfComposedEvent(ShuffledEvent(near), 5), LaplaceEvent(1.0)))
     ideal, tv = event.ideal()
     assert tv == pytest.approx(0.003 + 0.02 + 0.005, rel=1e-14)
     expected = [(GDPEvent(0.5), 3), (GDPEvent(0.5), 5), (LaplaceEvent(1.0), 1)]

@@ -24,7 +24,10 @@ from skdp.privacy import (
 from skdp.privacy.composed_events import (
     ApproximatedEvent,
     BetweenNeighborsEvent,
+    FixedSizeSampledEvent,
+    ShuffledEvent,
 )
+from skdp.privacy.gaussian import DiscreteGaussianEvent
 from skdp.privacy.noise_events import (
     DiscreteLaplaceEvent,
     PiecewiseConstantNoiseEvent,
@@ -101,6 +104,27 @@ def test_discrete_laplace(scale, sensitivity, relation, changed):
         assert curve.delta(epsilon) == pytest.approx(float(exact), rel=1e-6, abs=1e-15)
 
 
+@pytest.mark.parametrize(("scale", "sensitivity"), [(0.3, 1), (1.0, 1), (4.0, 3), (3.5, 1)])
+@pytest.mark.parametrize(("relation", "changed"), [("add_remove_one", 1), ("replace_one", 2)])
+def test_discrete_gaussian(scale, sensitivity, relation, changed):
+    curve = DiscreteGaussianEvent(scale, sensitivity).curve(relation)
+    for epsilon in [*EPSILONS, 8.0]:
+        exact = summed(
+            lambda x: -(x**2) / (2 * mp.mpf(scale) ** 2), changed * sensitivity, epsilon, 200
+        )
+        if exact > 1e-290:
+            assert float(curve.delta(epsilon) / exact) == pytest.approx(1.0, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("scale", "printed"), [(1.0, 0.141351), (2.0, 7.24878e-3), (4.0, 3.05545e-6)]
+)
+def test_discrete_gaussian_is_the_printed_number_and_above_the_continuous_one(scale, printed):
+    delta = DiscreteGaussianEvent(scale).curve("add_remove_one").delta(1.0)
+    assert delta == pytest.approx(printed, rel=5e-6)
+    assert delta > GaussianCurve(1 / scale).delta(1.0)
+
+
 def test_piecewise_constant_noise_is_worst_at_whole_shifts():
     mass = np.array([0.05, 0.4, 0.3, 0.15, 0.1])
     curve = PiecewiseConstantNoiseEvent(tuple(mass), 2).curve("add_remove_one")
@@ -163,6 +187,19 @@ def test_poisson_sampled_gaussian_under_replace_one(rate, scale):
 def test_a_full_sample_is_the_gaussian_itself():
     curve = PoissonSampledEvent(1, GaussianEvent(2.0)).curve("replace_one")
     assert curve == GaussianCurve(1.0)
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0, 3.0])
+def test_the_three_samplings_are_ordered(scale):
+    epsilon, event = np.linspace(0.0, 5.0, 51), GaussianEvent(scale)
+    poisson = PoissonSampledEvent(0.1, event).curve("replace_one").delta(epsilon)
+    fixed = FixedSizeSampledEvent(0.1, event).curve("replace_one").delta(epsilon)
+    shuffled = ShuffledEvent(event).curve("replace_one").delta(epsilon)
+    assert np.all(poisson <= fixed * (1 + 1e-12))
+    assert np.all(fixed <= shuffled)
+    total_variation = 0.1 * math.erf(1 / scale / math.sqrt(2))
+    assert poisson[0] == pytest.approx(total_variation, rel=1e-12)
+    assert fixed[0] == pytest.approx(total_variation, rel=1e-12)
 
 
 def test_sampling_a_black_box_under_replace_one_is_not_amplified_in_epsilon():
@@ -260,6 +297,32 @@ def test_the_renyi_divergence_of_laplace_is_exact_and_never_below(log_noise, log
         up, down = mp.exp((a - 1) * shift), mp.exp(-a * shift)
         truth = mp.log((a * up + (a - 1) * down) / (2 * a - 1)) / (a - 1)
         assert 0 <= event.rdp(order, "replace_one") / truth - 1 < 1e-11
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [31.9, 32.0, 77.7, 1000.0, 20_000.0])
+@pytest.mark.parametrize("ratio", [0.0, 0.01, 1.0, 30.0])
+def test_long_sums_of_the_discrete_gaussian_are_those_of_their_terms(scale, ratio):
+    shift = max(1, round(ratio * scale))
+    event, mu = DiscreteGaussianEvent(scale, shift), shift / scale
+    steps = np.arange(-math.floor(13 * scale), math.ceil(45 * scale), dtype=float)  # from the mean
+    masses = np.exp(-0.5 * (steps / scale) ** 2)
+    losses = (steps + 0.5 * shift) * shift / scale**2
+    for epsilon in (0.0, 0.3 * mu, 0.5 * mu * mu, 0.5 * mu * mu + 3 * mu, 0.5 * mu * mu + 30 * mu):
+        kept = losses > epsilon
+        terms = masses[kept] * -np.expm1(epsilon - losses[kept])
+        truth = math.fsum(terms.tolist()) / math.fsum(masses.tolist())
+        found = event.curve("add_remove_one").delta(epsilon)
+        assert found == pytest.approx(truth, rel=1e-12)
+
+
+@pytest.mark.parametrize("sensitivity", [1, 10**6, 10**9])
+def test_the_largest_discrete_gaussian_takes_no_longer(sensitivity):
+    curve = DiscreteGaussianEvent(1e6, sensitivity).curve("add_remove_one")
+    gaussian = GaussianCurve(sensitivity / 1e6)
+    epsilon = gaussian.mu * np.linspace(0.0, gaussian.mu + 8.0, 3001)
+    assert np.allclose(curve.delta(epsilon), gaussian.delta(epsilon), rtol=1e-6, atol=1e-300)
+    assert curve._forward(np.array([1e15])) == 0.0
 
 
 def test_sizes_between_neighbors_do_not_double_where_two_records_change():

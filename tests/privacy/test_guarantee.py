@@ -16,6 +16,7 @@ from skdp.privacy import (
     PrivacyGuarantee,
     PureDPEvent,
 )
+from skdp.privacy.gaussian import DiscreteGaussianEvent
 
 GUARANTEE = PrivacyGuarantee(GDPEvent(0.5), "replace_one", "Theorem A'")
 
@@ -81,7 +82,7 @@ def test_no_privacy_is_said_plainly():
 
 @pytest.mark.parametrize(
     "event",
-    [GDPEvent(0.01), PoissonSampledEvent(0.1, GaussianEvent(10.0))],
+    [GDPEvent(0.01), PoissonSampledEvent(0.1, GaussianEvent(10.0)), DiscreteGaussianEvent(5.0)],
 )
 def test_a_curve_that_underflows_is_not_pure(event):
     guarantee = PrivacyGuarantee(event, "replace_one", "test")

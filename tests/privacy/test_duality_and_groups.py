@@ -1,4 +1,4 @@
-"""Curves and trade-off functions as objects: duality, mixtures, post-processing."""
+"""Curves and trade-off functions as objects: duality, mixtures, groups, post-processing."""
 
 import math
 
@@ -20,6 +20,13 @@ from skdp.privacy.curve import (
     DiscretePairCurve,
     renyi_divergence,
 )
+
+
+def lemma_1(epsilon, delta, size):
+    """Return the (ε', δ') of a group of `size` changes, from the (ε, δ) of one (Tian 2024)."""
+    factor = math.expm1(size * epsilon) / math.expm1(epsilon)
+    return size * epsilon, min(1.0, delta * factor)
+
 
 weights = st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4).filter(lambda w: sum(w) > 0.1)
 distributions = weights.map(lambda w: tuple(np.array(w) / sum(w)))
@@ -106,6 +113,18 @@ def test_symmetrized_is_the_larger_order_at_every_epsilon(p, q):
     np.testing.assert_allclose(envelope.reversed().delta(GRID), both.delta(GRID), atol=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "size", "printed"),
+    [(1.0, 1e-5, 2, 3.718282e-5), (1.0, 1e-5, 3, 1.110734e-4), (0.5, 1e-6, 5, 1.723775e-5)],
+)
+def test_lemma_1_and_the_curve_version_agree_for_a_black_box(epsilon, delta, size, printed):
+    group = ApproxDPEvent(epsilon, delta).curve("replace_one").group(size)
+    bound, failure = lemma_1(epsilon, delta, size)
+    assert bound == size * epsilon
+    assert failure == pytest.approx(printed, rel=1e-6)
+    assert group.delta(bound) == pytest.approx(printed, rel=1e-6)
+
+
 CURVES = [
     GaussianCurve(0.3),
     GaussianCurve(2.0),
@@ -115,6 +134,48 @@ CURVES = [
     PoissonSampledEvent(0.1, GaussianEvent(0.8)).curve("add_remove_one"),
     DiscretePairCurve((0.5, 0.3, 0.2), (0.2, 0.35, 0.45)),
 ]
+
+
+@pytest.mark.parametrize("curve", CURVES, ids=repr)
+@pytest.mark.parametrize("size", [2, 3, 7])
+@pytest.mark.parametrize("epsilon", [0.05, 0.4, 1.5])
+def test_the_curve_version_of_the_group_rule_is_never_looser_than_lemma_1(curve, size, epsilon):
+    bound, failure = lemma_1(epsilon, min(curve.delta(epsilon), 0.999), size)
+    assert curve.group(size).delta(bound) <= failure * (1 + 1e-3) + 1e-12
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("mu", [0.05, 0.7])
+def test_the_numeric_group_rule_is_just_above_the_gaussian(discrete_curve, size, mu):
+    class Hidden(GaussianCurve):
+        group = GaussianCurve.__mro__[1].group
+
+    exact, found = GaussianCurve(size * mu), Hidden(mu).group(size)
+    epsilon = np.linspace(-3.0, 3.0, 31) * size * mu
+    assert np.all(found.delta(epsilon) >= exact.delta(epsilon) * (1 - 1e-12))
+    np.testing.assert_allclose(found.delta(epsilon), exact.delta(epsilon), rtol=1e-3)
+    assert GaussianCurve(mu).group(size) == exact
+
+
+def test_converting_before_the_group_rule_loses():
+    exact = GaussianCurve(0.268051).group(3).delta(3.0)
+    assert exact == pytest.approx(7.6442e-5, rel=1e-3)
+    assert exact < lemma_1(1.0, 1e-5, 3)[1]
+
+
+@given(p=distributions, q=distributions, r=distributions)
+@settings(deadline=None)
+def test_a_group_of_two_covers_every_path_of_two_changes(p, q, r):
+    step = MaximumCurve((DiscretePairCurve(p, q), DiscretePairCurve(q, r)))
+    pair = DiscretePairCurve(p, r)
+    assert np.all(pair.delta(GRID) <= step.group(2).delta(GRID) + 1e-9)
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, True])
+def test_an_impossible_group_is_refused(size):
+    for curve in (GaussianCurve(1.0), LaplaceEvent(1.0).curve("replace_one")):
+        with pytest.raises(ValueError, match="size must be a positive integer"):
+            curve.group(size)
 
 
 @pytest.mark.parametrize("curve", CURVES, ids=repr)
