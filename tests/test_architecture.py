@@ -67,7 +67,7 @@ LINES = {
     "cluster": 452,
     "data": 6558,
     "decomposition": 281,
-    "density": 2475,
+    "density": 2454,
     "design": 1918,
     "ensemble": 311,
     "exceptions": 77,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_112  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 396_422
+MOST_LINES = 65_091  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 396_318
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

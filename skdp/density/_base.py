@@ -17,6 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import PrivateEstimator, ReleaseParameters
+from skdp.budget import PrivacyBudget
 from skdp.data.blocks import empty_rows
 from skdp.data.column import Column, is_collection
 from skdp.data.column_schema import text_of
@@ -39,7 +40,7 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.support.display import html_table
 from skdp.support.random import child_generator, simulation_generator
 from skdp.support.types import Bounds, Categories, Label, MatrixLike, RandomState, Transformation
-from skdp.support.validation import check_count, check_real
+from skdp.support.validation import check_count, check_real, parameters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -282,20 +283,22 @@ _MOST_SHOWN = 8  # ranges or categories of a column in a notebook
 Table: TypeAlias = MatrixLike | tuple[MatrixLike, np.ndarray]
 
 
+@parameters
 class PrivateTree(PrivateEstimator[Rows, Plan, NoisyTables]):
     """A distribution of the levels of columns and of labels, learned by one private release."""
 
     is_model = True
 
-    bounds: Bounds | None
-    categories: Categories | None
-    transformation: Transformation | None
-    missing: str
-    max_weight: float | None
-    n_bins: int
-    n_features_in_: int
-    _column_types: dict[Label, str]
-    _released_: NoisyTables
+    bounds: Bounds | None = None
+    categories: Categories | None = None
+    max_weight: float | None = None
+    missing: str = "indicator"
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighboring: str = "replace_one"
+    budget: PrivacyBudget | None = None
+    transformation: Transformation | None = None
+    n_bins: int = 64
 
     def _is_gaussian(self) -> bool:
         return True

@@ -13,7 +13,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import ReleaseParameters
-from skdp.budget import PrivacyBudget
 from skdp.data.lazy import JointClassifier, lazy_on_blocks, log_proba, summed_over_blocks
 from skdp.data.records import Records, labels_of
 from skdp.density._base import PrivateTree, library_of, sample_generator
@@ -22,12 +21,9 @@ from skdp.density._counts import Rows, TreeFacts
 from skdp.density._release import NoisyTables, Plan
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.types import (
-    Bounds,
-    Categories,
     Label,
     MatrixLike,
     RandomState,
-    Transformation,
     VectorLike,
 )
 from skdp.support.validation import check_count, parameters
@@ -131,17 +127,7 @@ class DPTreeDensity(DensityMixin, PrivateTree):
     ((1000, 2), True)
     """
 
-    bounds: Bounds | None = None
-    categories: Categories | None = None
     target: Label | None = None
-    max_weight: float | None = None
-    missing: str = "indicator"
-    epsilon: float = 1.0
-    delta: float | None = None
-    neighboring: str = "replace_one"
-    budget: PrivacyBudget | None = None
-    transformation: Transformation | None = None
-    n_bins: int = 64
     random_state: RandomState = None
 
     def fit(
@@ -415,17 +401,7 @@ class DPTreeNB(JointClassifier, PrivateTree):
     (array([ True, False]), 1.0)
     """
 
-    bounds: Bounds | None = None
-    categories: Categories | None = None
     classes: ArrayLike | None = None
-    max_weight: float | None = None
-    missing: str = "indicator"
-    epsilon: float = 1.0
-    delta: float | None = None
-    neighboring: str = "replace_one"
-    budget: PrivacyBudget | None = None
-    transformation: Transformation | None = None
-    n_bins: int = 64
     random_state: RandomState = None
 
     def fit(
