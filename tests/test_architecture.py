@@ -85,7 +85,7 @@ LINES = {
     "privacy": 3633,
     "research": 3632,
     "samplers": 1183,
-    "solvers": 3654,
+    "solvers": 3692,
     "statistics": 5417,
     "support": 1364,
     "tables": 6,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_091  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 396_318
+MOST_LINES = 65_129  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 396_503
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

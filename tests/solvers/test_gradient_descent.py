@@ -160,7 +160,7 @@ def test_a_run_without_momentum_needs_less_noise_where_that_is_proved():
     assert noise == pytest.approx(hinted.lipschitz_difference * math.sqrt(1000) / mu, rel=MARGIN)
 
 
-def test_theorem_3_holds_with_its_printed_constants():
+def test_theorem_2_has_its_printed_constants_and_holds():
     """Its noise exceeds ours, so its bound holds for ours: checked on 30 runs.
 
     The excess of a run lies between 0 and the loss's range on the ball, 2·L·R; the mean of 30 is
@@ -168,9 +168,11 @@ def test_theorem_3_holds_with_its_printed_constants():
     """
     n, d, R, L, epsilon, delta = 200, 4, 1.0, 0.35 * math.hypot(1.0, 0.3), 2.0, 1e-3
     log = math.log(1 / delta)
+    solver = NoisyGD.theorem_2(n=n, d=d, domain_radius=R, lipschitz=L, epsilon=epsilon, delta=delta)
     T = math.ceil(n**2 * epsilon**2 / (32 * d * log))
+    assert solver.n_steps == T
     step = R / L * (2 * T + 32 * d * T**2 * log / (epsilon * n) ** 2) ** -0.5
-    solver = NoisyGD(T, step / n, momentum=0.0, average=1.0, domain_radius=R)
+    assert solver.step_size == pytest.approx(step / n)
     problem = problem_with(LOSS, n, Neighboring.REPLACE_ONE, intercept=0.3, C=1e12)
     plan = solver.plan(problem, epsilon, delta)
     assert plan.descent(n).noise / n < 4 * L * math.sqrt(T * log) / (epsilon * n)
@@ -188,11 +190,16 @@ def test_theorem_3_holds_with_its_printed_constants():
     assert np.mean(runs) < bound + 2 * L * R * math.sqrt(math.log(1e6) / 60)
 
 
-def test_theorem_3_has_enough_noise_up_to_some_epsilon():
+def test_beyond_what_theorem_2_says_nothing_is_returned():
     """Its σ falls as 1/ε, noise that suffices as 1/√ε: at large ε the theorem has too little."""
+    facts = {"n": 200, "d": 4, "domain_radius": 1.0, "lipschitz": 0.35, "delta": 1e-3}
     most = 2.0 * math.log(1e3)
     assert gdp_mu(most, 1e-3) > most / (2.0 * math.sqrt(math.log(1e3)))
     assert gdp_mu(3.0 * most, 1e-3) < 3.0 * most / (2.0 * math.sqrt(math.log(1e3)))
+    NoisyGD.theorem_2(**facts, epsilon=most)
+    for wrong in ({"epsilon": 1.01 * most}, {"epsilon": 1.0, "delta": 0.0}, {"n": 0}, {"d": 0.5}):
+        with pytest.raises(ValueError, match="must be"):
+            NoisyGD.theorem_2(**{"epsilon": 1.0, **facts, **wrong})
 
 
 # -- the cost of sampled steps ------------------------------------------------------------------
