@@ -44,7 +44,7 @@ CALLS = {
     "a fit with a budget in a file": (
         "linear_model.DPLogisticRegression(budget=study).fit(X, y)",
         41,
-        404,
+        406,
     ),
     "a count": ("statistics.count(y == 1, epsilon=1.0)", 18, 139),
     "a paid mean": ("statistics.mean(X, bounds=(-1, 1), epsilon=1.0, budget=study)", 31, 252),
