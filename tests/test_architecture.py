@@ -77,7 +77,7 @@ LINES = {
     "linear_model": 6399,
     "losses": 1496,
     "mechanisms": 2437,
-    "metrics": 2830,
+    "metrics": 2846,
     "model_selection": 1434,
     "naive_bayes": 927,
     "pipeline": 1205,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_129  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 396_503
+MOST_LINES = 65_145  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 396_629
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -34,6 +34,10 @@ from skdp.workloads import Query
 # Targets that spread evenly within their bounds have a standard deviation of .29 of the width.
 _LARGEST_SHARE = 0.1
 _MOST_CLIPPED = 0.01  # of the errors, so that R² is not that of other errors
+AT_END = (
+    "The targets may be at an end of target_bounds, to which they are clipped. Check the units."
+)
+_FAR, _NEAR = 4.9, 0.05  # standard deviations of a sum, and their most in units of the rows
 NO_R2 = "R² is nan: more than 1 % of the errors exceed error_bound, by a noisy count."
 
 
@@ -73,6 +77,15 @@ class ErrorScale:
         2 % of releases.
         """
         return self.clips and not larger[0] <= _MOST_CLIPPED * n + 2.0 * math.sqrt(variance)
+
+    def at_end(self, linear: float, n: float, variance: float) -> bool:
+        """Return whether a *released* Σu may be that of targets that are all at one end.
+
+        If their mean is a tenth of the half width away, noise moves it so far in one of 10⁶
+        releases.
+        """
+        noise = _FAR * math.sqrt(variance)
+        return bool(noise <= _NEAR * n and abs(linear) >= n - noise)
 
     def r2(self, square: float, linear: float, quadratic: float, n: float) -> float:
         """Return R² from sums over n rows of e², u and u²; nan if u has no visible variance."""
@@ -404,6 +417,7 @@ class _R2(ErrorSums[Score]):
         n_samples = known["n_samples"]
         n, likely = _count(n_samples, answer), answer.copy()
         hidden = self.scale.hides_r2(answer[3:], n, known["_variance"])
+        at_end = self.scale.at_end(answer[1], n, known["_variance"])
         likely[0] = math.nan if hidden else min(max(answer[0], 0.0), max(n, 0.0))
         likely[1:3] = possible_sums(answer[1], answer[2], n, low=-1)
         return Score(
@@ -411,7 +425,7 @@ class _R2(ErrorSums[Score]):
             n_samples=n_samples,
             privacy=known["privacy"],
             _between=partial(_interval_of_r2, self.scale, likely, n_samples, known["_variance"]),
-            _note=NO_R2 if hidden else "",
+            _note=" ".join([NO_R2] * hidden + [AT_END] * at_end),
         )
 
 
@@ -664,9 +678,11 @@ class RegressionReport(Viewed):
         return self._scale.hides_r2(self.sums[4:], self._count(self.sums), self._variance)
 
     def _notes(self) -> list[str]:
-        if not self._scale.clips:
-            return []
-        return [f"Errors above {self.error_bound:g} count as that.", *[NO_R2] * self._hides_r2]
+        scale, n = self._scale, self._count(self.sums)
+        notes = [AT_END] * scale.at_end(self.sums[2], n, self._variance)
+        if scale.clips:
+            notes += [f"Errors above {self.error_bound:g} count as that."]
+        return notes + [NO_R2] * self._hides_r2
 
 
 class _RegressionSums(ErrorSums[RegressionReport]):

@@ -440,3 +440,17 @@ def test_a_mean_absolute_error_is_not_limited_by_squares_that_are_noise():
         held += low <= 0.1 <= high
         assert report.root_mean_squared_error >= report.mean_absolute_error * (1.0 - 1e-9)
     assert held >= 16
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize(("high", "is_said"), [(100.0, True), (2e5, False), (1e9, True)])
+def test_targets_at_an_end_of_their_bounds_are_named(high, is_said, relation):
+    """Noise hides the end, or makes one, in one of 10⁶ releases."""
+    rng = np.random.default_rng(0)
+    y = rng.uniform(2e4, 8e4, 20_000)
+    guess, terms = 1.1 * y, {"epsilon": 1.0, "neighboring": relation, "target_bounds": (0.0, high)}
+    for found in (
+        regression_report(y, guess, **terms),
+        dp_r2_score(y, guess, **terms),
+    ):
+        assert ("at an end of target_bounds" in str(found)) == is_said
