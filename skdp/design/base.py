@@ -220,8 +220,7 @@ class Design(ABC):
         if longest < math.inf:
             slopes = partial(_clipped_slope_sum, derivative, theta, longest)
         if grid is not None:
-            by_cache = methodcaller("total", slopes)
-            return self.exact_sum(by_cache, grid, records)
+            return self.exact_sum(ByCache(slopes), grid, records)
         return np.asarray(self.total(slopes, rows=records))
 
     def cross_product(self, grid: SumGrid | None = None) -> np.ndarray:
@@ -468,6 +467,16 @@ def _clipped_slope_sum(
     sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
     factors = longest / np.maximum(sizes * block.row_norms(), longest)
     return block.weighted_sum((slopes.T * factors).T)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByCache:
+    """The sum of a function over the parts of a block that a cache holds; picklable."""
+
+    of_part: OfBlock[np.ndarray]
+
+    def __call__(self, block: MemoryDesign) -> np.ndarray:
+        return block.total(self.of_part)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

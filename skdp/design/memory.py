@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
-from skdp.design.base import MemoryDesign, RowNumbers, SumGrid
+from skdp.design.base import ROWS_SUMMED, ByCache, MemoryDesign, OfBlock, RowNumbers, SumGrid
 from skdp.support.types import MatrixLike
 
 _LEAST_MARGIN = 1e-12
@@ -303,6 +304,19 @@ class ClippedDesign(MemoryDesign):
         targets = None if self.targets is None else self.targets[rows]
         X = _float_rows(self.X, rows)
         return ClippedDesign(X, self.factors[rows], self.intercept_scaling, targets)
+
+    def exact_sum(
+        self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
+    ) -> np.ndarray:
+        if rows is None or sparse.issparse(self.X) or not isinstance(function, ByCache):
+            return super().exact_sum(function, grid, rows)
+        if rows.size > ROWS_SUMMED:
+            several = (rows[at : at + ROWS_SUMMED] for at in range(0, rows.size, ROWS_SUMMED))
+            sums = (grid.integers(self.exact_sum(function, grid, own)) for own in several)
+            return grid.floats(reduce(add, sums))
+        step = self.take(rows[:0])._step  # each copy of so many rows stays in the cache
+        starts = range(0, max(1, rows.size), step)
+        return reduce(add, (function.of_part(self.take(rows[at : at + step])) for at in starts))
 
     def view(self, rows: slice) -> ClippedDesign:
         targets = None if self.targets is None else self.targets[rows]
