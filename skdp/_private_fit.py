@@ -275,6 +275,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     released_as: ClassVar[str | None] = None
     takes_infinite_epsilon: ClassVar[bool] = True
     is_model: ClassVar[bool] = False
+    _is_part: bool = False  # whether a larger release counts the fit as Gaussian DP, in private
 
     epsilon: float
     delta: float | None

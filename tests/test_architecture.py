@@ -58,7 +58,7 @@ FORMAT = ("--isolated", "--line-length=100", "--target-version=py311", "--config
 MAGIC_COMMAS = "format.skip-magic-trailing-comma=false"
 LINES = {
     "__init__": 121,
-    "_private_fit": 597,
+    "_private_fit": 598,
     "accounting": 2693,
     "additive": 1377,
     "auditing": 1379,
@@ -68,24 +68,24 @@ LINES = {
     "data": 6558,
     "decomposition": 281,
     "density": 2454,
-    "design": 1918,
+    "design": 1941,
     "ensemble": 311,
     "exceptions": 77,
     "features": 2774,
     "inspection": 310,
     "ledger": 2330,
-    "linear_model": 6399,
+    "linear_model": 6431,
     "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2846,
-    "model_selection": 1434,
+    "model_selection": 1435,
     "naive_bayes": 927,
     "pipeline": 1205,
     "preprocessing": 928,
     "privacy": 3633,
     "research": 3632,
     "samplers": 1183,
-    "solvers": 3692,
+    "solvers": 3768,
     "statistics": 5417,
     "support": 1364,
     "tables": 6,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_145  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 396_629
+MOST_LINES = 65_278  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 397_761
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -69,6 +69,7 @@ from skdp.linear_model._plans import (
     check_reads_blocks,
     check_start,
     check_takes_persons,
+    on_samples,
     plan_auto,
     plan_sampled,
     replaced,
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 _MOST_ROWS = 1e15
+_FEWEST_SAMPLED = 200  # columns for which steps may read samples; no guarantee rests on it
 _ENOUGH_ROWS = 1_000_000  # of an automatic sample: more barely improve a fit
 _FEW = (
     "A noisy count finds about {} records, and a model needs about {:.2g} at this epsilon: noise "
@@ -280,6 +282,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         if records.blocks is not None:
             check_reads_blocks(solver, epsilon=self.epsilon, is_sampled=False)
         fit = plan_fit(parameters, records)
+        if records.facts.n_columns >= _FEWEST_SAMPLED and _may_sample(self, parameters, records):
+            fit = on_samples(fit, parameters)
         return FitPlan(1.0, fit, fit.event, fit.theorem, fit.exact)
 
     def _plan_without_privacy(
@@ -676,6 +680,16 @@ def _rate_of(
         n_known = records.n_known or model.n_samples_hint
         return min(1.0, _ENOUGH_ROWS / n_known) if n_known else 1.0
     return 1.0 if rate is None else float(rate)
+
+
+def _may_sample(
+    model: PrivateLinearModel[Any], parameters: ReleaseParameters, records: LinearRecords[Any]
+) -> bool:
+    """Return whether nobody counts a fit as Gaussian DP, and samples of its rows are read fast."""
+    is_counted = parameters.budget is not None and parameters.budget.has_limit
+    is_plain = records.facts.feature_map is None and records.persons is None
+    is_dense = records.blocks is None and not sparse.issparse(records.X)
+    return is_plain and is_dense and not (is_counted or model._is_part)
 
 
 @cache

@@ -27,6 +27,7 @@ from skdp.privacy import (
 )
 from skdp.samplers import SAMPLERS
 from skdp.solvers import SOLVERS, Problem, Solver
+from skdp.solvers.auto import ChosenPlan
 from skdp.solvers.base import RowCount, composed
 from skdp.support.lazy_names import Registry
 from skdp.support.validation import check_choice
@@ -198,6 +199,22 @@ class FinishedPlan(StagedPlan[Any]):
     @property
     def theorem(self) -> str:
         return f"{self.fit.theorem}; then {self.first.name} by the Gaussian mechanism"
+
+
+def on_samples(
+    plan: LinearPlan, parameters: ReleaseParameters, others: tuple[Event, ...] = ()
+) -> LinearPlan:
+    """Return the plan of a whole fit with steps on Poisson samples where they are faster.
+
+    Its event costs what `parameters` say together with `others`, and is no longer Gaussian DP. So
+    this is the last thing done to a plan, after the squares of all μ were added.
+    """
+    if isinstance(plan, StagedPlan):
+        others = (*others, GDPEvent(plan.first.mu))
+        return replace(plan, fit=on_samples(plan.fit, parameters, others))
+    if isinstance(plan, ChosenPlan):
+        return plan.on_samples(others, parameters.epsilon, parameters.delta)
+    return plan
 
 
 def most_rest(parameters: ReleaseParameters, spent: float) -> float:

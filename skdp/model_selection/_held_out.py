@@ -131,8 +131,9 @@ def priced(
     model: BaseEstimator, run: Run, neighboring: Neighboring, seed: np.random.Generator | None
 ) -> BaseEstimator:
     """Return a model whose fit costs what a run may cost, and which reports nothing."""
-    amount = run.amount
-    steps_of(model)[-1].set_params(
+    amount, last = run.amount, steps_of(model)[-1]
+    last._is_part = True
+    last.set_params(
         epsilon=amount.epsilon,
         delta=amount.delta,
         neighboring=str(neighboring),

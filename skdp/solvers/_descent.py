@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
+from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.mechanisms.grid_gaussian import GridGaussian
+from skdp.privacy import (
+    Event,
+    GaussianEvent,
+    GDPEvent,
+    Neighboring,
+    PoissonSampledEvent,
+    SelfComposedEvent,
+)
 from skdp.samplers.base import Progress
-from skdp.solvers._releases import Metric
-from skdp.solvers.base import Plan, Problem, Solver, rounded
+from skdp.solvers._releases import MachineSum, Metric, gradient_sum
+from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solver, composed, rounded
+from skdp.support.random import likely_size, poisson_samples
+from skdp.support.root_search import first_to_hold
+
+_SHARE_OF_ERRORS = 0.01  # of μ, for rounding errors; no guarantee rests on it
+_PRECISION = 1e-3  # relative, of σ; the accountant checks the returned σ
+SAMPLED = (
+    "Poisson-sampled Gaussian steps composed numerically; Zhu, Dong and Wang 2022, Theorems 10, 11;"
+    " Lebeda, Regehr, Kamath and Steinke 2024"
+)
 
 
 def longest_step(problem: Problem, n: int) -> float:
@@ -151,3 +173,98 @@ class Descent:
     def _projected(self, theta: np.ndarray) -> np.ndarray:
         length = math.sqrt(float(np.vdot(theta, theta)))
         return theta if length <= self.radius else theta * (self.radius / length)
+
+
+@dataclass(frozen=True)
+class SampledSteps:
+    """Gaussian releases of sums of gradients over Poisson samples, with noise for rounding errors.
+
+    The sum of the other records has a rounding error that may depend on whether the record is in
+    the sample. So the noise has two parts: one for the record, and one for the errors.
+    """
+
+    rate: float  # q
+    sigma: float  # standard deviation of the noise in units of the longest gradient
+    n_steps: int
+    mu_of_errors: float  # Gaussian-DP parameter of the noise that covers rounding errors
+
+    @classmethod
+    def plan(cls, others: tuple[Event, ...], rate: float, T: int, *asked: Any) -> SampledSteps:
+        """Return T steps that cost what was `asked` together with `others`: relation, ε and δ."""
+        *_, epsilon, delta = asked
+        mu = _SHARE_OF_ERRORS * gdp_mu(epsilon, delta)
+        return cls(rate, noise_multiplier((*others, GDPEvent(mu)), rate, T, *asked), T, mu)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events of both parts of the noise."""
+        return GDPEvent(self.mu_of_errors), sampled_steps(self.rate, self.sigma, self.n_steps)
+
+    def samples(self, n: int, rng: np.random.Generator) -> Iterator[np.ndarray | None]:
+        """Return an iterator of samples out of `n` records, None for all."""
+        if self.rate == 1.0:
+            return itertools.repeat(None)
+        return poisson_samples(n, self.rate, self.n_steps, rng)
+
+    def sums(self, problem: Problem, longest: float) -> MachineSum:
+        """Return the facts of sums over samples; larger ones have a chance of e^−700 at most."""
+        n = problem.covered_rows
+        most = n if self.rate == 1.0 else likely_size(n, self.rate)
+        return gradient_sum(problem, longest, most)
+
+    def noise(self, sums: MachineSum, longest: float) -> GridGaussian:
+        """Return the noise of a step on gradients of at most the norm `longest`."""
+        sigma, share = self.sigma, self.mu_of_errors / math.sqrt(self.n_steps)
+        about = GridGaussian.of_scale(sigma * (longest + sums.errors))
+        errors = sums.errors + math.sqrt(sums.dimension) * about.step  # and of rounding to the grid
+        scale = math.hypot(sigma * (longest + errors), errors / share)
+        return GridGaussian.on(about.step, scale * (1.0 + SCALE_MARGIN))
+
+
+def sampled_steps(rate: float, sigma: float, n_steps: int) -> Event:
+    """Return `n_steps` Gaussian releases on Poisson samples."""
+    return SelfComposedEvent(PoissonSampledEvent(rate, GaussianEvent(sigma)), n_steps)
+
+
+@lru_cache(maxsize=256)
+def noise_multiplier(
+    others: tuple[Event, ...],
+    rate: float,
+    n_steps: int,
+    neighboring: Neighboring,
+    epsilon: float,
+    delta: float,
+) -> float:
+    """Return σ such that the steps, together with `others`, are (ε, δ)-DP.
+
+    It is at most 0.1 % above the least σ for which the numerical accountant shows this; the
+    accountant verified the returned σ.
+    """
+    accountant = PLDAccountant(neighboring)
+
+    def excess(log_sigma: float) -> float:
+        """Return the relative excess over ε at δ."""
+        steps = sampled_steps(rate, math.exp(log_sigma), n_steps)
+        return accountant.epsilon(composed((*others, steps)), delta) / epsilon - 1.0
+
+    # Log σ by the central limit theorem of Bu, Dong, Long and Su 2020, Corollary 4.
+    per_step = gdp_mu(epsilon, delta) / (neighboring.n_changed * rate * math.sqrt(n_steps))
+    low, high = _bracket(excess, -0.5 * math.log(math.log1p(per_step * per_step)))
+    log_sigma = brentq(excess, low, high, xtol=0.3 * _PRECISION) + 0.3 * _PRECISION
+    while excess(log_sigma) > 0.0:
+        log_sigma += 0.3 * _PRECISION
+    return math.exp(log_sigma)
+
+
+def _bracket(excess: Callable[[float], float], guess: float) -> tuple[float, float]:
+    """Return two values of log σ around `guess` between which `excess` changes its sign."""
+    steps = (0.1 * 2.0**k for k in itertools.count())
+    if excess(guess) > 0.0:
+        high, low = first_to_hold(
+            lambda x: excess(x) <= 0.0, guess, guess + next(steps), lambda x: x + next(steps)
+        )
+    else:
+        low, high = first_to_hold(
+            lambda x: excess(x) > 0.0, guess, guess - next(steps), lambda x: x - next(steps)
+        )
+    return low, high

@@ -155,7 +155,11 @@ class AdaSSP(GaussianSolver):
 
     def plan_at(self, problem: Problem, mu: float) -> AdaSSPPlan:
         _require_squared(problem.loss)
-        _require_few_columns(problem)
+        if (problem.n_features or 0) > _MOST_COLUMNS:  # AᵀA would be too large for memory
+            raise IncompatibleSolverError(
+                f"solver='adassp' takes up to {_MOST_COLUMNS} columns, the intercept's included; "
+                f"got {problem.n_features}. Use solver='regularized_exponential'."
+            )
         sums = moment_sum(problem, _sensitivity(problem.neighboring))
         return AdaSSPPlan(
             problem=problem,
@@ -194,13 +198,4 @@ def _require_squared(loss: Loss) -> None:
         raise IncompatibleSolverError(
             f"solver='adassp' needs a SquaredLoss, got {loss!r}. Use DPLinearRegression, or "
             "solver='regularized_exponential'."
-        )
-
-
-def _require_few_columns(problem: Problem) -> None:
-    """Raise if AᵀA would be too large for memory."""
-    if (problem.n_features or 0) > _MOST_COLUMNS:
-        raise IncompatibleSolverError(
-            f"solver='adassp' takes up to {_MOST_COLUMNS} columns, the intercept's included; got "
-            f"{problem.n_features}. Use solver='regularized_exponential'."
         )

@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 
-from skdp.accounting import PLDAccountant, gdp_mu
+from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
-from skdp.mechanisms.grid_gaussian import GridGaussian
-from skdp.privacy import (
-    Event,
-    GaussianEvent,
-    GDPEvent,
-    Neighboring,
-    PoissonSampledEvent,
-    SelfComposedEvent,
-)
 from skdp.samplers.base import Progress
-from skdp.solvers._descent import Descent, DescentPlan, DescentSolver, longest_step, require_stable
-from skdp.solvers._releases import GramRelease, MachineSum, gradient_sum, is_covered
-from skdp.solvers.base import (
-    SCALE_MARGIN,
-    Problem,
-    RowCount,
-    Solution,
-    composed,
-    require_delta,
+from skdp.solvers._descent import (
+    SAMPLED,
+    Descent,
+    DescentPlan,
+    DescentSolver,
+    SampledSteps,
+    longest_step,
+    require_stable,
 )
-from skdp.support.random import likely_size, poisson_samples
-from skdp.support.root_search import first_to_hold
+from skdp.solvers._releases import GramRelease, is_covered
+from skdp.solvers.base import Problem, RowCount, Solution, composed, require_delta
 from skdp.support.validation import check_count, check_real, check_size, make_plain
 
-_SHARE_OF_ERRORS = 0.01  # of μ, for rounding errors; no guarantee rests on it
-# No guarantee rests on these three.
+# No guarantee rests on these two.
 _RATE = 0.1  # sampling rate if n is not public
 _BATCH = 1024  # expected rows of a batch if n is public
-_PRECISION = 1e-3  # relative, of σ; the accountant checks the returned σ
-_THEOREM = (
-    "Poisson-sampled Gaussian steps composed numerically; Zhu, Dong and Wang 2022, Theorems 10, 11;"
-    " Lebeda, Regehr, Kamath and Steinke 2024"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,23 +36,19 @@ class DPSGDPlan(DescentPlan):
     solver: DPSGD
     count: RowCount  # determines step sizes
     gram: GramRelease | None  # release of the matrix for a metric
-    sampling_rate: float  # q
     clip_norm: float  # C, the largest norm of one record's gradient
-    noise_multiplier: float  # σ, the standard deviation of the noise in units of C
-    mu_of_errors: float  # Gaussian-DP parameter of the noise that covers rounding errors
+    steps: SampledSteps
 
     def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
         problem = self.problem.with_columns(design.n_features)
         descent = replace(self, problem=problem).descent(self.count.release(design, rng))
-        grid = gradient_sum(problem, self.clip_norm).grid
+        grid = self.steps.sums(problem, self.clip_norm).grid
         metric = self.gram.release_for_steps(design, rng) if self.gram else None
-        loss, rate = problem.loss, self.sampling_rate
         longest = math.inf if self.solver.clip_norm is None else self.clip_norm
-        samples = poisson_samples(design.n_records, rate, descent.n_steps, rng)
+        samples = self.steps.samples(design.n_records, rng)
 
         def gradient(theta: np.ndarray) -> np.ndarray:
-            records = None if rate == 1.0 else next(samples)
-            return design.slope_sum(loss.gradient, theta, longest, records, grid)
+            return design.slope_sum(problem.loss.gradient, theta, longest, next(samples), grid)
 
         theta = descent.run(self.first(design), gradient, rng, progress, metric)
         return Solution(
@@ -86,9 +62,9 @@ class DPSGDPlan(DescentPlan):
     def descent(self, n: int) -> Descent:
         """Return steps, noise and ridge of a run on about `n` rows."""
         problem, solver, T = self.problem, self.solver, self.solver.n_steps
-        sums = gradient_sum(problem, self.clip_norm, self._most_sampled)
-        release = self._noise(sums)
-        noise = release.scale / self.sampling_rate
+        sums, rate = self.steps.sums(problem, self.clip_norm), self.steps.rate
+        release = self.steps.noise(sums, self.clip_norm)
+        noise = release.scale / rate
         h = solver.step_size
         if h is None:
             gram, unit_noise = self.gram, noise / math.sqrt(T)
@@ -100,30 +76,12 @@ class DPSGDPlan(DescentPlan):
             n_steps=T,
             step_size=h,
             release=release,
-            rate=self.sampling_rate,
+            rate=rate,
             radius=sums.radius,
             ridge=1.0 / C,
             momentum=solver.momentum,
             average=solver.average,
         )
-
-    @property
-    def _most_sampled(self) -> float:
-        """A size of samples of `covered_rows` records, exceeded with chance e^−700 at most."""
-        n, rate = self.problem.covered_rows, self.sampling_rate
-        return n if rate == 1.0 else likely_size(n, rate)
-
-    def _noise(self, sums: MachineSum) -> GridGaussian:
-        """Return the noise of a step.
-
-        The sum of the other records has a rounding error that may depend on whether the record is
-        in the sample. So the noise has two parts: one for the record, and one for the errors.
-        """
-        sigma, share = self.noise_multiplier, self.mu_of_errors / math.sqrt(self.solver.n_steps)
-        about = GridGaussian.of_scale(sigma * (self.clip_norm + sums.errors))
-        errors = sums.errors + math.sqrt(sums.dimension) * about.step  # and of rounding to the grid
-        scale = math.hypot(sigma * (self.clip_norm + errors), errors / share)
-        return GridGaussian.on(about.step, scale * (1.0 + SCALE_MARGIN))
 
 
 @dataclass(frozen=True)
@@ -214,28 +172,21 @@ class DPSGD(DescentSolver):
         count = RowCount.plan(problem, epsilon, delta)
         metric = self.precondition and self.step_size is None and self.momentum != 0.0
         gram = GramRelease.plan(problem, gdp_mu(epsilon, delta)) if metric else None
-        mu_of_errors = _SHARE_OF_ERRORS * gdp_mu(epsilon, delta)
-        others = (*count.events, *(gram.events if gram else ()), GDPEvent(mu_of_errors))
-        rate = self._rate(problem.n_samples)
-        sigma = noise_multiplier(others, rate, self.n_steps, problem.neighboring, epsilon, delta)
+        others, n = (*count.events, *(gram.events if gram else ())), problem.n_samples
+        rate = self.sampling_rate or min(_RATE, _BATCH / n if n else 1.0)
+        asked = (problem.neighboring, epsilon, delta)
+        steps = SampledSteps.plan(others, rate, self.n_steps, *asked)
         return DPSGDPlan(
             problem=problem,
-            event=composed((*others, sampled_steps(rate, sigma, self.n_steps))),
-            theorem=_THEOREM,
+            event=composed((*others, *steps.events)),
+            theorem=SAMPLED,
             exact=is_covered(problem.loss) and problem.rows_are_exact,
             solver=self,
             count=count,
             gram=gram,
-            sampling_rate=rate,
             clip_norm=self._norm(problem),
-            noise_multiplier=sigma,
-            mu_of_errors=mu_of_errors,
+            steps=steps,
         )
-
-    def _rate(self, n_samples: int | None) -> float:
-        if self.sampling_rate is not None:
-            return float(self.sampling_rate)
-        return min(_RATE, _BATCH / n_samples) if n_samples else _RATE
 
     def _norm(self, problem: Problem) -> float:
         """Return C, the bound of every record's gradient."""
@@ -245,52 +196,3 @@ class DPSGD(DescentSolver):
                 f"The derivative of {problem.loss!r} is unbounded. Pass clip_norm to DPSGD."
             )
         return bound
-
-
-def sampled_steps(rate: float, sigma: float, n_steps: int) -> Event:
-    """Return `n_steps` Gaussian releases on Poisson samples."""
-    return SelfComposedEvent(PoissonSampledEvent(rate, GaussianEvent(sigma)), n_steps)
-
-
-@lru_cache(maxsize=256)
-def noise_multiplier(
-    others: tuple[Event, ...],
-    rate: float,
-    n_steps: int,
-    neighboring: Neighboring,
-    epsilon: float,
-    delta: float,
-) -> float:
-    """Return σ such that the steps, together with `others`, are (ε, δ)-DP.
-
-    It is at most 0.1 % above the least σ for which the numerical accountant shows this; the
-    accountant verified the returned σ.
-    """
-    accountant = PLDAccountant(neighboring)
-
-    def excess(log_sigma: float) -> float:
-        """Return the relative excess over ε at δ."""
-        steps = sampled_steps(rate, math.exp(log_sigma), n_steps)
-        return accountant.epsilon(composed((*others, steps)), delta) / epsilon - 1.0
-
-    # Log σ by the central limit theorem of Bu, Dong, Long and Su 2020, Corollary 4.
-    per_step = gdp_mu(epsilon, delta) / (neighboring.n_changed * rate * math.sqrt(n_steps))
-    low, high = _bracket(excess, -0.5 * math.log(math.log1p(per_step * per_step)))
-    log_sigma = brentq(excess, low, high, xtol=0.3 * _PRECISION) + 0.3 * _PRECISION
-    while excess(log_sigma) > 0.0:
-        log_sigma += 0.3 * _PRECISION
-    return math.exp(log_sigma)
-
-
-def _bracket(excess: Callable[[float], float], guess: float) -> tuple[float, float]:
-    """Return two values of log σ around `guess` between which `excess` changes its sign."""
-    steps = (0.1 * 2.0**k for k in itertools.count())
-    if excess(guess) > 0.0:
-        high, low = first_to_hold(
-            lambda x: excess(x) <= 0.0, guess, guess + next(steps), lambda x: x + next(steps)
-        )
-    else:
-        low, high = first_to_hold(
-            lambda x: excess(x) > 0.0, guess, guess - next(steps), lambda x: x - next(steps)
-        )
-    return low, high

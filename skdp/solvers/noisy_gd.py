@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +12,18 @@ import numpy as np
 from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.losses import GradientDirections
-from skdp.privacy import GDPEvent
+from skdp.privacy import Event, GDPEvent
 from skdp.samplers.base import Progress
-from skdp.solvers._descent import Descent, DescentPlan, DescentSolver, longest_step, require_stable
-from skdp.solvers._releases import GramRelease, Metric, gradient_sum, is_covered
+from skdp.solvers._descent import (
+    SAMPLED,
+    Descent,
+    DescentPlan,
+    DescentSolver,
+    SampledSteps,
+    longest_step,
+    require_stable,
+)
+from skdp.solvers._releases import GramRelease, MachineSum, Metric, gradient_sum, is_covered
 from skdp.solvers.base import (
     SCALE_MARGIN,
     SHORT_RUN,
@@ -58,6 +67,12 @@ _LEAST_SHARE = 0.25
 _UNCLIPPED_SIGNAL = 16_000.0
 _FULL_SIGNAL = 24_000.0  # above, runs are longer than the noise in scores suggests
 
+# Steps on samples, where a fit to all rows takes about twice as long, or more.
+_FEWEST_NUMBERS = 6e6
+_LEAST_RATE, _MOST_RATE = 0.1, 0.25
+_LEAST_SIGMA = 3.0  # on a sample; below, sampled steps need more noise than those on all rows
+_MOST_VARIANCE = 0.08  # of sums over samples, in units of that of the noise
+
 _SHARE_MARGIN = 1e-14  # a guarantee rests on it: some forty operations, each off by 2⁻⁵³ at most
 _NO_CONTRACTION = 1e-300  # below, the formula underflows; the result 1 is always valid
 _THEOREM = "noisy full-batch gradient steps, composed as Gaussian DP"
@@ -81,26 +96,28 @@ class NoisyGDPlan(DescentPlan):
     solver: NoisyGD
     count: RowCount  # determines step sizes
     gram: GramRelease | None  # release of the matrix for a metric
-    mu: float  # Gaussian-DP parameter of the steps
+    mu: float  # Gaussian-DP parameter of the steps, if they read all rows
+    steps: SampledSteps | None = None  # steps that read Poisson samples
 
     def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
         n = self.count.release(design, rng)
         problem = self.problem.with_columns(design.n_features).adapted(n, self.mu)
         metric = self.gram.release_for_steps(design, rng) if self.gram else None
-        descent = replace(self, problem=problem).descent(n, metric)
-        share, start = self._share(n), self.first(design)
+        plan = replace(self, problem=problem)
+        descent, share, start = plan.descent(n, metric), self._share(n), self.first(design)
         longest = share * problem.loss.lipschitz * problem.row_norm if share < 1.0 else math.inf
-        grid = gradient_sum(problem, longest).grid
+        grid = plan._sums(longest).grid
+        samples = self.steps.samples(design.n_records, rng) if self.steps else repeat(None)
 
         def gradient(theta: np.ndarray) -> np.ndarray:
-            return design.slope_sum(problem.loss.gradient, theta, longest, grid=grid)
+            return design.slope_sum(problem.loss.gradient, theta, longest, next(samples), grid)
 
         theta = descent.run(start, gradient, rng, progress, metric)
-        passes = descent.n_steps + (metric is not None)
+        passes = descent.n_steps * descent.rate + (metric is not None)
         return Solution(
             theta,
             descent.n_steps,
-            {"n_evaluations": passes * design.n_samples},
+            {"n_evaluations": round(passes * design.n_samples)},
             loss=problem.loss,
             noise_bound=descent.whole_noise,
             noise_root=metric.root() if metric else None,
@@ -126,27 +143,56 @@ class NoisyGDPlan(DescentPlan):
 
         The noise is such that the steps are μ-Gaussian DP for every metric.
         """
-        share, mu, solver = self._share(n), self.mu, self.solver
+        share, mu, solver, steps = self._share(n), self.mu, self.solver, self.steps
         longest = share * self.problem.loss.lipschitz * self.problem.row_norm
-        sums = gradient_sum(self.problem, longest)
+        sums = self._sums(longest)
         # clipping to a share allows a run with the noise of an unclipped run at a larger μ
         problem = replace(self.problem, most_C=self.problem.most_C / share)
         longer = replace(self, problem=problem, mu=mu / share)
-        run = longer._run(n, metric)
+        run = longer._run(n, None if steps else metric)  # sampled steps are counted beforehand
         each = mu / math.sqrt(run.n_steps)
         C = problem.inverse_regularization(run.flow_time)
         if solver._is_contractive(problem):
             h, M = run.step_size, n * problem.loss.smoothness * problem.row_norm**2
             each /= _last_iterate(h / C, h * M, run.n_steps)
+        each *= 1.0 - SCALE_MARGIN
         return Descent(
-            n_steps=run.n_steps,
+            n_steps=steps.n_steps if steps else run.n_steps,
             step_size=run.step_size,
-            release=sums.noise(each * (1.0 - SCALE_MARGIN)),
+            release=steps.noise(sums, longest) if steps else sums.noise(each),
+            rate=steps.rate if steps else 1.0,
             ridge=1.0 / C,
             momentum=run.momentum,
             average=_given(solver.average, _METRIC_AVERAGE if longer._is_steady(n) else 0.0),
             radius=min(_given(solver.domain_radius, math.inf), sums.radius),
         )
+
+    def on_samples(self, others: tuple[Event, ...], epsilon: float, delta: float) -> NoisyGDPlan:
+        """Return a plan of steps on samples, (ε, δ)-DP together with `others`, if it pays.
+
+        The noise is that of steps on all rows, up to a hundredth. Sampling adds the variance of
+        sums over samples, in each coordinate about n·L²R²·(1 − q)/(4·q·d).
+        """
+        problem, before = self.problem, self.gram.events if self.gram else ()
+        n, d, relation = problem.n_samples or 0, problem.n_features or 0, problem.neighboring
+        is_plain = problem.rows_each == 1 and problem.weighted_rows is None
+        two_classes = GradientDirections.of(problem.loss).n_extremes == 1
+        if not (is_plain and two_classes and relation.count_is_public and n * d >= _FEWEST_NUMBERS):
+            return self
+        T = replace(self, problem=problem.adapted(n, self.mu)).descent(n).n_steps
+        sigma = relation.n_changed * math.sqrt(T) / self.mu  # at q = 1
+        variance = n / (4.0 * d * sigma**2)  # of samples with q = 1/2, over that of the noise
+        least = variance / (variance + _MOST_VARIANCE)
+        rate = max(_LEAST_RATE, least, _LEAST_SIGMA / sigma)
+        if rate > _MOST_RATE:
+            return self
+        steps = SampledSteps.plan((*others, *before), rate, T, relation, epsilon, delta)
+        return replace(self, event=composed((*before, *steps.events)), theorem=SAMPLED, steps=steps)
+
+    def _sums(self, longest: float) -> MachineSum:
+        if self.steps is None:
+            return gradient_sum(self.problem, longest)
+        return self.steps.sums(self.problem, longest)
 
     def _share(self, n: int) -> float:
         """Return the clipping norm over the largest norm possible for the loss."""

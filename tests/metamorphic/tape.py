@@ -45,7 +45,7 @@ from skdp.research.solvers.phased_sgd import PhasedSGDPlan
 from skdp.samplers import SAMPLERS
 from skdp.samplers.base import Sample
 from skdp.solvers import SOLVERS, Solution, perturbation
-from skdp.solvers._descent import Descent
+from skdp.solvers._descent import Descent, SampledSteps
 from skdp.solvers._minimizer import Minimum
 from skdp.solvers._releases import GramRelease, Metric
 from skdp.solvers.base import Plan, RowCount
@@ -537,9 +537,9 @@ def _descent(tape: Tape, run: Any) -> Callable[..., np.ndarray]:
         descent: Descent, start: Any, gradient: Any, rng: Any, progress: Any, metric: Any = None
     ) -> np.ndarray:
         plan = tape.solving[-1]
-        limit = descent.noise * _mu_of_a_step(plan, descent)
+        limit = descent.release.scale * _mu_of_a_step(plan, descent)
         cost = None
-        if isinstance(plan, NoisyGDPlan):
+        if plan.steps is None:
             cost = Cost("gdp", "l2", math.sqrt(descent.n_steps) / descent.noise, True)
         for k, scale in enumerate(SCALES):
             found = gradient(chosen(start.shape, scale, k))
@@ -549,11 +549,16 @@ def _descent(tape: Tape, run: Any) -> Callable[..., np.ndarray]:
     return observed
 
 
+def _samples(tape: Tape, drawn: Any) -> Callable[..., Iterator[None]]:
+    """Let every sample contain all records, so that it contains the one that differs."""
+    return lambda steps, n, rng: itertools.repeat(None)
+
+
 def _mu_of_a_step(plan: Any, descent: Descent) -> float:
     """Return l2 sensitivity over noise of one step, by the event that was planned."""
-    if isinstance(plan, DPSGDPlan):
-        return plan.problem.neighboring.n_changed / plan.noise_multiplier
-    assert isinstance(plan, NoisyGDPlan)
+    assert isinstance(plan, NoisyGDPlan | DPSGDPlan)
+    if plan.steps is not None:  # on samples
+        return plan.problem.neighboring.n_changed / plan.steps.sigma
     assert not plan.solver._is_contractive(plan.problem)
     return plan.mu / math.sqrt(descent.n_steps)
 
@@ -647,6 +652,7 @@ _SOLVER_STEPS = {
     (RowCount, "estimate"): _chosen_count,
     (GramRelease, "release"): _gram,
     (Descent, "run"): _descent,
+    (SampledSteps, "samples"): _samples,
     (Cycles, "run"): _cycles,
     (perturbation, "minimize"): _minimize,
 }

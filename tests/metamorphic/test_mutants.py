@@ -108,7 +108,7 @@ def planned_for_all_rows(model, records, parameters, problem=PrivateLinearModel.
 
 def with_half_the_noise(plan, *facts, descent=NoisyGDPlan.descent):
     found = descent(plan, *facts)
-    return replace(found, release=GridGaussian.of_scale(0.5 * found.noise))
+    return replace(found, release=GridGaussian.of_scale(0.5 * found.release.scale))
 
 
 def with_half_the_sensitivity(shift, *facts, numbers=ScoreShift._numbers):
@@ -306,6 +306,7 @@ REAL_MUTANTS = [
     real_mutant(Records, "shares", UNSCALED, "means and center", **WEIGHTED),
     real_mutant(_releases, "_SENSITIVITY", halves(_releases._SENSITIVITY), "means"),
     real_mutant(_releases, "_sums", of_unbounded_scores, "means"),
+    real_mutant(NoisyGDPlan, "descent", with_half_the_noise, "steps on samples of wide rows"),
     real_mutant(_last_releases, "gains_of", of_half_the_gains, "choice of the link"),
     real_mutant(_last_releases, "gains_of", of_half_the_gains, "choice of the link", **REMOVED),
     real_mutant(_last_releases, "_sums", of_equal_rows, "choice of the link", **PERSONS),

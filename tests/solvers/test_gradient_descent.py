@@ -19,9 +19,8 @@ from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 from skdp.solvers import DPSGD, NoisyGD
-from skdp.solvers._descent import Descent
+from skdp.solvers._descent import Descent, noise_multiplier, sampled_steps
 from skdp.solvers.base import rounded
-from skdp.solvers.dp_sgd import noise_multiplier, sampled_steps
 from skdp.solvers.noisy_gd import _last_iterate
 from skdp.support.random import poisson_sample
 
@@ -236,7 +235,7 @@ def test_a_bought_count_leaves_less_for_the_steps():
         DPSGD(sampling_rate=0.1).plan(PRIVATE, 1.0, 1e-5),
         DPSGD().plan(problem_with(LOSS, 200, Neighboring.ADD_REMOVE_ONE, intercept=0.3), 1.0, 1e-5),
     )
-    assert estimated.noise_multiplier > public.noise_multiplier
+    assert estimated.steps.sigma > public.steps.sigma
     assert PLDAccountant("add_remove_one").delta(estimated.event, 1.0) <= 1e-5
 
 

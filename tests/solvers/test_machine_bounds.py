@@ -220,12 +220,12 @@ class TestNoise:
         most = 10**6 if rate == 1.0 else likely_size(10**6, rate)
         sums = gradient_sum(plan.problem, plan.clip_norm, most)
         errors = Fraction(sums.errors) + 3 * Fraction(noise.step)  # √9 steps of the release grid
-        first = Fraction(plan.noise_multiplier) * (Fraction(plan.clip_norm) + errors)
+        first = Fraction(plan.steps.sigma) * (Fraction(plan.clip_norm) + errors)
         rest = Fraction(noise.scale) ** 2 - first**2
         assert rest > 0
         mu = gdp_mu(1.0, 1e-5) / 100.0
-        assert plan.mu_of_errors == pytest.approx(mu)
-        assert rest * Fraction(plan.mu_of_errors) ** 2 >= 20 * errors**2
+        assert plan.steps.mu_of_errors == pytest.approx(mu)
+        assert rest * Fraction(plan.steps.mu_of_errors) ** 2 >= 20 * errors**2
 
     @pytest.mark.parametrize("neighboring", [REPLACE, ADD])
     def test_full_steps(self, neighboring):
