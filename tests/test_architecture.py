@@ -77,24 +77,24 @@ LINES = {
     "linear_model": 6431,
     "losses": 1496,
     "mechanisms": 2437,
-    "metrics": 2846,
+    "metrics": 2836,
     "model_selection": 1435,
-    "naive_bayes": 927,
+    "naive_bayes": 950,
     "pipeline": 1205,
     "preprocessing": 928,
     "privacy": 3633,
     "research": 3632,
     "samplers": 1183,
     "solvers": 3768,
-    "statistics": 5417,
+    "statistics": 5427,
     "support": 1364,
     "tables": 6,
     "tabular": 241,
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_278  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 397_761
+MOST_LINES = 65_301  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 397_913
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

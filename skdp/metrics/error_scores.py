@@ -27,6 +27,7 @@ from skdp.metrics._evaluation import (
     sums_query,
 )
 from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.statistics._moments import is_at_end
 from skdp.support.types import RandomState, VectorLike
 from skdp.support.validation import check_choice, check_real
 from skdp.workloads import Query
@@ -37,7 +38,6 @@ _MOST_CLIPPED = 0.01  # of the errors, so that R² is not that of other errors
 AT_END = (
     "The targets may be at an end of target_bounds, to which they are clipped. Check the units."
 )
-_FAR, _NEAR = 4.9, 0.05  # standard deviations of a sum, and their most in units of the rows
 NO_R2 = "R² is nan: more than 1 % of the errors exceed error_bound, by a noisy count."
 
 
@@ -77,15 +77,6 @@ class ErrorScale:
         2 % of releases.
         """
         return self.clips and not larger[0] <= _MOST_CLIPPED * n + 2.0 * math.sqrt(variance)
-
-    def at_end(self, linear: float, n: float, variance: float) -> bool:
-        """Return whether a *released* Σu may be that of targets that are all at one end.
-
-        If their mean is a tenth of the half width away, noise moves it so far in one of 10⁶
-        releases.
-        """
-        noise = _FAR * math.sqrt(variance)
-        return bool(noise <= _NEAR * n and abs(linear) >= n - noise)
 
     def r2(self, square: float, linear: float, quadratic: float, n: float) -> float:
         """Return R² from sums over n rows of e², u and u²; nan if u has no visible variance."""
@@ -417,7 +408,7 @@ class _R2(ErrorSums[Score]):
         n_samples = known["n_samples"]
         n, likely = _count(n_samples, answer), answer.copy()
         hidden = self.scale.hides_r2(answer[3:], n, known["_variance"])
-        at_end = self.scale.at_end(answer[1], n, known["_variance"])
+        at_end = is_at_end(answer[1], n, known["_variance"])
         likely[0] = math.nan if hidden else min(max(answer[0], 0.0), max(n, 0.0))
         likely[1:3] = possible_sums(answer[1], answer[2], n, low=-1)
         return Score(
@@ -678,9 +669,8 @@ class RegressionReport(Viewed):
         return self._scale.hides_r2(self.sums[4:], self._count(self.sums), self._variance)
 
     def _notes(self) -> list[str]:
-        scale, n = self._scale, self._count(self.sums)
-        notes = [AT_END] * scale.at_end(self.sums[2], n, self._variance)
-        if scale.clips:
+        notes = [AT_END] * is_at_end(self.sums[2], self._count(self.sums), self._variance)
+        if self._scale.clips:
             notes += [f"Errors above {self.error_bound:g} count as that."]
         return notes + [NO_R2] * self._hides_r2
 

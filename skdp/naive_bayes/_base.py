@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,13 @@ from scipy.special import logsumexp
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters, together
+from skdp._private_fit import (
+    NonPrivatePlan,
+    PrivateEstimator,
+    ReleaseParameters,
+    together,
+    warn_paid,
+)
 from skdp.data.column import Column
 from skdp.data.column_facts import (
     ColumnBounds,
@@ -35,6 +41,7 @@ from skdp.data.validation import (
     validated_table,
 )
 from skdp.privacy import Neighboring, PrivacyGuarantee, Unit
+from skdp.statistics._moments import is_at_end
 from skdp.support.rounding import SUM, up
 from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_size
@@ -507,6 +514,11 @@ class PrivateNaiveBayes(JointClassifier, PrivateEstimator[Rows, Plan, Sums]):
             (feature, feature.learn(totals.sums[name], counts, totals.noise[name]))
             for name, feature in records.facts.features.items()
         ]
+        if at_end := [*_names_at_end(self, records.facts.features, totals, counts.sum())]:
+            warn_paid(
+                f"Columns {at_end} may be at an end of their bounds, to which values are clipped. "
+                "Check the units and the bounds."
+            )
         if hasattr(self, "bounds"):
             numbers = [found for one, found in learned if isinstance(one, NumericFeature)]
             shape = (len(numbers), 2, counts.size)  # also without numeric columns
@@ -628,6 +640,17 @@ def _check_columns(advice: str, features: Sequence[Feature], columns: Columns) -
 def _unit(records: Rows) -> float:
     """Return the weight of a full record; the answers count records in units of it."""
     return 1.0 if records.max_weight is None else records.max_weight
+
+
+def _names_at_end(
+    model: Any, features: Mapping[str, Feature], totals: Totals, n: float
+) -> Iterator[Label]:
+    """Yield the names of clipped columns whose *released* mean may be at an end of the bounds."""
+    for j, (name, feature) in enumerate(features.items()):
+        if isinstance(feature, NumericFeature) and feature.clipped:
+            first = np.split(totals.sums[name], 2)[0]
+            if is_at_end(first.sum(), n, first.size * totals.noise[name]):
+                yield column_name(model_columns(model)[1], j)
 
 
 def _totals(plan: Plan, records: Rows, released: Sums) -> Totals:
