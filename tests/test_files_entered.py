@@ -50,7 +50,7 @@ CALLS = {
     "a paid mean": ("statistics.mean(X, bounds=(-1, 1), epsilon=1.0, budget=study)", 31, 252),
     "a table": ("tabular.DPTabularClassifier(bounds=(-1, 1)).fit(X, y)", 44, 465),
 }
-"""Calls, with the most files and functions that each may enter; some only if noise is drawn again."""
+"""Calls, with the most files and functions that each enters; some only if noise is drawn again."""
 
 
 @pytest.fixture(scope="module")
