@@ -129,7 +129,7 @@ def test_an_edited_export_is_refused(budget):
 
 
 def test_the_script_of_the_page_finds_a_ledger_that_was_put_back(place, budget, tmp_path):
-    program = PAGE.read_text().partition("verify_ledger.py PLACE HEADS\n")[2].partition("```")[0]
+    program = PAGE.read_text().partition("# verify_ledger.py PLACE HEADS\n")[2].partition("```")[0]
     heads, command = tmp_path / "heads", [sys.executable, "-c", program, place]
 
     def run():
