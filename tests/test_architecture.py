@@ -71,7 +71,7 @@ LINES = {
     "design": 1941,
     "ensemble": 311,
     "exceptions": 77,
-    "features": 2774,
+    "features": 2784,
     "inspection": 310,
     "ledger": 2330,
     "linear_model": 6431,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_301  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 397_913
+MOST_LINES = 65_311  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 398_091
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

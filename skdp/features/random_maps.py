@@ -255,7 +255,8 @@ class PhaseMap(FeatureMap):
 
 
 _DEEPEST = 16  # leaves of 100 trees are then 6 million features
-_ROWS = 2048  # whose ways through the trees are followed at a time
+_ROWS = 2048  # whose angles are computed at a time
+_AT_ONCE = 4096  # ways of rows through trees that are followed at a time
 _LEAF_BITS = 12  # of the leaves of several trees in one number, whose table a cache should hold
 
 
@@ -360,12 +361,12 @@ class TreeMap(FeatureMap):
         is_small = max(math.prod(trees.shape) for trees in self.packed) <= 1 << 8
         dtype = np.uint8 if is_small else np.uint16
         numbers = np.empty((len(self.packed), len(X)), dtype)
-        for start in range(0, len(X), _ROWS):
-            rows = X[start : start + _ROWS]
+        for start in range(0, len(X), _AT_ONCE):
+            rows = X[start : start + _AT_ONCE]
             found = np.zeros((len(numbers), len(rows)), dtype)
             for leaf, (number, shift) in zip(self._leaves(rows), self._places, strict=True):
                 found[number] |= (leaf << shift).astype(dtype)
-            numbers[:, start : start + _ROWS] = found
+            numbers[:, start : start + _AT_ONCE] = found
         return numbers.T
 
     def tables(self, theta: np.ndarray) -> Sequence[np.ndarray]:
@@ -384,24 +385,33 @@ class TreeMap(FeatureMap):
 
     def _leaves(self, rows: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the number of the leaf of each row, tree by tree."""
-        forest = self._forest
-        u, codes = self._questions(rows)
-        of_row, n = np.arange(len(rows)), len(rows)
-        for tree, depth in enumerate(self._depth):
-            node = np.zeros(len(rows), dtype=np.intp)
-            # u and codes as one long row: taking by one number is several times as fast as by two
-            start, threshold = forest.column[tree].astype(np.intp) * n, forest.threshold[tree]
-            for _ in range(depth):
-                asked = start.take(node)
-                asked += of_row
-                right = u.take(asked) > threshold.take(node)
-                if codes is not None:
-                    code = codes.take(asked)
-                    right |= (code >= 0) & forest.to_the_right[tree][node, code]
+        questions, step = self._questions(rows), max(1, _AT_ONCE // max(1, len(rows)))
+        for start in range(0, self.n_trees, step):
+            yield from self._leaves_of(slice(start, start + step), *questions)
+
+    def _leaves_of(self, trees: slice, u: np.ndarray, codes: np.ndarray | None) -> np.ndarray:
+        """Return leaves of shape (n_trees, n_rows); few rows go down many trees together."""
+        depth, column = self._depth[trees], self._forest.column[trees]
+        threshold, to_the_right = self._forest.threshold[trees], self._forest.to_the_right[trees]
+        # u, codes and nodes as one row: taking by one number is several times as fast as by two
+        n, first = u.shape[1], np.arange(len(depth))[:, None] * column.shape[1]
+        of_row, starts = np.arange(n), column.astype(np.intp) * n
+        node = np.zeros((len(depth), n), dtype=np.intp)
+        for level in range(depth.max()):
+            at = node if len(depth) == 1 else node + first
+            asked = starts.take(at)
+            asked += of_row
+            right = u.take(asked) > threshold.take(at)
+            if codes is not None:
+                code = codes.take(asked)
+                right |= (code >= 0) & to_the_right.reshape(-1, to_the_right.shape[2])[at, code]
+            if level < depth.min():
                 node += node
                 node += 1
                 node += right
-            yield node - ((1 << depth) - 1)
+            else:  # some trees have ended
+                node += (level < depth)[:, None] * (node + 1 + right)
+        return node - ((1 << depth) - 1)[:, None]
 
     def _questions(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return u, −inf where there is none, and codes of categories and missing values, or −1."""
