@@ -87,14 +87,14 @@ LINES = {
     "samplers": 1183,
     "solvers": 3768,
     "statistics": 5427,
-    "support": 1364,
+    "support": 1371,
     "tables": 6,
     "tabular": 241,
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_311  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 398_091
+MOST_LINES = 65_318  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 398_125
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -183,6 +183,14 @@ TRANSFORMERS = {
 }
 
 
+def test_models_with_equal_parameters_are_told_apart():
+    """As dataclasses they had one name in Dask's graph, and one of them predicted for both."""
+    models = [DPLogisticRegression(random_state=0).fit(X[:, :1], y) for y in (LABELS, LABELS[::-1])]
+    lazy = [model.decision_function(ARRAY[:, :1]) for model in models]
+    for model, found in zip(models, dask.compute(*lazy), strict=True):
+        np.testing.assert_array_equal(found, model.decision_function(X[:, :1]))
+
+
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_transformed_collections(name):
     model = TRANSFORMERS[name]

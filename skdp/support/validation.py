@@ -194,6 +194,13 @@ def explain_keywords(cls: type[T]) -> type[T]:
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 def parameters(cls: type[T]) -> type[T]:
-    """Make the constructor of an estimator from its annotations, which are its parameters."""
-    made = dataclass(kw_only=True, eq=False, repr=False, match_args=False)(cls)
+    """Make the constructor of an estimator from its annotations, which are its parameters.
+
+    The class is no dataclass afterwards. Others, such as Dask, take dataclasses whose fields are
+    equal for the same, whatever they have learned.
+    """
+    cls.__annotations__ = getattr(cls, "_annotated", {}) | cls.__annotations__
+    made: Any = dataclass(kw_only=True, eq=False, repr=False, match_args=False)(cls)
+    made._annotated = made.__annotations__
+    del made.__dataclass_fields__, made.__dataclass_params__
     return explain_keywords(made)
