@@ -78,9 +78,9 @@ LINES = {
     "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2836,
-    "model_selection": 1435,
+    "model_selection": 1428,
     "naive_bayes": 950,
-    "pipeline": 1205,
+    "pipeline": 1207,
     "preprocessing": 928,
     "privacy": 3633,
     "research": 3632,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_318  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 398_125
+MOST_LINES = 65_313  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 398_113
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

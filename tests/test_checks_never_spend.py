@@ -154,6 +154,8 @@ def test_no_unknown_class_is_fitted():
 FUNCTIONS = {
     "directly": lambda X: GLOBAL.fit(X),
     "in a dict": lambda X: SHELF["deep"][0].fit(X),
+    "in a function within": lambda X: (lambda: GLOBAL.fit(X))(),
+    "in a list": lambda X: [GLOBAL.transform(X) for _ in range(2)],
     "by a function of a function": helper,
     "by a class": lambda X: DPStandardScaler(bounds=(0, 1)).fit(X),
     "by a closure": closure_of(GLOBAL),

@@ -358,14 +358,14 @@ def _of_numbers(scoring: str | None, candidates: Sequence[BaseEstimator]) -> Row
     scales = (ErrorScale.of(steps_of(one)[-1].target_bounds, None) for one in candidates)
     widths = {scale.error_bound for scale in scales}
     if scoring is None:
-        return RowScore((0.0, 1.0), _nearness)
+        return RowScore((0.0, 1.0), partial(_less_error, 1.0, 1.0, 2))
     power = _POWERS[_check_name(scoring, _POWERS)]
     if len(widths) > 1:
         raise ValueError(
             f"scoring={scoring!r} is in units of y, so all candidates need the same target_bounds."
         )
     most = widths.pop() ** power
-    return RowScore((-most, 0.0), partial(_less_error, most, power))
+    return RowScore((-most, 0.0), partial(_less_error, 0.0, most, power))
 
 
 def _predicted(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
@@ -395,21 +395,14 @@ def _less_brier(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.n
     return -0.5 * (np.sum(shares * shares, axis=1) - 2.0 * given + 1.0)
 
 
-def _errors(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
-    """Return absolute errors of clipped numbers, in units of the width of `target_bounds`."""
+def _less_error(
+    best: float, most: float, power: int, fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray
+) -> np.ndarray:
+    """Return scores by errors of clipped numbers, in units of the width of `target_bounds`."""
     low, high = steps_of(fitted)[-1].target_bounds
     found = np.clip(_predicted(fitted, X, truth), low, high)
-    return np.abs(np.clip(truth.astype(float), low, high) - found) / (high - low)
-
-
-def _nearness(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
-    return 1.0 - _errors(fitted, X, truth) ** 2
-
-
-def _less_error(
-    most: float, power: int, fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray
-) -> np.ndarray:
-    return -most * _errors(fitted, X, truth) ** power
+    errors = np.abs(np.clip(truth.astype(float), low, high) - found) / (high - low)
+    return best - most * errors**power
 
 
 def _of_callable(

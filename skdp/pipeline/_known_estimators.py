@@ -9,7 +9,7 @@ from contextlib import suppress
 from copy import deepcopy
 from gc import get_referents
 from logging import Logger
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -282,9 +282,11 @@ def _can_spend(one: object) -> bool:
 
 
 def _named_in(function: FunctionType) -> list[object]:
-    """Return the values of global variables that a function names."""
-    scope, home = function.__globals__, function.__module__
-    values = [scope[name] for name in function.__code__.co_names if name in scope]
+    """Return the values of global variables that a function names, also in functions within."""
+    codes, scope, home = [function.__code__], function.__globals__, function.__module__
+    for code in codes:  # a list that grows
+        codes += [one for one in code.co_consts if isinstance(one, CodeType)]
+    values = [scope[name] for code in codes for name in code.co_names if name in scope]
     own = (one for one in values if not isinstance(one, _CODE) or one.__module__ == home)
     return [*own, *filter(_can_spend, values)]
 
