@@ -65,8 +65,8 @@ def _text(cell: object) -> str:
 
 
 def caller_outside() -> int:
-    """Return the stacklevel, for the calling function, of the first frame outside skdp."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("skdp."):
+    """Return the stacklevel of the first frame outside skdp and scikit-learn, which may call it."""
+    frame, level, inside = sys._getframe(1), 1, ("skdp.", "sklearn.")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(inside):
         frame, level = frame.f_back, level + 1
     return level
