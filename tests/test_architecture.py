@@ -59,7 +59,7 @@ MAGIC_COMMAS = "format.skip-magic-trailing-comma=false"
 LINES = {
     "__init__": 121,
     "_private_fit": 598,
-    "accounting": 2693,
+    "accounting": 2689,
     "additive": 1377,
     "auditing": 1379,
     "budget": 2789,
@@ -71,7 +71,7 @@ LINES = {
     "design": 1941,
     "ensemble": 311,
     "exceptions": 77,
-    "features": 2784,
+    "features": 2781,
     "inspection": 310,
     "ledger": 2330,
     "linear_model": 6431,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_313  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 398_113
+MOST_LINES = 65_306  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 398_079
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -197,16 +197,17 @@ def compose_losses(parts: Parts, choice: GridChoice) -> ComposedLoss:
     visible = int(np.searchsorted(-exponents, -_LARGEST_WEIGHT))
     exponents, indices, losses = exponents[visible:], indices[visible:], losses[visible:]
     relative += 4.0 * UNIT * (abs(sum(logs)) + float(np.abs(exponents).max(initial=0.0)))
-    weights = np.exp(exponents)
+    weights, end = np.exp(exponents), _origin(parts) + choice.step * choice.last
+    above = _total(parts, choice.order_above) - choice.order_above * end  # Markov's inequality
     return ComposedLoss(
         losses=losses,
-        end=_origin(parts) + choice.step * choice.last,
+        end=end,
         tilted=np.maximum(summed[indices % choice.size], 0.0) * weights,
         weights=weights,
         infinite=_infinite(parts),
         l2_error=l2_error,
         relative_error=2.0 * relative,
-        above=math.exp(min(_tail(parts, choice.order_above, choice), 0.0)),
+        above=math.exp(min(above, 0.0)),
         wrapped=_wrapped_logs(parts, choice, sum(logs)),
         choice=choice,
         log_scale=sum(logs),
@@ -271,11 +272,6 @@ def _infinite(parts: Sequence[tuple[Pmf | LossPair, int]]) -> float:
     if any(part.infinite >= 1.0 for part, _ in parts):
         return 1.0
     return -math.expm1(sum(count * math.log1p(-part.infinite) for part, count in parts))
-
-
-def _tail(parts: Parts, order: float, choice: GridChoice) -> float:
-    """Return a bound on log P(sum > last cell), by Markov's inequality at `order`."""
-    return _total(parts, order) - order * (_origin(parts) + choice.step * choice.last)
 
 
 def _origin(parts: Parts) -> float:

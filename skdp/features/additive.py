@@ -258,12 +258,9 @@ class AdditiveMap(FeatureMap):
         known = (places >= 0).astype(np.float64)
         return _Part(np.maximum(places, 0)[None], known[None], self.facts.size(j))
 
-    @property
-    def _is_mostly_zero(self) -> bool:
-        return is_mostly_zero(self.n_features_out, self._n_filled)
-
     def for_scores(self) -> AdditiveMap:
-        return replace(self, is_sparse=True) if self._is_mostly_zero else self
+        is_sparser = is_mostly_zero(self.n_features_out, self._n_filled)
+        return replace(self, is_sparse=True) if is_sparser else self
 
     def for_fits(self) -> FeatureMap:
         if self.pairs and self.facts.categories:
