@@ -27,7 +27,6 @@ from skdp.privacy import (
 )
 from skdp.samplers import SAMPLERS
 from skdp.solvers import SOLVERS, Problem, Solver
-from skdp.solvers.auto import ChosenPlan
 from skdp.solvers.base import RowCount, composed
 from skdp.support.lazy_names import Registry
 from skdp.support.validation import check_choice
@@ -212,9 +211,10 @@ def on_samples(
     if isinstance(plan, StagedPlan):
         others = (*others, GDPEvent(plan.first.mu))
         return replace(plan, fit=on_samples(plan.fit, parameters, others))
-    if isinstance(plan, ChosenPlan):
-        return plan.on_samples(others, parameters.epsilon, parameters.delta)
-    return plan
+    if not hasattr(plan, "on_samples"):  # a plan of "auto" has it
+        return plan
+    sampled: LinearPlan = plan.on_samples(others, parameters.epsilon, parameters.delta)
+    return sampled
 
 
 def most_rest(parameters: ReleaseParameters, spent: float) -> float:

@@ -75,7 +75,7 @@ class ChosenPlan(Plan):
         if not isinstance(self.fit, NoisyGDPlan):
             return self
         means = self.means.events if self.means else ()
-        fit = self.fit.on_samples((*others, *means), epsilon, delta)
+        fit = self.fit.with_samples((*others, *means), epsilon, delta)
         theorem = self.theorem.replace(self.fit.theorem, fit.theorem)
         return replace(self, fit=fit, event=composed((fit.event, *means)), theorem=theorem)
 

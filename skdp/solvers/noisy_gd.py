@@ -167,7 +167,7 @@ class NoisyGDPlan(DescentPlan):
             radius=min(_given(solver.domain_radius, math.inf), sums.radius),
         )
 
-    def on_samples(self, others: tuple[Event, ...], epsilon: float, delta: float) -> NoisyGDPlan:
+    def with_samples(self, others: tuple[Event, ...], epsilon: float, delta: float) -> NoisyGDPlan:
         """Return a plan of steps on samples, (ε, δ)-DP together with `others`, if it pays.
 
         The noise is that of steps on all rows, up to a hundredth. Sampling adds the variance of
