@@ -74,7 +74,7 @@ LINES = {
     "features": 2781,
     "inspection": 310,
     "ledger": 2330,
-    "linear_model": 6431,
+    "linear_model": 6432,
     "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2836,
@@ -87,14 +87,14 @@ LINES = {
     "samplers": 1183,
     "solvers": 3768,
     "statistics": 5427,
-    "support": 1371,
+    "support": 1379,
     "tables": 6,
     "tabular": 241,
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_306  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 398_077
+MOST_LINES = 65_315  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 398_185
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -255,3 +255,15 @@ def test_a_large_delta_is_warned_of_where_the_caller_stands(delta, n, neighborin
 
 def test_at_infinity_nothing_is_warned_of():
     DPLogisticRegression(epsilon=float("inf"), delta=0.5).fit(X, y)
+
+
+@every_model
+def test_a_constructor_that_forgets_a_parameter_does_not_fit_with_its_default(Model):
+    """A fit without the budget that the user passed would not be counted."""
+
+    class Forgets(Model):
+        def __init__(self, *, budget=None, epsilon=1.0):
+            self.epsilon = epsilon
+
+    with pytest.raises(AttributeError, match="has no attribute"):
+        Forgets(budget=PrivacyBudget(epsilon=1.0, delta=1e-5)).fit(X, y)

@@ -44,6 +44,7 @@ _OF_CLIPPED = 0.01
 _OF_CURVATURE, _MOST_OF_CURVATURE = 0.05, 0.2  # times √d, as the noise of Ĥ grows, at most
 _OF_OUTPUT = 0.005**2
 
+_SURE = 3.5  # standard deviations
 _SHORTENED = 1.0 - 1e-6  # factor of a row that counts as clipped
 _LONGEST = 2.0  # residual: targets and predictions are in [−1, 1]
 _DEVIATIONS = 4.0  # of residuals, at which those in the middle matrix are clipped
@@ -293,9 +294,9 @@ def clipped_release(mu: float, relation: Neighboring) -> SpreadRelease:
 def share_of_clipped(
     release: SpreadRelease, loss: Loss, design: Design, rng: np.random.Generator
 ) -> float:
-    """Release the share of rows that are clipped, less two standard deviations."""
+    """Release the share of rows that are clipped, less what noise may be: in one of 4000, more."""
     clipped, others = release.release(design.total(partial(_clipped, loss)), rng)
-    return max(clipped - 2.0 * release.scale, 0.0) / (max(clipped, 0.0) + others)
+    return max(clipped - _SURE * release.scale, 0.0) / (max(clipped, 0.0) + others)
 
 
 def _clipped(loss: Any, block: Any) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import wraps
 from inspect import CO_VARARGS, CO_VARKEYWORDS
@@ -197,10 +197,18 @@ def parameters(cls: type[T]) -> type[T]:
     """Make the constructor of an estimator from its annotations, which are its parameters.
 
     The class is no dataclass afterwards. Others, such as Dask, take dataclasses whose fields are
-    equal for the same, whatever they have learned.
+    equal for the same, whatever they have learned. Nor does it have the defaults as attributes: a
+    subclass whose own constructor forgets to set `budget` would fit without one.
     """
+    defaults: dict[str, Any] = dict(getattr(cls, "_defaults", {}))
     cls.__annotations__ = getattr(cls, "_annotated", {}) | cls.__annotations__
+    for name in defaults.keys() - vars(cls).keys():
+        setattr(cls, name, defaults[name])
     made: Any = dataclass(kw_only=True, eq=False, repr=False, match_args=False)(cls)
     made._annotated = made.__annotations__
+    own = [one.name for one in fields(made)]
+    made._defaults = {name: vars(made)[name] for name in own if name in vars(made)}
+    for name in made._defaults:
+        delattr(made, name)
     del made.__dataclass_fields__, made.__dataclass_params__
     return explain_keywords(made)
