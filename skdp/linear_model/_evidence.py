@@ -31,7 +31,7 @@ _SIGNAL_ERROR = 0.3  # relative, of w
 _MEAN_ERROR = 0.1  # relative, of the mean score
 _LEAST_ERROR = 0.05  # of the mean score
 _NORM_ERROR = 0.15  # of log|θ|²
-_OWN_SHARE = 0.15  # of the longest way that a row's own gradient moves its score
+_OWN_SHARE = 0.15  # of time·R²·L, by which a row's own gradient moves its score at most
 _LEAST_LABEL_ERROR = 0.001  # of the mean label; .01 would be a rare class itself
 _PRODUCT_ERROR = 0.15  # relative, of the covariance of label and score
 

@@ -89,7 +89,7 @@ def can_be_sampled(solver: Solver, delta: float) -> bool:
 def plan_sampled(
     rate: float, parameters: ReleaseParameters, records: LinearRecords[TaskT], plan_fit: PlanFit
 ) -> FitPlan:
-    """Return a plan for a sample whose cost is that of `parameters`.
+    """Plan a fit to a Poisson sample that costs (ε, δ) of `parameters` in all.
 
     The fit to the sample alone costs more. It is planned for the public expected number of records
     in the sample.

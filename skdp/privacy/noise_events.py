@@ -523,7 +523,7 @@ class BestOfCurve(HullCurve):
 
 @dataclass(frozen=True, eq=False)
 class _Hinges:
-    """Chords above Ψ: Σ c·(1 − x/t)₊, and a constant for what is left beyond the last t."""
+    """Upper bound of Ψ by hinge functions Σ c·(1 − x/t)₊, and a constant beyond the last t."""
 
     log_ends: np.ndarray
     log_weights: np.ndarray

@@ -80,7 +80,7 @@ SHORT_RUN = 2048.0
 
 _WEAK_RIDGE = 100.0  # C over the flow time, if that regularizes; no guarantee rests on it
 # Of feature maps, found on public data; no guarantee rests on them.
-_SHARE_OF_ROOT = 0.25  # C over √n, of a long run and rows of norm 1
+_SHARE_OF_ROOT = 0.25  # C = 0.25·√n for long runs and rows of norm 1
 _FEWEST_COUNTED = 64  # records by which C is chosen
 _RELAXATIONS = 3.0  # of the ridge; a longer run adds noise only
 _GRID_BITS = 20  # about 1e-6 of the noise; no guarantee rests on it, rounding is post-processing
