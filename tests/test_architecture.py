@@ -80,7 +80,7 @@ LINES = {
     "metrics": 2836,
     "model_selection": 1428,
     "naive_bayes": 950,
-    "pipeline": 1207,
+    "pipeline": 1208,
     "preprocessing": 928,
     "privacy": 3633,
     "research": 3632,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_315  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 398_185
+MOST_LINES = 65_316  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 398_186
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -194,6 +194,27 @@ def test_a_budget_out_of_reach_is_not_spent(budget):
     assert len(budget.history()) == 1
 
 
+class SpendsWhenAsked(TransformerMixin, BaseEstimator):
+    def get_params(self, deep=True):
+        spends(None)
+        return {}
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def test_a_class_that_spends_when_it_is_looked_at_spends_nothing(budget):
+    OUT_OF_REACH.update(spend=partial(budget.spend, RELEASE, delta=1e-5), n_calls=0)
+    step = SpendsWhenAsked()
+    for given in (step, make_pipeline(step, DPLogisticRegression())):
+        assert check_pipeline(given)
+    assert OUT_OF_REACH["n_calls"] > 0
+    assert budget.history() == []
+
+
 def test_other_threads_spend_while_a_check_runs(budget):
     def spend():
         thread = threading.Thread(target=budget.spend, args=[RELEASE], kwargs={"delta": 1e-5})

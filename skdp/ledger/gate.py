@@ -162,7 +162,7 @@ def check_may_write(identity: str | None) -> None:
     """Raise ValueError if this thread may not write to a ledger now."""
     refused = vars(_HERE).get("refused", ())
     if None in refused:
-        raise ValueError("check_pipeline never spends, and this is a function that it calls.")
+        raise ValueError("check_pipeline never spends, and this is code that it runs.")
     if identity in refused:
         raise ValueError(
             "The estimator refers to the budget outside of its parameters, so price would "

@@ -37,7 +37,6 @@ from skdp.features.row_wise import (
     Condition,
     only,
 )
-from skdp.ledger.gate import no_spends
 from skdp.support.types import MatrixLike
 
 SAFE = ROW_WISE | {"FrozenEstimator"}
@@ -338,7 +337,7 @@ def evidence_of(step: FunctionTransformer) -> tuple[str, str]:
     """Return a severity, and what calls of a function with synthetic rows have shown."""
     text = "it could not be called with synthetic rows, and may use other rows. Read its source"
     found = "medium", text
-    with no_spends(None), warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         for table in _tables():
             with suppress(Exception):  # it may not accept data of this kind
                 if not _row_wise(clone(step), table):
