@@ -73,14 +73,14 @@ LINES = {
     "exceptions": 77,
     "features": 2781,
     "inspection": 310,
-    "ledger": 2330,
+    "ledger": 2440,
     "linear_model": 6432,
     "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2836,
     "model_selection": 1428,
     "naive_bayes": 950,
-    "pipeline": 1208,
+    "pipeline": 1427,
     "preprocessing": 928,
     "privacy": 3633,
     "research": 3632,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_316  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 398_186
+MOST_LINES = 65_645  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_675
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -1,6 +1,7 @@
 """What leaks beside paid releases: every verdict, where it is said, and what can't be known."""
 
 import contextlib
+import itertools
 import re
 
 import numpy as np
@@ -311,17 +312,34 @@ class Doubled(TransformerMixin, BaseEstimator):
         return 2.0 * np.asarray(X)
 
 
+class Named(Doubled):
+    """Needs a column of a certain name."""
+
+    def fit(self, X, y=None):
+        self.width_ = len(X["age"].dtype.name)
+        return self
+
+
 class Scaled(pre.StandardScaler):
     """A subclass leaks as its base does."""
 
 
-def test_an_unknown_class_is_not_called_safe():
+def test_an_unknown_class_in_which_nothing_is_found_is_not_called_safe():
     (leak,) = check_pipeline(Doubled())
-    assert (leak.kind, leak.severity) == ("untested", "medium")
-    with pytest.raises(PrivacyLeakError, match="may learn from the rows"):
+    assert (leak.kind, leak.severity) == ("untested", "unknown")
+    assert "may on other data" in leak.advice
+    with pytest.raises(PrivacyLeakError, match="may on other data"):
         check_pipeline(Doubled(), strict=True)  # which passes only what is proved
-    with pytest.raises(PrivacyLeakError, match="may learn from the rows"):
-        make_private_pipeline(Doubled(), MODEL)
+
+
+def test_public_rows_are_for_classes_that_need_certain_columns():
+    (leak,) = check_pipeline(Named())
+    assert "X_public" in leak.advice
+    assert leak.severity == "medium"  # it learns until shown otherwise
+    with pytest.raises(PrivacyLeakError, match="X_public"):
+        check_pipeline(Named(), strict=True)
+    (leak,) = check_pipeline(Named(), pd.DataFrame({"age": np.arange(20.0)}))
+    assert "may on other data" in leak.advice
 
 
 def test_a_view_shows_every_finding_and_no_markup_of_others():
@@ -384,6 +402,7 @@ def test_only_ufuncs_of_numpy_are_proved(function):
         assert leak.severity in (("high", "medium") if inverts else ("unknown",))
         with pytest.raises(PrivacyLeakError, match="func"):
             check_pipeline(estimator, strict=True)
+    assert check_pipeline(targets, fit_unknown=False)[0].severity == "medium"
 
 
 def test_private_pipelines_and_searches_take_functions_in_which_nothing_is_found():
@@ -670,6 +689,66 @@ def test_callbacks_that_ask_for_rows_are_named():
     assert all("asks for ['X', 'y']" in leak.advice for leak in leaks)
 
 
+class ByPandas(TransformerMixin, BaseEstimator):
+    """Keeps what a function of the frame and of the target returns."""
+
+    def __init__(self, learn, accepts=lambda X, y: True):
+        self.learn, self.accepts = learn, accepts
+
+    def fit(self, X, y=None):
+        if not self.accepts(X, y):
+            raise TypeError("not for these data")
+        self.kept_ = self.learn(pd.DataFrame(X), y)
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def is_mixed(X, y):
+    return isinstance(X, pd.DataFrame) and len({*map(str, X.dtypes)}) > 1
+
+
+def is_column(X, y):
+    return isinstance(X, pd.Series) and not pd.api.types.is_numeric_dtype(X)
+
+
+def is_positive(X, y):
+    return np.asarray(X).dtype.kind == "f" and (np.asarray(X) > 0).all()
+
+
+def is_continuous(X, y):
+    return y is not None and len({*y.tolist()}) > 10
+
+
+PROVOKED = {
+    "constant columns": ByPandas(lambda X, y: [*(X.nunique() == 1)]),
+    "duplicated columns": ByPandas(lambda X, y: int(X.T.duplicated().sum())),
+    "correlated columns": ByPandas(
+        lambda X, y: int((X.corr() > 0.9).sum().sum()), lambda X, y: np.ndim(X) == 2
+    ),
+    "positive rows": ByPandas(lambda X, y: float(np.log(X.to_numpy()).mean()), is_positive),
+    "positive frames": ByPandas(
+        lambda X, y: float(np.log(X.to_numpy()).mean()),
+        lambda X, y: isinstance(X, pd.DataFrame) and is_positive(X, y),
+    ),
+    "a continuous target": ByPandas(lambda X, y: float(np.mean(y)), is_continuous),
+    "a column of strings": ByPandas(lambda X, y: sorted({*X.iloc[:, 0]}), is_column),
+    "a mixed frame": ByPandas(lambda X, y: float(X["x"].mean()), is_mixed),
+    "strings of a mixed frame": ByPandas(lambda X, y: sorted({*X["s"]}), is_mixed),
+    "no target": ByPandas(lambda X, y: len({*X.iloc[:, 0]}), lambda X, y: y is None),
+}
+
+
+NUMBERS = itertools.count()
+UNTESTED = {
+    "one table only": ByPandas(lambda X, y: 0, lambda X, y: X[0][0] == FIRST_NUMBER),
+    "other results each time": ByPandas(lambda X, y: next(NUMBERS)),
+    "no table": ByPandas(lambda X, y: 0, lambda X, y: False),
+}
+FIRST_NUMBER = np.random.default_rng(0).exponential(size=(60, 4))[0][0] + 0.01
+
+
 def test_no_transformer_of_scikit_learn_passes_unless_it_is_listed():
     proved = {"FrozenEstimator", "FunctionTransformer", *(type(one).__name__ for one in SAFE)}
     for name, kind in all_estimators(type_filter="transformer"):
@@ -678,7 +757,7 @@ def test_no_transformer_of_scikit_learn_passes_unless_it_is_listed():
 
 
 LEARNS = [("", "learns", "high")]
-UNPROVED = [("", "untested", "medium")]
+ROWS = np.random.default_rng(0).normal(size=(30, 3))
 CACHED = Pipeline([("model", MODEL)], memory="folder")
 IN_SEARCH = [
     ("", "scores", "high"),
@@ -688,13 +767,13 @@ IN_SEARCH = [
 STACKED = [("", "learns", "high"), ("final_estimator", "learns", "high")]
 FOUND = {
     "fitted before": (DPConformalRegressor(Ridge(), prefit=True), [("estimator", *LEARNS[0][1:])]),
-    "unknown": (Centered(), UNPROVED),
+    "unknown": (Centered(), LEARNS),
     "a subclass": (Scaled(), LEARNS),
-    "in a pipeline": (make_pipeline(Centered(), MODEL), [("centered", *UNPROVED[0][1:])]),
-    "no estimator": (Duck(), UNPROVED),
-    "no estimator in a pipeline": (make_pipeline(Duck(), MODEL), [("duck", *UNPROVED[0][1:])]),
-    "a subclass of a safe class": (LearnsAnyway(), UNPROVED),
-    "a safe class elsewhere": (foreign_class(pre.Normalizer)(), UNPROVED),
+    "in a pipeline": (make_pipeline(Centered(), MODEL), [("centered", "learns", "high")]),
+    "no estimator": (Duck(), LEARNS),
+    "no estimator in a pipeline": (make_pipeline(Duck(), MODEL), [("duck", "learns", "high")]),
+    "a subclass of a safe class": (LearnsAnyway(), LEARNS),
+    "a safe class elsewhere": (foreign_class(pre.Normalizer)(), [("", "untested", "unknown")]),
     "in a private search": (
         DPGridSearchCV(make_pipeline(pre.StandardScaler(), MODEL), {}),
         [("estimator__standardscaler", "learns", "high")],
@@ -707,7 +786,7 @@ FOUND = {
         foreign_class(GridSearchCV)(STEPS, {"scaler": [pre.StandardScaler()]}),
         [*IN_SEARCH, ("", "untested", "unknown")],
     ),
-    "broken parameters": (make_pipeline(Broken(), MODEL), [("broken", *UNPROVED[0][1:])]),
+    "broken parameters": (make_pipeline(Broken(), MODEL), [("broken", "untested", "unknown")]),
     "neither parameters nor fit": (Calibrates(MODEL), [("", "unknown stage", "high")]),
     "stacked by a public model": (
         StackingClassifier([("one", MODEL)], final_estimator=LogisticRegression(), cv="prefit"),
@@ -716,12 +795,21 @@ FOUND = {
     "a cache": (CACHED, [("", "files", "medium")]),
     "a cache of ours": (PrivatePipeline(CACHED.steps, memory="folder"), [("", "files", "medium")]),
     "a cache in a search": (DPGridSearchCV(CACHED, {}), [("estimator", "files", "medium")]),
+    "what is missing": (ByPandas(lambda X, y: X.isna().any(axis=0)), LEARNS),
+    "shares of labels": (ByPandas(lambda X, y: np.bincount(y)), LEARNS),
+    "towns": (ByPandas(lambda X, y: sorted(X["town"].unique())), LEARNS, TABLE),
+    "the oldest": (ByPandas(lambda X, y: X["age"].max()), LEARNS, TABLE),
+    "the first": (ByPandas(lambda X, y: X.iloc[0, 0]), LEARNS, TABLE),
+    "public rows hide nothing": (Scaled(), LEARNS, ROWS[:, :2]),
+    "rows of the user": (PROVOKED["constant columns"], LEARNS, pd.DataFrame(ROWS)),
+    **{f"provoked: {name}": (one, LEARNS) for name, one in PROVOKED.items()},
+    **{name: (one, [("", "untested", "medium")]) for name, one in UNTESTED.items()},
 }
 
 
 @pytest.mark.parametrize("name", FOUND)
 def test_a_finding_has_a_place_a_kind_and_a_severity(name):
-    estimator, expected = FOUND[name]
-    found = check_pipeline(estimator)
+    estimator, expected, *rows = FOUND[name]
+    found = check_pipeline(estimator, *rows)
     assert [(leak.path, leak.kind, leak.severity) for leak in found] == expected
     assert all(leak.parameter == "memory" for leak in found if leak.kind == "files")

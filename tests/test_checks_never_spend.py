@@ -1,20 +1,27 @@
 """Checks write to no ledger and change no object, whatever the class that they look at."""
 
+import multiprocessing
+import pickle
+import subprocess
 import sys
 import threading
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import joblib
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import PrivacyLeakError
+from skdp.ledger.gate import without_spends
 from skdp.pipeline import check_pipeline, make_private_pipeline
 from skdp.preprocessing import DPStandardScaler
 from skdp.privacy import GDPEvent, PrivacyGuarantee
@@ -126,6 +133,8 @@ def test_an_unknown_step_that_holds_what_spends_is_found_inside_of_a_pipeline(bu
 
 
 GLOBAL, SHELF = scaler_of(None), {"deep": [scaler_of(None)]}
+ELSEWHERE = ModuleType("elsewhere")
+ELSEWHERE.scaler = scaler_of(None)
 
 
 def helper(X):
@@ -136,8 +145,13 @@ def further(X):
     return GLOBAL.fit(X)
 
 
+class Helps:
+    def run(self, X):
+        return GLOBAL.fit(X)
+
+
 class Names(TransformerMixin, BaseEstimator):
-    """An unknown class, which the check never runs."""
+    """Code that names what spends; the check never runs it."""
 
     def fit(self, X, y=None):
         raise AssertionError("it was fitted")
@@ -146,30 +160,125 @@ class Names(TransformerMixin, BaseEstimator):
         return X
 
 
-def test_no_unknown_class_is_fitted():
-    [leak] = check_pipeline(Names())
-    assert (leak.kind, leak.severity) == ("untested", "medium")
+def by_an_import(self, X):
+    from skdp.preprocessing import DPStandardScaler
+
+    DPStandardScaler().fit(X)
 
 
-FUNCTIONS = {
-    "directly": lambda X: GLOBAL.fit(X),
-    "in a dict": lambda X: SHELF["deep"][0].fit(X),
-    "in a function within": lambda X: (lambda: GLOBAL.fit(X))(),
-    "in a list": lambda X: [GLOBAL.transform(X) for _ in range(2)],
-    "by a function of a function": helper,
-    "by a class": lambda X: DPStandardScaler(bounds=(0, 1)).fit(X),
-    "by a closure": closure_of(GLOBAL),
-    "by a default": lambda X, scaler=GLOBAL: scaler.fit(X),
+NAMING = {
+    "directly": lambda self, X: GLOBAL.fit(X),
+    "in a dict": lambda self, X: SHELF["deep"][0].fit(X),
+    "by a function of a function": lambda self, X: helper(X),
+    "by a class": lambda self, X: Helps().run(X),
+    "by a nested function": lambda self, X: [(lambda: GLOBAL.fit(one))() for one in X],
+    "by a module": lambda self, X: ELSEWHERE.scaler.fit(X),
+    "by an import": by_an_import,
+    "by a property": property(lambda self: GLOBAL),
+    "by a static method": staticmethod(lambda X: GLOBAL.fit(X)),
+    "as an attribute": GLOBAL,
 }
 
 
-@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-def test_a_function_that_can_reach_what_spends_is_not_called(function):
-    [leak] = check_pipeline(FunctionTransformer(function))
+@pytest.mark.parametrize("member", NAMING.values(), ids=NAMING)
+def test_a_class_whose_code_names_what_spends_is_not_fitted(member):
+    kind = type("Kind", (Names,), {"member": member})
+    for one in (kind, type("Inherits", (kind,), {})):
+        [leak] = check_pipeline(one())
+        assert (leak.kind, leak.severity) == ("unknown stage", "high")
+        assert "DPStandardScaler" in leak.advice
+
+
+def test_a_function_that_names_what_spends_is_not_called():
+    [leak] = check_pipeline(FunctionTransformer(helper))
     assert (leak.kind, leak.severity) == ("unknown stage", "high")
-    assert "DPStandardScaler" in leak.advice
 
 
+class Harmless(TransformerMixin, BaseEstimator):
+    """An attribute has the name of a global variable, which its code does not read."""
+
+    def __init__(self, GLOBAL=None):
+        self.GLOBAL = GLOBAL
+
+    def fit(self, X, y=None):
+        assert self.GLOBAL is None
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def test_an_attribute_is_no_global_variable():
+    [leak] = check_pipeline(Harmless())
+    assert (leak.kind, leak.severity) == ("untested", "unknown")
+
+
+def quietly(spend):
+    with suppress(ValueError):  # the refusal; a thread would print it
+        spend()
+
+
+def in_thread(spend):
+    thread = threading.Thread(target=quietly, args=[spend])
+    thread.start()
+    thread.join()
+
+
+def in_thread_of_a_thread(spend):
+    in_thread(partial(in_thread, spend))
+
+
+def in_pool(spend):
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(spend).result()
+
+
+POOL = ThreadPoolExecutor(1)
+
+
+def in_older_pool(spend):
+    POOL.submit(spend).result()
+
+
+def in_thread_of_a_pool(spend):
+    in_older_pool(partial(in_thread, spend))
+
+
+def in_initializer(spend):
+    with ThreadPoolExecutor(1, "", partial(quietly, spend)) as pool:
+        pool.submit(int)
+
+
+def by_joblib(spend, **how):
+    Parallel(n_jobs=2, **how)(delayed(spend)() for _ in range(2))
+
+
+def by_process(spend, method):
+    process = multiprocessing.get_context(method).Process(target=spend)
+    process.start()
+    process.join()
+
+
+def by_program(spend):
+    program = "import pickle, sys; pickle.load(sys.stdin.buffer)()"
+    subprocess.run([sys.executable, "-c", program], input=pickle.dumps(spend), check=False)
+
+
+SPENDERS = {
+    "directly": lambda spend: spend(),
+    "a thread": in_thread,
+    "a thread of a thread": in_thread_of_a_thread,
+    "a pool of threads": in_pool,
+    "a pool older than the check": in_older_pool,
+    "a thread of such a pool": in_thread_of_a_pool,
+    "an initializer": in_initializer,
+    "joblib": by_joblib,
+    "threads of joblib": partial(by_joblib, backend="threading"),
+    "loky": partial(by_joblib, backend="loky"),
+    "a fork": partial(by_process, method="fork"),
+    "a new process": partial(by_process, method="spawn"),
+    "a program": by_program,
+}
 OUT_OF_REACH = {}
 
 
@@ -178,76 +287,188 @@ def unseen():
     return vars(sys.modules[__name__])["OUT_OF_REACH"]
 
 
-def spends(X):
-    unseen()["n_calls"] += 1
-    return unseen()["spend"]()
-
-
-def test_a_budget_out_of_reach_is_not_spent(budget):
-    spend = partial(budget.spend, RELEASE, delta=1e-5)
-    OUT_OF_REACH.update(spend=spend, n_calls=0)
-    [leak] = check_pipeline(FunctionTransformer(spends))
-    assert OUT_OF_REACH["n_calls"] > 0
-    assert (leak.kind, leak.severity) == ("untested", "medium")
-    assert budget.history() == []
-    spends(None)  # the test can fail: outside of a check the same call spends
-    assert len(budget.history()) == 1
-
-
-class SpendsWhenAsked(TransformerMixin, BaseEstimator):
-    def get_params(self, deep=True):
-        spends(None)
-        return {}
+class Spends(TransformerMixin, BaseEstimator):
+    """Spends from a budget that the check cannot see."""
 
     def fit(self, X, y=None):
+        unseen()["n_fits"] += 1
+        if unseen()["n_fits"] == 1:  # new processes take long
+            unseen()["how"](unseen()["spend"])
         return self
 
     def transform(self, X):
         return X
 
 
-def test_a_class_that_spends_when_it_is_looked_at_spends_nothing(budget):
-    OUT_OF_REACH.update(spend=partial(budget.spend, RELEASE, delta=1e-5), n_calls=0)
-    step = SpendsWhenAsked()
-    for given in (step, make_pipeline(step, DPLogisticRegression())):
-        assert check_pipeline(given)
-    assert OUT_OF_REACH["n_calls"] > 0
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("how", SPENDERS.values(), ids=SPENDERS)
+def test_a_budget_out_of_reach_is_not_spent(how, tmp_path, capfd):
+    budget = PrivacyBudget(epsilon=10.0, delta=1e-5, path=tmp_path / "ledger.db")
+    spend = partial(budget.spend, RELEASE, delta=1e-5)
+    by_joblib(partial(int, 1), backend="loky")  # workers that exist before the check
+    in_older_pool(int)
+    OUT_OF_REACH.update(how=how, spend=spend, n_fits=0)
+    check_pipeline(Spends(), np.eye(4))
+    assert OUT_OF_REACH["n_fits"] > 0
     assert budget.history() == []
+    how(spend)  # the test can fail: outside of a check the same call spends
+    assert 1 <= len(budget.history()) <= 2
 
 
-def test_other_threads_spend_while_a_check_runs(budget):
+class Waits(Spends):
+    """Lets others go on in the middle of its fit."""
+
+    def fit(self, X, y=None):
+        unseen()["started"].set()
+        unseen()["done"].wait(20.0)
+        unseen()["spend"]()
+        return self
+
+
+def test_others_spend_while_a_check_runs(budget):
+    started, done = threading.Event(), threading.Event()
+    OUT_OF_REACH.update(started=started, done=done)
+    OUT_OF_REACH["spend"] = partial(budget.spend, RELEASE, delta=1e-5, name="the check")
+
+    def other():
+        started.wait(20.0)
+        budget.spend(RELEASE, delta=1e-5, name="directly")
+        in_thread(partial(budget.spend, RELEASE, delta=1e-5, name="in a new thread"))
+        by_process(partial(budget.spend, RELEASE, delta=1e-5, name="in a new process"), "spawn")
+        done.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    [leak] = check_pipeline(Waits(), np.eye(4))
+    thread.join()
+    assert [one["label"] for one in budget.history()] == [
+        "directly", "in a new thread", "in a new process"
+    ]  # fmt: skip
+    assert leak.severity == "medium"  # its fit was refused
+
+
+def test_a_check_leaves_no_trace_in_the_process(budget):
+    kinds = threading.Thread, multiprocessing.Process, subprocess.Popen, ThreadPoolExecutor
+    before = [dict(vars(kind)) for kind in kinds]
+    with ThreadPoolExecutor(4) as pool:
+        [*pool.map(lambda _: check_pipeline(Slow()), range(8))]
+    assert [dict(vars(kind)) for kind in kinds] == before
+    in_thread(partial(budget.spend, RELEASE, delta=1e-5))
+    assert len(budget.history()) == 1
+
+
+class MakesAPool(Spends):
+    """Makes a pool that outlives the check."""
+
+    def fit(self, X, y=None):
+        pool = unseen().setdefault("pool", ThreadPoolExecutor(1))
+        unseen()["tried"] = pool.submit(quietly, unseen()["spend"])
+        pool.submit(unseen()["later"].wait, 5.0)
+        unseen()["queued"] = pool.submit(quietly, unseen()["spend"])
+        return self
+
+
+def test_a_pool_that_outlives_a_check_can_spend_afterwards_but_not_for_the_check(budget):
+    spend, later = partial(budget.spend, RELEASE, delta=1e-5), threading.Event()
+    OUT_OF_REACH.update(spend=spend, later=later)
+    OUT_OF_REACH.pop("pool", None)
+    later.set()
+    check_pipeline(MakesAPool(), np.eye(4))
+    later.clear()
+    without_spends(partial(MakesAPool().fit, None))  # which ends before its pool
+    assert not OUT_OF_REACH["queued"].done()
+    later.set()
+    OUT_OF_REACH["queued"].result()
+    assert budget.history() == []
+    with OUT_OF_REACH["pool"] as pool:
+        pool.submit(spend).result()
+    assert len(budget.history()) == 1
+
+
+def test_a_thread_that_outlives_a_check_can_never_spend(unspent):
+    later, said = threading.Event(), []
+
     def spend():
-        thread = threading.Thread(target=budget.spend, args=[RELEASE], kwargs={"delta": 1e-5})
-        thread.start()
-        thread.join()
+        later.wait(20.0)
+        try:
+            unspent.spend(RELEASE, delta=1e-5)
+        except ValueError as error:
+            said.append(str(error))
 
-    OUT_OF_REACH.update(spend=spend, n_calls=0)
-    check_pipeline(FunctionTransformer(spends))
-    assert len(budget.history()) == OUT_OF_REACH["n_calls"]
+    thread = threading.Thread(target=spend)
+    without_spends(lambda: thread.start())
+    later.set()
+    thread.join()
+    assert "a thread or process that it started" in said[0]
+
+
+class Slow(Spends):
+    def fit(self, X, y=None):
+        threading.Event().wait(0.001)
+        return self
+
+
+class Opens(Spends):
+    """Makes a ledger in its fit."""
+
+    def fit(self, X, y=None):
+        unseen()["kind"](epsilon=1.0, delta=1e-5, path=unseen()["path"])
+        return self
+
+
+class Shares(Spends):
+    def fit(self, X, y=None):
+        unseen()["budget"].share(epsilon=0.5, name="made by a check")
+        return self
 
 
 def test_a_check_makes_no_ledger_and_no_share(tmp_path, budget):
+    OUT_OF_REACH.update(path=tmp_path / "new.db", budget=budget, kind=PrivacyBudget)
     before = budget.entries(), budget._ledger.shares()
-    terms = {"epsilon": 1.0, "delta": 1e-5, "path": tmp_path / "new.db"}
-    for make in (partial(PrivacyBudget, **terms), partial(budget.share, epsilon=0.5)):
-        OUT_OF_REACH.update(spend=make, n_calls=0)
-        check_pipeline(FunctionTransformer(spends))
-        assert OUT_OF_REACH["n_calls"] > 0
+    check_pipeline(Opens())
+    check_pipeline(Shares())
     assert not [*tmp_path.iterdir()]
     assert (budget.entries(), budget._ledger.shares()) == before
 
 
-def overwrites(X, settings=None):
-    X[:] = 0.0
-    settings["list"].append(1)
-    return X
+class Overwrites(TransformerMixin, BaseEstimator):
+    """Writes to its rows and to its parameters."""
+
+    def __init__(self, settings):
+        self.settings = settings
+
+    def fit(self, X, y=None):
+        X[:] = 0.0
+        self.settings["rows"] = len(X)
+        self.settings["list"].append(1)
+        return self
+
+    def transform(self, X):
+        X[:] = 1.0
+        return X
 
 
 def test_a_check_changes_no_object_of_the_user():
-    settings = {"list": [3]}
-    step = FunctionTransformer(overwrites, kw_args={"settings": settings})
-    estimator = make_pipeline(step, DPLogisticRegression())
-    before = joblib.hash(estimator)
-    check_pipeline(estimator)
-    assert joblib.hash(estimator) == before
+    settings, rows = {"list": [3]}, np.arange(12.0).reshape(6, 2)
+    estimator = make_pipeline(Overwrites(settings), DPLogisticRegression())
+    before = joblib.hash((estimator, rows))
+    check_pipeline(estimator, rows)
+    assert joblib.hash((estimator, rows)) == before
     assert settings == {"list": [3]}
+
+
+def test_unknown_classes_are_named_before_they_are_fitted():
+    OUT_OF_REACH.update(how=lambda spend: None, spend=None, n_fits=0)
+    steps = make_pipeline(Spends(), DPLogisticRegression())
+    found = check_pipeline(steps, fit_unknown=False)
+    assert OUT_OF_REACH["n_fits"] == 0
+    assert [(one.path, one.kind, one.severity) for one in found] == [
+        ("spends", "untested", "medium")
+    ]
+    assert "not fitted" in found[0].advice
+    assert found.fitted == ()
+    found = check_pipeline(steps)
+    assert OUT_OF_REACH["n_fits"] > 0
+    assert found.fitted == ("Spends",)
+    assert "Fitted to synthetic rows: Spends." in str(found)
+    assert "Fitted to synthetic rows: Spends." in found._repr_html_()

@@ -28,6 +28,7 @@ FOLDERS = [
 ]
 # What is worked on, in the order in which scikit-learn expects it.
 POSITIONAL = {
+    "X_public",
     "condition",
     "covariates",
     "estimator",

@@ -1,16 +1,21 @@
-"""What is known of an estimator: scikit-learn's by a catalog, others by what they hold."""
+"""What is known of an estimator: scikit-learn's by a catalog, others by fits to synthetic rows."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from copy import deepcopy
+from dis import get_instructions
+from functools import cache, lru_cache, partial
 from gc import get_referents
 from logging import Logger
+from pickle import dumps
 from types import CodeType, FunctionType, ModuleType
+from typing import NamedTuple, TypeAlias
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import (
@@ -23,7 +28,7 @@ from sklearn.base import (
     is_regressor,
 )
 from sklearn.feature_selection import SelectorMixin
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import _safe_indexing, shuffle
 
 from skdp._private_fit import PrivateFit
 from skdp.budget import BudgetHandle
@@ -37,7 +42,7 @@ from skdp.features.row_wise import (
     Condition,
     only,
 )
-from skdp.support.types import MatrixLike
+from skdp.support.types import MatrixLike, VectorLike
 
 SAFE = ROW_WISE | {"FrozenEstimator"}
 """Transformers of single rows that learn nothing, and estimators that were fitted before."""
@@ -252,12 +257,15 @@ def inside(path: str, estimator: BaseEstimator) -> Iterator[tuple[str, BaseEstim
 
 
 def held_in(estimator: object) -> list[str]:
-    """Return the classes of private estimators and budgets that an estimator holds.
+    """Return the classes of private estimators and budgets that an estimator can reach.
 
-    Attributes and containers are followed, at any depth. So are the variables that a function
-    captures and the global ones that its code names, except functions and classes elsewhere.
+    Attributes, containers and variables of nested functions are followed, at any depth. So are
+    global variables that the code of its methods and functions names. Of functions and classes
+    among these, only those of the same module are followed.
     """
-    found, seen, todo = set[str](), dict[int, object](), [estimator]
+    kinds, given = type(estimator).__mro__, getattr(estimator, "__dict__", {}).values()
+    own = {one.__module__ for one in (*kinds, *given) if isinstance(one, _CODE)}
+    found, seen, todo = set[str](), dict[int, object](), [estimator, *kinds]
     while todo:
         one = todo.pop()
         if id(one) in seen or isinstance(one, ModuleType | Logger):
@@ -265,11 +273,14 @@ def held_in(estimator: object) -> list[str]:
         seen[id(one)] = one
         if one is not estimator and _can_spend(one):
             found.add((one if isinstance(one, type) else type(one)).__name__)
+        elif isinstance(one, type):
+            is_own = one.__module__ in own and not _is_library(one.__module__)
+            todo += vars(one).values() if is_own else []
         elif isinstance(one, FunctionType):
             todo += [one.__closure__, one.__defaults__, one.__kwdefaults__, *_named_in(one)]
         elif isinstance(one, np.ndarray):
             todo += one.ravel().tolist() if one.dtype == object else []
-        elif not isinstance(one, type):
+        else:
             todo += get_referents(one)
     return sorted(found)  # sets of names have no order
 
@@ -280,14 +291,31 @@ def _can_spend(one: object) -> bool:
     return isinstance(one, BudgetHandle) or is_private(one)
 
 
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in {"sklearn", "skdp"} | sys.stdlib_module_names
+
+
 def _named_in(function: FunctionType) -> list[object]:
-    """Return the values of global variables that a function names, also in functions within."""
-    codes, scope, home = [function.__code__], function.__globals__, function.__module__
-    for code in codes:  # a list that grows
-        codes += [one for one in code.co_consts if isinstance(one, CodeType)]
-    values = [scope[name] for code in codes for name in code.co_names if name in scope]
-    own = (one for one in values if not isinstance(one, _CODE) or one.__module__ == home)
-    return [*own, *filter(_can_spend, values)]
+    """Return the values of global variables that a function names, also in modules."""
+    codes, scope = [*_codes(function.__code__)], function.__globals__
+    if _is_library(home := str(function.__module__)):
+        return []
+    names = {name for code in codes for name in code.co_names}
+    steps = (step for code in codes for step in get_instructions(code))
+    read = {step.argval for step in steps if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    values = [scope[name] for name in read & scope.keys()]
+    modules = [sys.modules[name] for name in names & sys.modules.keys()]
+    for module in (*modules, *(one for one in values if isinstance(one, ModuleType))):
+        values += [vars(module)[name] for name in names & vars(module).keys()]
+    other = {id(one) for one in values if isinstance(one, _CODE) and one.__module__ != home}
+    return [one for one in values if id(one) not in other or _can_spend(one)]
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)
 
 
 def leaves(step: BaseEstimator, path: str = "") -> Iterator[tuple[str, BaseEstimator]]:
@@ -330,42 +358,187 @@ def _ledger(estimator: BaseEstimator) -> Hashable:
     )
 
 
-_ROWS, _COLUMNS, _COMPARED = 60, 4, 3
+Pair: TypeAlias = tuple[MatrixLike, MatrixLike]
+Targets: TypeAlias = tuple[VectorLike, VectorLike]
+_ROWS = 60
+_COLUMNS = 4
 
 
-def evidence_of(step: FunctionTransformer) -> tuple[str, str]:
-    """Return a severity, and what calls of a function with synthetic rows have shown."""
-    text = "it could not be called with synthetic rows, and may use other rows. Read its source"
-    found = "medium", text
-    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
-        for table in _tables():
-            with suppress(Exception):  # it may not accept data of this kind
-                if not _row_wise(clone(step), table):
-                    return "high", "its transformation of a row depends on other rows"
-                text = "it transforms synthetic rows one by one, but other rows may differ"
-                found = "unknown", f"{text}. Read its source"
-    return found
+class Evidence(NamedTuple):
+    """What a test has shown, and the severity that follows."""
+
+    severity: str
+    text: str
 
 
-def _tables() -> Iterator[MatrixLike]:
-    """Yield synthetic tables of numbers and of strings, and frames if there is pandas."""
+_NONE_FOUND = Evidence(
+    "unknown", "it learns nothing on synthetic data, but may on other data. Read its source"
+)
+_NOT_FITTED = Evidence(
+    "medium", "it could not be fitted to two different tables, and may learn. Pass rows as X_public"
+)
+_RANDOM = Evidence("medium", "its fits to the same rows differ, so it may learn. Read its source")
+
+
+def evidence_of(estimator: BaseEstimator, X_public: MatrixLike = None) -> Evidence:
+    """Fit copies to pairs of data sets of equal shape, and compare the results.
+
+    `X_public` comes first, for classes that need columns of certain names or types.
+    """
+    was_compared = False
+    own = [] if X_public is None else [[*_resampled(X_public)]]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            seeded = _seeded(estimator)
+        except Exception:  # for example one that holds a lock
+            return _NOT_FITTED
+        for tables in own + _kinds("pandas" in sys.modules):
+            if was_compared and (np.ndim(tables[0][0]) == 1 or len(tables) == 2):
+                continue  # columns, and frames of numbers, are for estimators without arrays
+            targets = [*_targets(len(tables[0][0]))]
+            for pair in tables:
+                found, targets = _first_answer(seeded, pair, targets)
+                if found is None and len(targets) > 1:
+                    break  # it does not accept this kind of table
+                if found not in (None, _NONE_FOUND):
+                    return found
+                was_compared |= found is not None
+    return _NONE_FOUND if was_compared else _NOT_FITTED
+
+
+@lru_cache(maxsize=2)
+def _kinds(has_pandas: bool) -> list[list[Pair]]:
+    """Return pairs of tables, listed by kind."""
     rng = np.random.default_rng(0)
     numbers = rng.exponential(size=(_ROWS, _COLUMNS)) + 0.01  # for logarithms and powers
-    words = rng.choice(np.array(["a", "b", "c", "d e"], dtype=object), numbers.shape)
-    yield from (numbers, words)
-    if "pandas" in sys.modules:
-        frame = sys.modules["pandas"].DataFrame(numbers, columns=list("xyst"))
-        yield from (frame, frame.assign(s=words[:, 0].astype(str), t=words[:, 1]))
+    others = np.round(3.0 * rng.exponential(size=numbers.shape) ** 2) + 1.0
+    changed = others * [20, 5, 0.1, 1]
+    # A constant column, a duplicate and a correlated one, which selections drop.
+    first = numbers[:, 0]
+    special = np.stack([first, np.ones(_ROWS), first, 2.0 * first + 0.01 * numbers[:, 3]], axis=1)
+    missing = np.where(numbers > 2.0, np.nan, numbers)
+    some = np.array(["a", "b", "c", "d e", "e"], dtype=object)
+    words = rng.choice(some[:4], numbers.shape), rng.choice(some[1:], numbers.shape)
+    kinds = [[(numbers, other) for other in (changed, special, missing)], [words]]
+    if has_pandas:
+        frame = partial(sys.modules["pandas"].DataFrame, columns=list("xyst"))
+        one, other = frame(numbers), frame(changed)
+        kinds.append([(one, other), (one, frame(special))])
+        # Columns of numbers, of strings and of objects.
+        texts = ({"s": word[:, 0].astype(str), "t": word[:, 1]} for word in words)
+        one, other = one.assign(**next(texts)), other.assign(**next(texts))
+        kinds += [[(one, other)], [(one["s"], other["s"])]]
+    return [*kinds, [(list(words[0][:, 0]), list(words[1][:, 0]))]]
 
 
-def _row_wise(step: FunctionTransformer, X: MatrixLike) -> bool:
-    """Return whether the first rows are transformed alike alone and among the others."""
-    whole, rows = step.transform(deepcopy(X)), X.iloc if hasattr(X, "iloc") else X
-    expected = whole.iloc if hasattr(whole, "iloc") else whole
-    return all(
-        _same(step.transform(deepcopy(rows[i : i + 1])), expected[i : i + 1])
-        for i in range(_COMPARED)
-    )
+def _resampled(X: MatrixLike) -> Iterator[Pair]:
+    """Yield the rows, paired with another order of them and with repeated halves and rows."""
+    yield X, shuffle(X, random_state=1)
+    n = len(X)
+    for some in (range(n // 2), range(n // 2, n), [0], [n - 1]):
+        if len(some):
+            yield X, _safe_indexing(X, np.resize(some, n))
+
+
+def _targets(n: int) -> Iterator[Targets]:
+    """Yield pairs of targets: labels, numbers and none."""
+    rows = np.arange(n)
+    yield rows % _ROWS % 2, (rows % _ROWS % 3 > 0).astype(int)
+    yield np.sin(rows), np.cos(rows) * 3.0
+    yield None, None
+
+
+def _first_answer(
+    estimator: BaseEstimator, pair: Pair, targets: list[Targets]
+) -> tuple[Evidence | None, list[Targets]]:
+    """Compare fits to the first targets that the estimator accepts; return these targets too."""
+    for y in targets:
+        with suppress(Exception):  # it may not accept data of this kind
+            return _compared(estimator, pair, *y) or _NONE_FOUND, [(y[0], None)]
+    return None, targets
+
+
+def _compared(
+    estimator: BaseEstimator, pair: Pair, y: VectorLike, other_y: VectorLike
+) -> Evidence | None:
+    X, other = pair
+    again = cache(partial(_fitted, estimator, X, y))
+    one = _fitted(estimator, X, y)
+    found = _difference(one, _fitted(estimator, other, y), again, X)
+    if found is None and other_y is not None:
+        with suppress(Exception):  # other targets may be refused
+            found = _difference(one, _fitted(estimator, X, other_y), again, X)
+    is_first = other_y is not None or y is None
+    return _row_wise(one, X) if found is None and is_first else found
+
+
+def _difference(
+    one: BaseEstimator, other: BaseEstimator, again: Callable[[], BaseEstimator], X: MatrixLike
+) -> Evidence | None:
+    """Return in what two fits differ, unless a fit `again` to the same rows differs as well."""
+    views = {"its attributes after a fit depend on the values": _state}
+    if hasattr(one, "transform"):
+        views["its transformation of a row depends on the values in the fit"] = partial(_of, X=X)
+    differing = [said for said, view in views.items() if not _equal(view(one), view(other))]
+    for said in differing:
+        if _equal(views[said](one), views[said](again())):
+            return Evidence("high", said)
+    return _RANDOM if differing else None
+
+
+def _state(fitted: BaseEstimator) -> dict[str, object]:
+    """Return the attributes that a fit has set."""
+    given = params_of(fitted)
+    return {name: x for name, x in vars(fitted).items() if name not in given}
+
+
+def _equal(one: object, other: object) -> bool:
+    """Return whether two objects have the same contents; pickles of equal objects may differ."""
+    if dumps(one) == dumps(other):
+        return True
+    try:
+        return bool(joblib.hash(one) == joblib.hash(other))
+    except ValueError:  # joblib 1.6 fails for masked arrays, as in results of searches
+        return False
+
+
+def _seeded(estimator: BaseEstimator) -> BaseEstimator:
+    """Return an unfitted copy with fixed seeds."""
+    try:
+        copy = clone(estimator)
+    except Exception:  # some classes are no estimators, or their get_params fails
+        copy = deepcopy(estimator)
+    seeds = {name: 0 for name in params_of(copy, deep=True) if name.endswith("random_state")}
+    return copy.set_params(**seeds) if seeds else copy
+
+
+def _fitted(seeded: BaseEstimator, X: MatrixLike, y: VectorLike) -> BaseEstimator:
+    """Fit a copy to copies, because a fit may write to its arguments."""
+    copy = deepcopy(seeded)
+    copy.fit(_copied(X), *([] if y is None else [y.copy()]))
+    return copy
+
+
+def _copied(X: MatrixLike) -> MatrixLike:
+    return X.copy() if hasattr(X, "copy") else deepcopy(X)
+
+
+def _of(fitted: BaseEstimator, X: MatrixLike) -> MatrixLike:
+    return fitted.transform(_copied(X))
+
+
+def _row_wise(fitted: BaseEstimator, X: MatrixLike) -> Evidence | None:
+    """Return evidence if the first rows are not transformed alike alone and among the others."""
+    if not hasattr(fitted, "transform"):
+        return None
+    whole, rows = _of(fitted, X), X.iloc if hasattr(X, "iloc") else X
+    for i in range(3):
+        alone = _of(fitted, rows[i : i + 1])
+        expected = (whole.iloc if hasattr(whole, "iloc") else whole)[i : i + 1]
+        if not _same(alone, expected):
+            return Evidence("high", "its transformation of a row depends on other rows")
+    return None
 
 
 def _same(one: ArrayLike, other: ArrayLike) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import groupby, product
 
 import numpy as np
+from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -17,11 +18,12 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from skdp._private_fit import PrivateFit
 from skdp.data.schema import schemas_in
 from skdp.exceptions import PrivacyLeakError
-from skdp.ledger.gate import no_spends
+from skdp.ledger.gate import without_spends
 from skdp.pipeline._known_estimators import (
     CONDITIONS,
     WRAPPERS,
     Condition,
+    Evidence,
     advice_on,
     evidence_of,
     held_in,
@@ -38,7 +40,8 @@ from skdp.pipeline._known_estimators import (
 )
 from skdp.privacy import Unit
 from skdp.support.display import html_table
-from skdp.support.other_libraries import curious_callbacks, replaced_in
+from skdp.support.other_libraries import curious_callbacks, loaded_replacements, replaced_in
+from skdp.support.types import MatrixLike
 
 _ORDER = ("high", "medium", "unknown")
 _GRIDS = ("param_grid", "param_distributions")
@@ -105,6 +108,11 @@ class Leaks(list[Leak]):
     iterable : iterable of Leak, default ()
         *Public.* The leaks.
 
+    Attributes
+    ----------
+    fitted : tuple of str
+        *Public.* The unknown classes that were fitted to synthetic rows.
+
     Examples
     --------
     >>> from sklearn.ensemble import BaggingClassifier
@@ -116,31 +124,52 @@ class Leaks(list[Leak]):
     ['seed']
     """
 
+    fitted: tuple[str, ...] = ()
+
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) or _NOTHING_FOUND
+        return "\n".join([*map(str, self), *self._notes])
 
     def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes)
         if not self:
-            return f"<p>{escape(_NOTHING_FOUND)}</p>"
+            return notes
         rows = ((one.severity, one.kind, f"{one._where}\n{one.advice}") for one in self)
-        return html_table(("severity", "kind", "where, and what to do instead"), rows)
+        return html_table(("severity", "kind", "where, and what to do instead"), rows) + notes
+
+    @property
+    def _notes(self) -> list[str]:
+        names = ", ".join(self.fitted)
+        fitted = [f"Fitted to synthetic rows: {names}."] if names else []
+        return ([] if self else [_NOTHING_FOUND]) + fitted
 
 
-def check_pipeline(estimator: BaseEstimator, *, strict: bool = False) -> Leaks:
+def check_pipeline(
+    estimator: BaseEstimator,
+    X_public: MatrixLike = None,
+    *,
+    strict: bool = False,
+    fit_unknown: bool = True,
+) -> Leaks:
     """Find privacy leaks in an estimator, pipeline or search, without reading private data.
 
-    A table says which parameters make scikit-learn's classes learn. No other class is proved not to
-    learn, and none is fitted. A function is called with synthetic rows, unless it can reach a
-    private estimator or a budget. See *Privacy leaks in pipelines* in the user guide for the
-    limits.
+    A table says which parameters make scikit-learn's classes learn. A copy of an unknown class is
+    fitted to pairs of synthetic data sets: it learns if the results differ. A class that can reach
+    a private estimator or a budget is not fitted, and the spends of other fits are refused. See
+    *Privacy leaks in pipelines* in the user guide for the limits of both.
 
     Parameters
     ----------
     estimator : estimator
         *Public.* Not fitted. Estimators of skdp count as private. So do estimators of other
         libraries with `epsilon` and one of `delta`, `bounds`, `budget` and `accountant`.
+    X_public : array-like or frame of shape (n_samples, n_features) or None
+        *Public.* Synthetic or public rows for unknown classes that need columns of certain names or
+        types.
     strict : bool, default False
         *Public.* Whether to raise unless every part is proved.
+    fit_unknown : bool, default True
+        *Public.* Whether to fit unknown classes, which runs their code. With False they are only
+        named.
 
     Returns
     -------
@@ -167,22 +196,41 @@ def check_pipeline(estimator: BaseEstimator, *, strict: bool = False) -> Leaks:
         raise ValueError(
             f"estimator must be an estimator, with fit or get_params, got {estimator!r}."
         )
-    with no_spends(None):
-        found = Leaks(_leaks("", estimator))
+    tests = _Tests(X_public, fit_unknown)
+    found = Leaks(_leaks("", estimator, tests))
     found.sort(key=lambda leak: _ORDER.index(leak.severity))
+    found.fitted = tuple(tests.fitted)
     if strict and found:
         raise PrivacyLeakError(str(found))
     return found
 
 
 def refused_leaks(estimator: BaseEstimator) -> Leaks:
-    """Return the leaks beside functions in which a test finds nothing: users answer for these."""
+    """Return the leaks beside functions in which tests find nothing, which users answer for."""
     trusted = ("untested", "func", "unknown")
     found = check_pipeline(estimator)
     return Leaks(one for one in found if (one.kind, one.parameter, one.severity) != trusted)
 
 
-def _leaks(path: str, estimator: BaseEstimator) -> Iterator[Leak]:
+@dataclass
+class _Tests:
+    """The tests of unknown classes in one check, and the names of the classes that were fitted."""
+
+    X_public: MatrixLike
+    fit_unknown: bool
+    fitted: dict[str, None] = field(default_factory=dict)
+
+    def of(self, estimator: BaseEstimator) -> Evidence:
+        if not self.fit_unknown:
+            return Evidence("medium", "it was not fitted, and may learn: fit_unknown=False")
+        if replaced := loaded_replacements():  # it might record the fits
+            return Evidence("medium", f"it was not fitted, because {replaced[0]}, and may learn")
+        self.fitted[type(estimator).__name__] = None
+        set_here = config_context(**get_config())  # the thread of the check has its own
+        return without_spends(lambda: set_here(evidence_of)(estimator, self.X_public))
+
+
+def _leaks(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[Leak]:
     """Yield the leaks of an estimator, of estimators in its parameters and in its grid."""
     name, known = type(estimator).__name__, known_as(estimator)
     for said in curious_callbacks(estimator):
@@ -194,21 +242,21 @@ def _leaks(path: str, estimator: BaseEstimator) -> Iterator[Leak]:
     if hasattr(estimator, "fit_resample"):
         yield _of_resampler(path, estimator)
     elif known in WRAPPERS:
-        yield from _of_wrapper(path, estimator, known)
+        yield from _of_wrapper(path, estimator, known, tests)
     elif is_private(estimator):
         if isinstance(estimator, PrivateFit):
             yield from _note(path, estimator)
         yield from _of_private(path, estimator)
         if is_part(part := getattr(estimator, "estimator", None)):
-            yield from _leaks(_inner(path), part)
-        yield from _of_candidates(path, estimator)
+            yield from _leaks(_inner(path), part, tests)
+        yield from _of_candidates(path, estimator, tests)
     elif leaks := [*_broken(path, estimator, CONDITIONS.get(known or "", ()))]:
         judged = "" if is_own else f"judged as its base {known}; "
         yield from (replace(leak, advice=judged + leak.advice) for leak in leaks)
     elif type(estimator) is FunctionTransformer:
-        yield from _of_function(path, estimator, estimator)
+        yield from _of_function(path, estimator, estimator, tests)
     elif not is_own:
-        yield from _of_unknown(path, estimator)
+        yield from _of_unknown(path, estimator, tests)
     elif name == "PublicDirections":
         advice = "fit it to public rows before, and pass FrozenEstimator of it"
         yield Leak(path, name, "", "learns", "high", advice)
@@ -240,7 +288,7 @@ def _note(path: str, estimator: BaseEstimator) -> Iterator[Leak]:
         yield Leak(path, type(estimator).__name__, "", "untested", "unknown", advice)
 
 
-def _of_wrapper(path: str, estimator: BaseEstimator, known: str) -> Iterator[Leak]:
+def _of_wrapper(path: str, estimator: BaseEstimator, known: str, tests: _Tests) -> Iterator[Leak]:
     parts = list(inside(path, estimator))
     yield from _note(path, estimator)
     yield from _broken(path, estimator, WRAPPERS[known])
@@ -249,10 +297,10 @@ def _of_wrapper(path: str, estimator: BaseEstimator, known: str) -> Iterator[Lea
     if known == "Pipeline":  # a private pipeline passes IDs to all steps
         yield from _without_ids(parts)
     if known == "TransformedTargetRegressor":
-        yield from _of_function(path, estimator, FunctionTransformer(estimator.func))
+        yield from _of_function(path, estimator, FunctionTransformer(estimator.func), tests)
     for inner, part in parts:
-        yield from _leaks(inner, part)
-    yield from _of_candidates(path, estimator)
+        yield from _leaks(inner, part, tests)
+    yield from _of_candidates(path, estimator, tests)
 
 
 def _without_ids(parts: list[tuple[str, BaseEstimator]]) -> Iterator[Leak]:
@@ -271,29 +319,26 @@ def _without_ids(parts: list[tuple[str, BaseEstimator]]) -> Iterator[Leak]:
             yield Leak(path, type(leaf).__name__, "", "unit", "medium", advice)
 
 
-def _of_function(path: str, estimator: BaseEstimator, step: FunctionTransformer) -> Iterator[Leak]:
+def _of_function(
+    path: str, estimator: BaseEstimator, step: FunctionTransformer, tests: _Tests
+) -> Iterator[Leak]:
     """Yield the leak of a function, unless it is one of NumPy's of single numbers."""
     func = step.func
     is_ufunc = isinstance(func, np.ufunc) and func.signature is None  # `frompyfunc` makes others
     is_numpys = is_ufunc and getattr(np, func.__name__, None) is func
-    if not step.kw_args and (func is None or is_numpys):
-        return
-    (leak,) = _of_unknown(path, step)
-    if leak.kind == "untested":
-        severity, text = evidence_of(step)
-        kind = "learns" if severity == "high" else "untested"
-        leak = replace(leak, kind=kind, severity=severity, advice=text)
-    yield replace(leak, estimator=type(estimator).__name__, parameter="func")
+    if step.kw_args or not (func is None or is_numpys):
+        for leak in _of_unknown(path, step, tests):
+            yield replace(leak, estimator=type(estimator).__name__, parameter="func")
 
 
-def _of_candidates(path: str, search: BaseEstimator) -> Iterator[Leak]:
+def _of_candidates(path: str, search: BaseEstimator, tests: _Tests) -> Iterator[Leak]:
     """Yield leaks of candidates that the estimator of a search does not have itself."""
     inner = _inner(path)
     for grid in _GRIDS:
         found: dict[Leak, None] = {}  # in order
         for candidate in _candidates(search, grid):
-            found |= dict.fromkeys(_leaks(inner, candidate))
-        known = [*_leaks(inner, search.estimator)] if found else []
+            found |= dict.fromkeys(_leaks(inner, candidate, tests))
+        known = [*_leaks(inner, search.estimator, tests)] if found else []
         for leak in found:
             if leak not in known:
                 yield replace(leak, advice=f"a candidate of {grid}; {leak.advice}")
@@ -376,7 +421,7 @@ def _of_private(path: str, estimator: BaseEstimator) -> Iterator[Leak]:
         yield Leak(path, name, "random_state", "seed", "high", advice)
 
 
-def _of_unknown(path: str, estimator: BaseEstimator) -> Iterator[Leak]:
+def _of_unknown(path: str, estimator: BaseEstimator, tests: _Tests) -> Iterator[Leak]:
     name = type(estimator).__name__
     if held := held_in(estimator):
         advice = (
@@ -387,11 +432,12 @@ def _of_unknown(path: str, estimator: BaseEstimator) -> Iterator[Leak]:
     elif _predicts(estimator):
         yield Leak(path, name, "", "learns", "high", instead_of(estimator))
     else:
-        advice = (
-            "it may learn from the rows. Read its source. A step in front of a private model must "
-            "learn nothing"
-        )
-        yield Leak(path, name, "", "untested", "medium", advice)
+        severity, text = tests.of(estimator)
+        if severity == "high":
+            advice = f"{text}. A step in front of a private model must learn nothing"
+            yield Leak(path, name, "", "learns", "high", advice)
+        else:
+            yield Leak(path, name, "", "untested", severity, text)
 
 
 def _predicts(estimator: BaseEstimator) -> bool:
