@@ -74,7 +74,7 @@ LINES = {
     "features": 2781,
     "inspection": 310,
     "ledger": 2440,
-    "linear_model": 6432,
+    "linear_model": 6423,
     "losses": 1496,
     "mechanisms": 2437,
     "metrics": 2836,
@@ -85,7 +85,7 @@ LINES = {
     "privacy": 3633,
     "research": 3632,
     "samplers": 1183,
-    "solvers": 3768,
+    "solvers": 3776,
     "statistics": 5427,
     "support": 1379,
     "tables": 6,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_645  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 400_675
+MOST_LINES = 65_644  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_638
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

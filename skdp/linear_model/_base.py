@@ -32,7 +32,6 @@ from skdp.accounting import gdp_mu
 from skdp.accounting.calibration import LEAST_SIGNAL
 from skdp.data.persons import check_max_rows
 from skdp.data.records import Records
-from skdp.design import Center
 from skdp.design.base import ROWS_SUMMED
 from skdp.exceptions import FewRowsWarning
 from skdp.features.base import FeatureMap
@@ -565,11 +564,14 @@ def _publish_solution(
 ) -> None:
     """Set the released attributes of a fit by skdp's own solvers."""
     problem, unit = plan.problem, model._unit(facts.task)
-    if facts.feature_map is None:
-        _warn_of_scales(model, solution.squares, facts.center)
+    center = facts.center
+    squares = solution.squares if center is None else center.point**2
+    if facts.feature_map is None and squares is not None:
+        whole = float(squares.sum()) if center is None else center.data_norm**2
+        warn_of_scales(getattr(model, "feature_names_in_", ()), squares, whole)
     coef, intercept = _split(solution.theta, problem.intercept_scaling)
-    if facts.center is not None:
-        coef, intercept = facts.center.affine(coef, intercept)
+    if center is not None:
+        coef, intercept = center.affine(coef, intercept)
     model._publish_coefficients(coef, intercept, facts.task)
     model.n_iter_ = solution.n_iter + facts.n_iter
     model.data_norm_ = problem.data_norm
@@ -584,17 +586,6 @@ def _publish_solution(
         mu = plan.event.gdp_mu(problem.neighboring)
         if solution.flow.n_samples * mu < LEAST_SIGNAL:
             warn_paid(_FEW.format(solution.flow.n_samples, LEAST_SIGNAL / mu), FewRowsWarning)
-
-
-def _warn_of_scales(
-    model: PrivateLinearModel[Any], squares: np.ndarray | None, center: Center | None
-) -> None:
-    """Warn of columns that rows consist of, if their squares or their means were released."""
-    names = getattr(model, "feature_names_in_", ())
-    if center is not None:
-        warn_of_scales(names, center.point**2, center.data_norm**2)
-    elif squares is not None:
-        warn_of_scales(names, squares, float(squares.sum()))
 
 
 def _split(theta: np.ndarray, intercept_scaling: float) -> tuple[np.ndarray, np.ndarray]:
@@ -685,7 +676,7 @@ def _rate_of(
 def _may_sample(
     model: PrivateLinearModel[Any], parameters: ReleaseParameters, records: LinearRecords[Any]
 ) -> bool:
-    """Return whether nobody counts a fit as Gaussian DP, and samples of its rows are read fast."""
+    """Return whether a fit may be other than Gaussian DP, and its rows are fast to sample."""
     is_counted = parameters.budget is not None and parameters.budget.has_limit
     is_plain = records.facts.feature_map is None and records.persons is None
     is_dense = records.blocks is None and not sparse.issparse(records.X)

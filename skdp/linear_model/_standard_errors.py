@@ -119,7 +119,7 @@ class SpreadRelease:
     relations. Least squares releases (Σ s·q, Σ s·(1 − q)) instead, with q = r²/L² and the share s
     of a record that has the residual r. A record adds a point of the triangle (0, 0), (1, 0),
     (0, 1). So neighbors differ by at most 1 if one is added or removed, and by √2 if one is
-    replaced.
+    replaced. Clipped rows and all others are counted in the same way, with q = 1 or q = 0.
     """
 
     mu: float  # Gaussian-DP parameter

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -189,11 +188,20 @@ class SampledSteps:
     mu_of_errors: float  # Gaussian-DP parameter of the noise that covers rounding errors
 
     @classmethod
-    def plan(cls, others: tuple[Event, ...], rate: float, T: int, *asked: Any) -> SampledSteps:
-        """Return T steps that cost what was `asked` together with `others`: relation, ε and δ."""
-        *_, epsilon, delta = asked
+    def plan(
+        cls,
+        others: tuple[Event, ...],
+        rate: float,
+        T: int,
+        neighboring: Neighboring,
+        epsilon: float,
+        delta: float,
+    ) -> SampledSteps:
+        """Return T steps that are (ε, δ)-DP together with `others`."""
         mu = _SHARE_OF_ERRORS * gdp_mu(epsilon, delta)
-        return cls(rate, noise_multiplier((*others, GDPEvent(mu)), rate, T, *asked), T, mu)
+        whole = (*others, GDPEvent(mu))
+        sigma = noise_multiplier(whole, rate, T, neighboring, epsilon, delta)
+        return cls(rate, sigma, T, mu)
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -236,7 +236,7 @@ class ServerTables(Tables):
             )
 
     def is_made(self) -> bool:
-        """Return whether there is a ledger. BudgetClosedError if its format is another one."""
+        """Return whether there is a ledger; raise BudgetClosedError if its format is unknown."""
         if self.execute(_IS_MADE, (self.ledger,)).fetchone() is None:
             return False
         with self.damage("its terms"):
