@@ -47,7 +47,7 @@ CALLS = {
         406,
     ),
     "a count": ("statistics.count(y == 1, epsilon=1.0)", 18, 140),
-    "a paid mean": ("statistics.mean(X, bounds=(-1, 1), epsilon=1.0, budget=study)", 31, 252),
+    "a paid mean": ("statistics.mean(X, bounds=(-1, 1), epsilon=1.0, budget=study)", 31, 255),
     "a table": ("tabular.DPTabularClassifier(bounds=(-1, 1)).fit(X, y)", 44, 465),
 }
 """Calls, with the most files and functions that each enters; some only if noise is drawn again."""
