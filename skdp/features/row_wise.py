@@ -18,8 +18,6 @@ from sklearn.utils.fixes import parse_version
 
 from skdp.data.column import Column, as_float, is_missing
 from skdp.data.columns import Columns
-from skdp.features.base import FeatureMap, PublicFeatures
-from skdp.features.combined import AutoFeatures, AutoMap
 from skdp.support.other_libraries import public_words
 from skdp.support.types import MatrixLike
 
@@ -350,27 +348,6 @@ class RowWiseMap:
             found = self.transformer.transform(_frame(rows, self.names))
         is_whole = ~np.logical_or.reduce([part.missing() for part in columns.parts])
         return _finite(_matrix(_one_a_row(found, columns.n_rows)), is_whole)
-
-
-def feature_map_of(
-    features: BaseEstimator, table: MatrixLike, names: Sequence[Hashable]
-) -> FeatureMap | AutoMap | RowWiseMap:
-    """Return the map of a transformer, from public facts about the columns of a table.
-
-    Only the number of columns is read and, for transformers of scikit-learn, which columns hold
-    text.
-    """
-    if isinstance(features, str):
-        raise ValueError(
-            f"features cannot be a string, got {features!r}. To let the model choose, "
-            "pass features=AutoFeatures(bounds=..., categories=...), or use DPTabularClassifier or "
-            "DPTabularRegressor."
-        )
-    if isinstance(features, AutoFeatures):
-        return features.auto_map(table.shape[1], names)
-    if isinstance(features, PublicFeatures):
-        return features.feature_map(table.shape[1], names)
-    return RowWiseMap.of(features, table, names)
 
 
 def _one_a_row(found: MatrixLike, n_rows: int) -> MatrixLike:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -31,8 +31,8 @@ from skdp.design.base import SumGrid
 from skdp.design.transformed import CenteredMap
 from skdp.features.additive import AdditiveMap
 from skdp.features.base import FeatureMap, PublicFeatures
-from skdp.features.combined import AutoMap
-from skdp.features.row_wise import RowWiseMap, feature_map_of
+from skdp.features.combined import AutoFeatures, AutoMap
+from skdp.features.row_wise import RowWiseMap
 from skdp.losses import Loss
 from skdp.losses.regression import PoissonLoss, shares_of_counts
 from skdp.losses.weighted import SharedLoss, WeightedLoss, weighted_targets
@@ -216,10 +216,29 @@ def records_of(
     )
     names = column_names(model)
     if not (resume or features is None):
-        features = feature_map_of(features, records.X, names)
+        features = _map_of(features, records.X, names)
     if features is not None:
         records = records.mapped(lambda rows: replace(rows, X=_rows_by(features, names, rows.X)))
     return records.with_facts(features)
+
+
+def _map_of(features: BaseEstimator, table: MatrixLike, names: Sequence[Hashable]) -> AnyMap:
+    """Return the map of a transformer, from public facts about the columns of a table.
+
+    Only the number of columns is read and, for transformers of scikit-learn, which columns hold
+    text.
+    """
+    if isinstance(features, str):
+        raise ValueError(
+            f"features cannot be a string, got {features!r}. To let the model choose, "
+            "pass features=AutoFeatures(bounds=..., categories=...), or use DPTabularClassifier or "
+            "DPTabularRegressor."
+        )
+    if isinstance(features, AutoFeatures):
+        return features.auto_map(table.shape[1], names)
+    if isinstance(features, PublicFeatures):
+        return features.feature_map(table.shape[1], names)
+    return RowWiseMap.of(features, table, names)
 
 
 def learned_map(model: BaseEstimator) -> AnyMap:
