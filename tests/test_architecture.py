@@ -156,7 +156,7 @@ def test_a_module_imports_from_its_own_folder_or_from_lower_floors(path):
 
 @pytest.mark.parametrize("folder", ["losses", "mechanisms", "samplers", "solvers"])
 def test_one_algorithm_never_imports_another(folder):
-    shared = {"base", "kernels", "grid_gaussian", "linear_program"}
+    shared = {"base", "grid_gaussian", "linear_program"}
     above = {"__init__", "auto"}
     for path in (ROOT / folder).glob("*.py"):
         if path.stem in above | shared:
@@ -166,22 +166,21 @@ def test_one_algorithm_never_imports_another(folder):
         assert own <= shared | private, f"{path.stem} imports {own - shared - private}"
 
 
-KERNELS = r"samplers\.(base|kernels)"
+SHARED = r"samplers\.(base|proximal)"
 OF_PAPERS = r"research\.samplers\.(proximal_chain|reference)"
 
 
 @pytest.mark.parametrize(
     ("files", "shared"),
     [
-        ("samplers/kernels.py", KERNELS),
-        ("research/samplers/*.py", f"{KERNELS}|{OF_PAPERS}"),
+        ("research/samplers/*.py", f"{SHARED}|{OF_PAPERS}"),
         (
             "research/solvers/*.py",
             r"solvers\.(base|regularized_\w+|_\w+)|samplers\.base|research\.samplers\.zeroth_order",
         ),
     ],
 )
-def test_kernels_and_reproductions_import_no_other_algorithm(files, shared):
+def test_reproductions_import_no_other_algorithm(files, shared):
     for path in ROOT.glob(files):
         own = {m for m in imports_of(path) if re.match(r"skdp\.(samplers|solvers|research)\.", m)}
         assert all(re.fullmatch(rf"skdp\.({shared})", m) for m in own), path

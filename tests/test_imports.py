@@ -75,7 +75,7 @@ HEAVY = (
     r"|skdp\.(ledger|research|inspection|statistics|pipeline|tabular)(\..*)?"
     r"|skdp\.workloads\.plan|skdp\.budget\.(budget|handle|report|filters)"
     r"|skdp\.accounting\.(pld|rdp|zcdp|advanced)|skdp\.solvers\.(auto|noisy_gd|adassp|dp_sgd)"
-    r"|skdp\.samplers\.(proximal|exact|kernels)|skdp\.mechanisms\.(optimized_noise|linear_program)"
+    r"|skdp\.samplers\.(proximal|exact)|skdp\.mechanisms\.(optimized_noise|linear_program)"
     r"|skdp\.privacy\.events\.(repeat_and_select|objective_perturbation)"
     r"|skdp\.linear_model\.(hinge|linear_regression|robust|_standard_errors)"
 )

@@ -17,8 +17,7 @@ from skdp.research.samplers.localized import LocalizedSampler
 from skdp.research.samplers.proximal_chain import ProximalTVSampler
 from skdp.research.samplers.zeroth_order import AlternatingSchedule, BlackBox, ZerothOrderSampler
 from skdp.samplers.base import REFERENCE_SAMPLERS, SAMPLERS, Ball, Sampler, Setting, Target
-from skdp.samplers.kernels import TangentStep
-from skdp.samplers.proximal import ExactSampler
+from skdp.samplers.proximal import ExactSampler, TangentStep
 from skdp.solvers.regularized_exponential import Schedule
 from skdp.support.random import noise_generator
 from skdp.support.types import MatrixLike, RandomState, VectorLike

@@ -22,9 +22,8 @@ from skdp.losses import (
     SmoothedHingeLoss,
 )
 from skdp.research.pairwise_loss import PairwiseLoss
-from skdp.samplers import SamplerPlan, kernels
-from skdp.samplers.kernels import TangentSearch
-from skdp.samplers.proximal import ProximalSampler
+from skdp.samplers import SamplerPlan, proximal
+from skdp.samplers.proximal import ProximalSampler, TangentSearch
 
 FALSE_ALARM = 1e-6
 LOSSES = [LogisticLoss(), ClippedLogisticLoss(), HingeLoss(), SmoothedHingeLoss()]
@@ -235,7 +234,7 @@ def test_scores_at_the_tangent_point_are_computed_once(n, variance, monkeypatch,
         2.0,
         0.1,
     )
-    step = kernels.TangentStep(target, variance, rng)
+    step = proximal.TangentStep(target, variance, rng)
     for _ in range(20):
         step.draw(rng.normal(size=10))
     assert rows["excess"] > 0
@@ -243,7 +242,7 @@ def test_scores_at_the_tangent_point_are_computed_once(n, variance, monkeypatch,
 
 
 def test_a_poor_tangent_point_costs_tries_but_not_the_distribution(monkeypatch):
-    monkeypatch.setattr(kernels, "_MOST_STEPS", 2)
+    monkeypatch.setattr(proximal, "_MOST_STEPS", 2)
     monkeypatch.setattr(TangentSearch, "_moved", lambda self, p, frozen, r, damping: p + 0.3 * r)
     target = one_dimension.target(LogisticLoss())
     masses = one_dimension.chain_masses(target, 1.5, 3)

@@ -8,7 +8,7 @@ from scipy import stats
 from skdp.design import ClippedDesign, Design
 from skdp.losses.classification import AdaptiveLogisticLoss
 from skdp.privacy import Neighboring
-from skdp.samplers.kernels import RowStream
+from skdp.samplers.proximal import RowStream
 from skdp.solvers import AutoSolver, RegularizedExponential
 
 FALSE_ALARM = 1e-6

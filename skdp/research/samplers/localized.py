@@ -32,7 +32,7 @@ from skdp.samplers.base import (
     Target,
     plan_at_once,
 )
-from skdp.samplers.kernels import excess_is_below
+from skdp.samplers.proximal import excess_is_below
 from skdp.support.validation import check_real, make_plain
 
 _EIGENVALUE_MARGIN = 1e-6  # relative; Cholesky's method proves what it leaves, or no ball is found

@@ -10,7 +10,7 @@ import numpy as np
 
 from skdp.design import Design, LossSum, scored
 from skdp.samplers.base import Effort, Target
-from skdp.samplers.kernels import AlternatingSampler
+from skdp.samplers.proximal import AlternatingSampler
 
 # These set the number of cutting planes and proposals of a sample. No guarantee rests on them.
 _SPARE_PLANES = 50

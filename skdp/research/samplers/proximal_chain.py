@@ -22,7 +22,7 @@ from skdp.samplers.base import (
     Target,
     plan_at_once,
 )
-from skdp.samplers.kernels import TangentSearch, TangentStep
+from skdp.samplers.proximal import TangentSearch, TangentStep
 from skdp.support.validation import check_real, make_plain
 
 # These choose among chains that are all within the distance. No guarantee rests on them.
