@@ -10,7 +10,7 @@ import pytest
 from scipy.special import erfcx, log_ndtr, logsumexp
 
 import skdp
-from skdp.support.rounding import (
+from skdp.support.safe_numbers import (
     CURVE,
     FORMULA,
     ROOT,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skdp.support.root_search import (
+from skdp.support.safe_numbers import (
     arithmetic,
     bisect,
     first_to_hold,

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from skdp.accounting.base import Accountant, EventCount
-from skdp.support.root_search import arithmetic, bisect
-from skdp.support.rounding import FORMULA, SUM, down, up
+from skdp.support.safe_numbers import FORMULA, SUM, arithmetic, bisect, down, up
 from skdp.support.validation import check_choice
 
 _POINTS = 400

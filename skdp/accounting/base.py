@@ -16,8 +16,7 @@ from skdp.privacy import Event, Neighboring, NonPrivateEvent, PrivacyCurve
 from skdp.privacy.curve import SymmetricCurve, both_orders, randomized_response_divergence
 from skdp.privacy.events import NoClosedCurveError, rho_of_pure
 from skdp.support.lazy_names import Registry
-from skdp.support.root_search import first_to_hold
-from skdp.support.rounding import SERIES, SUM, up
+from skdp.support.safe_numbers import SERIES, SUM, first_to_hold, up
 from skdp.support.types import Number
 from skdp.support.validation import check_delta, set_checked
 

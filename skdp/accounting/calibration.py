@@ -18,8 +18,17 @@ from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent,
 from skdp.privacy.combined import check_rate
 from skdp.privacy.gaussian import gaussian_log_delta
 from skdp.support.display import at_least
-from skdp.support.root_search import bisect, log_ratio, next_to_root, whole
-from skdp.support.rounding import CURVE, ROOT, SERIES, down, margin
+from skdp.support.safe_numbers import (
+    CURVE,
+    ROOT,
+    SERIES,
+    bisect,
+    down,
+    log_ratio,
+    margin,
+    next_to_root,
+    whole,
+)
 from skdp.support.validation import check_choice, check_delta, check_epsilon
 
 _WIDE = ("rdp", "pld", "basic")  # accountants of releases that are neither Gaussian DP nor pure

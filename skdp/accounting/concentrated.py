@@ -12,8 +12,20 @@ from scipy.special import log_ndtr
 from skdp.accounting.base import Accountant, EventCount, total
 from skdp.privacy import Event, GaussianCurve, PrivacyCurve
 from skdp.privacy.curve import both_orders
-from skdp.support.root_search import arithmetic, bisect, first_to_hold, minimize_from_grid
-from skdp.support.rounding import FORMULA, ROOT, SERIES, SUM, THERE_AND_BACK, down, margin, up
+from skdp.support.safe_numbers import (
+    FORMULA,
+    ROOT,
+    SERIES,
+    SUM,
+    THERE_AND_BACK,
+    arithmetic,
+    bisect,
+    down,
+    first_to_hold,
+    margin,
+    minimize_from_grid,
+    up,
+)
 from skdp.support.types import Number
 from skdp.support.validation import check_choice, check_delta, set_checked
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.fft import next_fast_len
 
 from skdp.accounting.loss_pairs import LossPair, survival
-from skdp.support.rounding import THERE_AND_BACK, up
+from skdp.support.safe_numbers import THERE_AND_BACK, up
 
 CountedPairs = tuple[tuple[LossPair, int], ...]
 """The dominating pairs of a composition, each with how often it is composed."""

@@ -26,7 +26,7 @@ from skdp.privacy.combined import MixtureCurve, PoissonSampledCurve, Substituted
 from skdp.privacy.composed_events import ApproximatedCurve
 from skdp.privacy.gaussian import DiscreteGaussianCurve
 from skdp.privacy.noise_events import ApproxDPCurve, DiscreteLaplaceCurve, LaplaceCurve
-from skdp.support.rounding import CURVE, down
+from skdp.support.safe_numbers import CURVE, down
 
 UNIT = 2.0**-53  # unit roundoff
 LARGEST_LOSS = 700.0  # e^loss is a double up to here

@@ -55,8 +55,7 @@ from skdp.accounting.loss_pairs import (
 from skdp.privacy import Event, GaussianCurve, PrivacyCurve
 from skdp.privacy.gaussian import ZCDPCurve, ZCDPEvent
 from skdp.privacy.noise_events import RepeatAndSelectEvent
-from skdp.support.root_search import bisect
-from skdp.support.rounding import SERIES, SUM, THERE_AND_BACK, down, up
+from skdp.support.safe_numbers import SERIES, SUM, THERE_AND_BACK, bisect, down, up
 from skdp.support.validation import check_count, check_delta
 
 _DROPPED = -60.0  # log of the coefficients that are dropped

@@ -16,7 +16,7 @@ from skdp.ledger.store import FORMAT, TIMEOUT, Ledger, Storage
 from skdp.privacy import GaussianCurve, Neighboring, PrivacyGuarantee, Unit
 from skdp.privacy.guarantee import DEFAULT_DELTA, LARGE_DELTA, gaussian_mu_for
 from skdp.support.display import caller_outside
-from skdp.support.rounding import ROOT, down
+from skdp.support.safe_numbers import ROOT, down
 from skdp.support.validation import check_choice, check_real, explain_keywords
 
 _BELOW = down(1.0, ROOT)  # lowers μ, so that converting it to ε and back does not raise it

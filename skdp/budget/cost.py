@@ -14,7 +14,7 @@ from skdp.accounting.concentrated import covering_mu, tight_log_delta
 from skdp.privacy import ComposedEvent, Event, GaussianCurve, Neighboring, SelfComposedEvent
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.events import NoClosedCurveError
-from skdp.support.rounding import SERIES, up
+from skdp.support.safe_numbers import SERIES, up
 
 _COVER_PRECISION = 1e-5  # relative, rounded up; no guarantee rests on it
 _KNOTS = 41  # of a numerical curve; no guarantee rests on it

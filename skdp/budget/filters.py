@@ -40,9 +40,9 @@ from skdp.privacy.events import NoClosedCurveError
 from skdp.privacy.gaussian import ZCDPCurve
 from skdp.privacy.neighboring import Composition
 from skdp.privacy.noise_events import ApproxDPCurve
-from skdp.support import rounding
+from skdp.support import safe_numbers
 from skdp.support.display import at_least, at_most
-from skdp.support.rounding import CURVE, FORMULA, SERIES, margin, up
+from skdp.support.safe_numbers import CURVE, FORMULA, SERIES, margin, up
 from skdp.support.validation import check_choice, check_delta, check_real
 
 # No guarantee rests on these: the slacks have a limit of their own.
@@ -424,7 +424,7 @@ class GaussianFilter(Filter):
         if not (self.slack or self.tv):
             return self.delta
         set_aside = self.slack + (1.0 + math.exp(min(self.epsilon, 700.0))) * self.tv
-        return rounding.down(self.delta - up(set_aside, FORMULA), FORMULA)
+        return safe_numbers.down(self.delta - up(set_aside, FORMULA), FORMULA)
 
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
@@ -484,7 +484,7 @@ class ZCDPFilter(Filter):
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
         # Printed costs are below the exact ones by a relative 2^-53 at most: one more operation.
-        return (Decimal(rounding.down(rho_budget(self.epsilon, self.delta)[0], SERIES + 1)),)
+        return (Decimal(safe_numbers.down(rho_budget(self.epsilon, self.delta)[0], SERIES + 1)),)
 
     def amount(self, totals: Amounts) -> Amount:
         rho, ceiling = float(totals[0]), self.epsilon if self.fits(totals) else math.inf
@@ -543,7 +543,7 @@ class RenyiFilter(Filter):
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
         # Printed costs are below the exact ones by a relative 2^-53 at most: one more operation.
-        return tuple(Decimal(rounding.down(budget, SERIES + 1)) for budget in self._budgets())
+        return tuple(Decimal(safe_numbers.down(budget, SERIES + 1)) for budget in self._budgets())
 
     def facts(self, event: Event, neighboring: Neighboring, slack_left: Slack) -> dict[str, Any]:
         return {"renyi": tuple(renyi_cost(event, neighboring, a) for a in self.orders)}

@@ -23,7 +23,7 @@ from skdp.ledger.store import FORMAT, Ledger, SpendRequest
 from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee, Unit
 from skdp.privacy.neighboring import UNIT_OF_FITS
 from skdp.support.display import at_least, at_most
-from skdp.support.rounding import ROOT, down
+from skdp.support.safe_numbers import ROOT, down
 from skdp.support.types import MatrixLike
 from skdp.support.validation import (
     check_choice,

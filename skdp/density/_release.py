@@ -42,7 +42,7 @@ from skdp.density._counts import (
 )
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import ComposedEvent, Event, SelfComposedEvent
-from skdp.support.rounding import SERIES, down
+from skdp.support.safe_numbers import SERIES, down
 from skdp.workloads.plan import ROUNDED_ONCE, GaussianPlan, GaussianStep, plan_steps
 
 MOST_GROUPS = 64

@@ -30,8 +30,7 @@ from skdp.solvers._minimizer import MinimumPlan, check_problem
 from skdp.solvers.adassp import AdaSSPPlan
 from skdp.solvers.base import SCALE_MARGIN, composed, require_delta, rounded
 from skdp.solvers.perturbation import ObjectivePerturbationPlan, least_multiplier
-from skdp.support.root_search import log_ratio
-from skdp.support.rounding import SUM, up
+from skdp.support.safe_numbers import SUM, log_ratio, up
 
 _MOST_COLUMNS = 2048  # four dense matrices of 32 MiB, and an eigendecomposition of seconds
 _WITHOUT_NOISE = 1e9  # μ at epsilon=inf

@@ -16,7 +16,7 @@ from skdp.losses.classification import AdaptiveCompetitorLoss, AdaptiveHingeLoss
 from skdp.samplers import Sampler
 from skdp.solvers import Solver
 from skdp.support.random import seed_of
-from skdp.support.rounding import ROOT, down
+from skdp.support.safe_numbers import ROOT, down
 from skdp.support.types import Label, RandomState
 from skdp.support.validation import check_real, parameters
 

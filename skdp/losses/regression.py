@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.losses.base import GradientDirections, Loss, LossFamily, ResidualLoss
-from skdp.support.rounding import ROOT, down
+from skdp.support.safe_numbers import ROOT, down
 from skdp.support.validation import check_real, check_size, make_plain
 
 _CHORD = 0.2  # half the width of scores over which curvature is averaged; for speed only

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from skdp.exceptions import OutOfRangeError
 from skdp.mechanisms.grid_gaussian import from_steps, grid_step, to_steps
 from skdp.privacy import Event, Neighboring
-from skdp.support.root_search import log_ratio, next_to_root
-from skdp.support.rounding import CURVE, SERIES, margin, up
+from skdp.support.safe_numbers import CURVE, SERIES, log_ratio, margin, next_to_root, up
 from skdp.support.types import Number
 from skdp.support.validation import (
     check_choice,

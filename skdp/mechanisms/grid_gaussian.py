@@ -16,7 +16,7 @@ from itertools import accumulate, count
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdp.support.rounding import SUM, up
+from skdp.support.safe_numbers import SUM, up
 
 _BITS_OF_SENSITIVITY = 30  # of the grid below the sensitivity
 _END = 2**61  # the largest number of steps that is released

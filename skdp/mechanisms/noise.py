@@ -34,7 +34,7 @@ from skdp.privacy.composed_events import BetweenNeighborsEvent
 from skdp.privacy.gaussian import DiscreteGaussianEvent
 from skdp.privacy.noise_events import DiscreteLaplaceEvent, TruncatedLaplaceEvent
 from skdp.support.lazy_names import Registry
-from skdp.support.rounding import SUM, up
+from skdp.support.safe_numbers import SUM, up
 from skdp.support.validation import check_choice, check_count, check_real, check_size
 
 

@@ -30,7 +30,7 @@ from skdp.mechanisms.linear_program import (
 )
 from skdp.privacy.composed_events import BetweenNeighborsEvent
 from skdp.privacy.noise_events import PiecewiseConstantNoiseEvent
-from skdp.support.rounding import SUM, margin
+from skdp.support.safe_numbers import SUM, margin
 from skdp.support.validation import check_choice, check_count, check_real, check_size
 
 _MOST_ROWS = 50_000

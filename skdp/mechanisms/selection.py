@@ -17,7 +17,7 @@ from skdp.mechanisms.base import Mechanism, least
 from skdp.mechanisms.grid_gaussian import bernoulli_exp, grid_step, to_steps
 from skdp.privacy import Event, PureDPEvent
 from skdp.privacy.noise_events import BoundedRangeEvent
-from skdp.support.rounding import SUM, up
+from skdp.support.safe_numbers import SUM, up
 from skdp.support.validation import check_real, check_size
 
 _MOST_WEIGHT_BITS = 40  # of the weights: they decide how often a proposal needs more bits

@@ -29,7 +29,7 @@ from skdp.pipeline import Leaks
 from skdp.pipeline._known_estimators import is_private
 from skdp.pipeline.check_pipeline import refused_leaks
 from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee, Unit
-from skdp.support.rounding import ROOT, up
+from skdp.support.safe_numbers import ROOT, up
 from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_real
 

@@ -60,8 +60,7 @@ from skdp.privacy.neighboring import Composition
 from skdp.privacy.noise_events import RepeatAndSelectEvent, RunCount
 from skdp.support.other_libraries import allow_replaced_fit, public_words
 from skdp.support.random import child_generator
-from skdp.support.root_search import arithmetic, bisect
-from skdp.support.rounding import ROOT, down, up
+from skdp.support.safe_numbers import ROOT, arithmetic, bisect, down, up
 from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice, check_real, parameters
 

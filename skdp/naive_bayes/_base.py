@@ -42,7 +42,7 @@ from skdp.data.validation import (
 )
 from skdp.privacy import Neighboring, PrivacyGuarantee, Unit
 from skdp.statistics._moments import is_at_end
-from skdp.support.rounding import SUM, up
+from skdp.support.safe_numbers import SUM, up
 from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_size
 from skdp.workloads import NOISES, Query, QueryPlan

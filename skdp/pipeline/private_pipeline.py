@@ -30,7 +30,7 @@ from skdp.pipeline._known_estimators import fitted_leaves, is_part, is_private, 
 from skdp.pipeline.check_pipeline import refused_leaks
 from skdp.privacy import GDPEvent, Neighboring, PrivacyGuarantee, Unit
 from skdp.support.other_libraries import check_callbacks, check_no_fit_is_replaced, public_words
-from skdp.support.rounding import ROOT, down
+from skdp.support.safe_numbers import ROOT, down
 from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_real
 

@@ -13,7 +13,7 @@ from scipy.special import expit, logsumexp
 
 from skdp.privacy.curve import PrivacyCurve, SymmetricCurve, log_excess
 from skdp.privacy.gaussian import GaussianCurve
-from skdp.support.rounding import CURVE, FORMULA, SUM, margin, up
+from skdp.support.safe_numbers import CURVE, FORMULA, SUM, margin, up
 from skdp.support.validation import check_real, set_checked
 
 

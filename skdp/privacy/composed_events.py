@@ -24,7 +24,7 @@ from skdp.privacy.curve import (
 from skdp.privacy.events import AdditiveEvent, Event, NoClosedCurveError, check_event
 from skdp.privacy.gaussian import GaussianCurve, GaussianEvent, NonPrivateEvent
 from skdp.privacy.neighboring import Neighboring
-from skdp.support.root_search import minimize_from_grid
+from skdp.support.safe_numbers import minimize_from_grid
 from skdp.support.validation import check_count, check_real
 
 

@@ -18,8 +18,7 @@ from typing import Self
 import numpy as np
 from scipy.special import logsumexp
 
-from skdp.support.root_search import arithmetic, bisect, minimize_from_grid
-from skdp.support.rounding import CURVE, ROOT, up
+from skdp.support.safe_numbers import CURVE, ROOT, arithmetic, bisect, minimize_from_grid, up
 from skdp.support.types import Number
 from skdp.support.validation import check_count, check_delta, check_real, set_checked
 

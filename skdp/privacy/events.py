@@ -27,7 +27,7 @@ from scipy.special import erfinv, expit, ndtri
 from skdp.privacy.curve import PrivacyCurve, both_orders
 from skdp.privacy.neighboring import Neighboring
 from skdp.support.lazy_names import Registry
-from skdp.support.rounding import FORMULA, up
+from skdp.support.safe_numbers import FORMULA, up
 from skdp.support.validation import set_checked
 
 

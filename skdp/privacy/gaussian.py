@@ -19,8 +19,7 @@ from skdp.privacy.curve import (
 )
 from skdp.privacy.events import AdditiveEvent, Event
 from skdp.privacy.neighboring import Neighboring
-from skdp.support.root_search import first_to_hold
-from skdp.support.rounding import FORMULA, up
+from skdp.support.safe_numbers import FORMULA, first_to_hold, up
 from skdp.support.validation import check_count, check_delta, check_real, check_size
 
 _NODES, _WEIGHTS = leggauss(24)

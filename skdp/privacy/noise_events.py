@@ -27,8 +27,7 @@ from skdp.privacy.curve import (
 from skdp.privacy.events import AdditiveEvent, Event, check_event, mu_of_pure
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
-from skdp.support.root_search import minimize_from_grid
-from skdp.support.rounding import ROOT, SERIES, SUM, margin, up
+from skdp.support.safe_numbers import ROOT, SERIES, SUM, margin, minimize_from_grid, up
 from skdp.support.validation import check_choice, check_count, check_delta, check_real, check_size
 
 

@@ -17,7 +17,7 @@ from skdp.privacy.curve import HullCurve, PrivacyCurve, SymmetricCurve
 from skdp.privacy.events import Event
 from skdp.privacy.gaussian import GaussianCurve, gaussian_log_delta
 from skdp.privacy.neighboring import Neighboring
-from skdp.support.root_search import first_to_hold, minimize_from_grid, next_to_root
+from skdp.support.safe_numbers import first_to_hold, minimize_from_grid, next_to_root
 from skdp.support.types import Number
 from skdp.support.validation import check_count, check_real, check_size
 

@@ -18,7 +18,7 @@ from skdp.design import Design, scored
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import GradientDirections, Loss, Minorant
 from skdp.support.lazy_names import Registry
-from skdp.support.root_search import bisect, halvings
+from skdp.support.safe_numbers import bisect, halvings
 from skdp.support.validation import check_size, make_plain
 
 Progress = Callable[[int, int], None]

@@ -27,7 +27,7 @@ from skdp.samplers.base import Progress
 from skdp.solvers._releases import MachineSum, Metric, gradient_sum
 from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solver, composed, rounded
 from skdp.support.random import likely_size, poisson_samples
-from skdp.support.root_search import first_to_hold
+from skdp.support.safe_numbers import first_to_hold
 
 _SHARE_OF_ERRORS = 0.01  # of μ, for rounding errors; no guarantee rests on it
 _PRECISION = 1e-3  # relative, of σ; the accountant checks the returned σ

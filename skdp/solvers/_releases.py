@@ -18,7 +18,7 @@ from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 from skdp.solvers.base import SCALE_MARGIN, PartOfMu, Problem, RowCount, ScoreMeans
-from skdp.support.rounding import SERIES, up
+from skdp.support.safe_numbers import SERIES, up
 
 _UNIT = 2.0**-53
 # Units of the relative error of a computed derivative, for one score: `exp`, four units, and up to

@@ -27,7 +27,7 @@ from skdp.solvers._minimizer import (
     of_projection,
 )
 from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solution, Solver, composed, rounded
-from skdp.support.root_search import first_to_hold, log_ratio, next_to_root
+from skdp.support.safe_numbers import first_to_hold, log_ratio, next_to_root
 
 # No guarantee rests on these: the noise is calibrated for any values.
 _SCORE_NOISE = 0.7  # noise in a score over the loss's own scale, for `C="auto"`

@@ -22,7 +22,7 @@ from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import ComposedEvent, Event, SelfComposedEvent
 from skdp.privacy.noise_events import BoundedRangeEvent
 from skdp.statistics._results import Keys, risk_of
-from skdp.support.rounding import ROOT, down
+from skdp.support.safe_numbers import ROOT, down
 
 # No guarantee rests on these: they set the precision of quantiles.
 _CELLS = 2**14  # equal ones between the bounds, or on the scale of a schema

@@ -36,7 +36,7 @@ from skdp.privacy import (
 from skdp.privacy.composed_events import BetweenNeighborsEvent
 from skdp.privacy.neighboring import Composition
 from skdp.privacy.noise_events import DiscreteLaplaceEvent
-from skdp.support.rounding import ROOT, SERIES, down
+from skdp.support.safe_numbers import ROOT, SERIES, down
 from skdp.support.validation import (
     check_choice,
     check_count,

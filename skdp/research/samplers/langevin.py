@@ -21,7 +21,7 @@ from skdp.samplers.base import (
     Setting,
     Target,
 )
-from skdp.support.root_search import first_to_hold
+from skdp.support.safe_numbers import first_to_hold
 from skdp.support.validation import check_count, check_real, make_plain
 
 # Covers five floating-point operations, each exact to 2⁻⁵³. Without it a step could be longer than
