@@ -59,7 +59,7 @@ MAGIC_COMMAS = "format.skip-magic-trailing-comma=false"
 LINES = {
     "__init__": 121,
     "_private_fit": 598,
-    "accounting": 2689,
+    "accounting": 2707,
     "additive": 1377,
     "auditing": 1379,
     "budget": 2789,
@@ -71,30 +71,30 @@ LINES = {
     "design": 1941,
     "ensemble": 311,
     "exceptions": 77,
-    "features": 2781,
+    "features": 2758,
     "inspection": 310,
     "ledger": 2440,
-    "linear_model": 6423,
+    "linear_model": 6441,
     "losses": 1496,
-    "mechanisms": 2437,
+    "mechanisms": 2436,
     "metrics": 2836,
-    "model_selection": 1428,
+    "model_selection": 1427,
     "naive_bayes": 950,
     "pipeline": 1427,
     "preprocessing": 928,
-    "privacy": 3633,
-    "research": 3632,
-    "samplers": 1183,
+    "privacy": 3630,
+    "research": 3631,
+    "samplers": 1166,
     "solvers": 3776,
     "statistics": 5427,
-    "support": 1379,
+    "support": 1376,
     "tables": 6,
     "tabular": 241,
     "workloads": 610,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_644  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 400_638
+MOST_LINES = 65_631  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_471
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
