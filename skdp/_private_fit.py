@@ -458,8 +458,9 @@ class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], CallbackSupportMi
 
         def __getattr__(self, name: str) -> Any:
             """Raise NotFittedError, an AttributeError, for what only a fitted estimator has."""
-            kind = type(self).__name__
-            if name.endswith("_") and not name.startswith("_") and not _is_fitted(self):
+            kind, known = type(self).__name__, vars(self).keys() - _KEPT
+            is_fitted = any(one.endswith("_") and one[0] != "_" for one in known)
+            if name.endswith("_") and not name.startswith("_") and not is_fitted:
                 raise NotFittedError(
                     f"This {kind} instance is not fitted yet, so it has no {name!r}. Call fit "
                     "first."
@@ -512,10 +513,6 @@ def _check_units(schemas: Sequence[TableSchema], budget: object) -> None:
                 f"unit={str(budget.unit)!r}. Pass unit={one.unit!r} to PrivacyBudget, or "
                 f"unit={str(budget.unit)!r} to TableSchema."
             )
-
-
-def _is_fitted(estimator: BaseEstimator) -> bool:
-    return any(name.endswith("_") and name[0] != "_" for name in vars(estimator).keys() - _KEPT)
 
 
 def _add_sentence(error: BaseException, sentence: str) -> None:

@@ -40,7 +40,7 @@ from skdp.data.persons import Persons
 from skdp.data.schema import encoding_of
 from skdp.data.validation import (
     check_lengths,
-    classes_of_blocks,
+    classes_among,
     codes_in_block,
     encoding_for,
     is_count_public,
@@ -469,7 +469,9 @@ def labels_of(
     public.
     """
     found = records.check(partial(_labels, known, check))
-    classes = classes_of_blocks(name, found, known)
+    alike = len({one.dtype.kind for one in found}) == 1
+    labels = np.concatenate(found if alike else [Column(one).objects() for one in found])
+    classes = classes_among(name, labels, known)
     return records.mapped(partial(_coded, classes)), classes
 
 

@@ -93,7 +93,7 @@ def target_numbers(y: MatrixLike, *, several: bool) -> np.ndarray:
 
 
 def labels_in_block(y: VectorLike, known: VectorLike) -> np.ndarray:
-    """Return the sorted labels of some rows, for `classes_of_blocks`, after checks."""
+    """Return the sorted labels of some rows, for `labels_of`, after checks."""
     y = column_or_1d(present("y", y))
     _check_labels(y, known)
     try:
@@ -111,13 +111,6 @@ def _check_labels(y: np.ndarray, known: VectorLike) -> None:
         check_classification_targets(y)
 
 
-def classes_of_blocks(name: str, labels: Sequence[np.ndarray], known: VectorLike) -> np.ndarray:
-    """Return the public classes, those that are found in blocks if none are `known`."""
-    alike = len({one.dtype.kind for one in labels}) == 1
-    found = np.concatenate(labels if alike else [Column(one).objects() for one in labels])
-    return _classes(name, found, known)
-
-
 def codes_in_block(y: VectorLike, classes: np.ndarray) -> np.ndarray:
     """Return labels, all of which are in `classes`, as 0..K−1."""
     return places_of(column_or_1d(values_of(y).array), classes)
@@ -133,10 +126,11 @@ def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
 def classes_of(name: str, y: np.ndarray, known: VectorLike) -> np.ndarray:
     """Return the public classes, those found in `y` if none are `known`."""
     _check_labels(y, known)
-    return _classes(name, y, known)
+    return classes_among(name, y, known)
 
 
-def _classes(name: str, y: np.ndarray, known: VectorLike) -> np.ndarray:
+def classes_among(name: str, y: np.ndarray, known: VectorLike) -> np.ndarray:
+    """Return the public classes, after a check that all of these labels are in them."""
     starts = range(0, len(y), _CODED_AT_ONCE)
     try:
         classes = np.unique(y if known is None else np.asarray(known))

@@ -496,7 +496,9 @@ def _product(point: np.ndarray, theta: np.ndarray) -> np.ndarray:
 def design_kind(feature_map: FeatureMap) -> Any:
     """Return the design that reads the rows of a map fastest, a class with a method `clip`."""
     if isinstance(feature_map, CenteredMap):
-        return ShiftedDesign if feature_map.keeps_zeros else ExpandedDesign
+        # The center is then subtracted from sums of rows instead of rows.
+        keeps_zeros = feature_map.inner is not None and feature_map.inner.is_sparse
+        return ShiftedDesign if keeps_zeros else ExpandedDesign
     if isinstance(feature_map, TabulatedMap):
         return TabulatedDesign
     if isinstance(feature_map, MixtureMap) and isinstance(feature_map.additive, TabulatedMap):

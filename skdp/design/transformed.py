@@ -82,11 +82,6 @@ class CenteredMap(FeatureMap):
         # Shifting takes as long as a product with θ: up to 256 MB of shifted rows are kept.
         return 4 if self.inner is None else self.inner.cost
 
-    @property
-    def keeps_zeros(self) -> bool:
-        """Whether the center is subtracted from sums of rows instead of rows."""
-        return self.inner is not None and self.inner.is_sparse
-
     def prepare(self, X: MatrixLike) -> MatrixLike:
         if self.inner is None:
             return X.toarray() if sparse.issparse(X) else X

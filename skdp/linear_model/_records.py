@@ -363,7 +363,7 @@ def row_weights(records: LinearRecords[TaskT]) -> np.ndarray | None:
 def design_of(records: LinearRecords[TaskT], problem: Problem) -> Design:
     """Return the clipped rows and their targets, as the loss expects them, for a solver."""
     norm, scaling, loss = problem.data_norm, problem.intercept_scaling, problem.loss
-    rows: Any = records.each(partial(_with_targets, norm, scaling))
+    rows: Any = records.each(partial(_clipped, norm, scaling))
     if records.blocks is not None:
         return DaskDesign(rows, records.facts.n_columns + (scaling > 0.0))
     if records.persons is None or not isinstance(loss, SharedLoss):
@@ -383,13 +383,7 @@ def row_sums(
 def row_scores(problem: Problem, theta: np.ndarray, records: LinearRecords[TaskT]) -> np.ndarray:
     """Return the scores of rows, clipped as in the fit of `theta` to the problem."""
     norm, scaling = problem.data_norm, problem.intercept_scaling
-    return _with_targets(norm, scaling, records).scores(theta)
-
-
-def _with_targets(
-    data_norm: float, intercept_scaling: float, records: LinearRecords[TaskT]
-) -> MemoryDesign:
-    return _clipped(data_norm, intercept_scaling, records, _targets(records))
+    return _clipped(norm, scaling, records).scores(theta)
 
 
 def _targets(records: LinearRecords[TaskT]) -> np.ndarray:
@@ -414,8 +408,10 @@ def _clipped(
     data_norm: float,
     intercept_scaling: float,
     records: LinearRecords[TaskT],
-    targets: np.ndarray,
+    targets: np.ndarray | None = None,
 ) -> MemoryDesign:
+    """Return clipped rows with their targets, as the loss expects them, or with other numbers."""
+    targets = _targets(records) if targets is None else targets
     expanded, center = _expanded(records.facts.feature_map), records.facts.center
     if center is not None:
         expanded = CenteredMap(expanded, center)

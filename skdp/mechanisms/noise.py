@@ -448,14 +448,10 @@ class Gaussian(ScaledMechanism):
 
     @property
     def event(self) -> GDPEvent:
-        return GDPEvent(up(self._l2_in_steps / self._scale_in_steps, SUM))
-
-    @property
-    def _l2_in_steps(self) -> float:
-        """The l2 sensitivity of a rounded vector: each coordinate is less than 1 longer."""
-        if self.dimension == 1:
-            return math.ceil(self.sensitivity / self.step)
-        return self.sensitivity / self.step + math.sqrt(self.dimension)
+        steps = self.sensitivity / self.step
+        # each coordinate of a rounded vector is less than one step longer
+        rounded = math.ceil(steps) if self.dimension == 1 else steps + math.sqrt(self.dimension)
+        return GDPEvent(up(rounded / self._scale_in_steps, SUM))
 
     def _on_grid(self, length: float) -> float:
         return drawn_scale(math.ceil(length / self.step)) * self.step

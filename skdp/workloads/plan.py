@@ -258,10 +258,12 @@ class QueryPlan:
 
     @property
     def event(self) -> Event:
-        """The event of all answers together."""
+        """The event of all answers: of one release, or one for each number that may change."""
         events = tuple(
-            _together(query, mechanism)
-            for query, mechanism in zip(self.queries, self.mechanisms, strict=True)
+            noise.event
+            if noise.dimension == query.size or query.l0_sensitivity == 1
+            else SelfComposedEvent(noise.event, query.l0_sensitivity)
+            for query, noise in zip(self.queries, self.mechanisms, strict=True)
         )
         return events[0] if len(events) == 1 else ComposedEvent(events)
 
@@ -480,13 +482,6 @@ def _meets(event: Event, epsilon: float, delta: float) -> bool:
     if delta > 0.0 and isinstance(event, GDPEvent):  # whose curve is exact
         return event.curve(relation).epsilon(delta) <= epsilon
     return delta > 0.0 and PLDAccountant(relation).epsilon(event, delta) <= epsilon
-
-
-def _together(query: Query, mechanism: AdditiveMechanism) -> Event:
-    """Return the event of a query: of one release, or one for each number that may change."""
-    if mechanism.dimension == query.size or query.l0_sensitivity == 1:
-        return mechanism.event
-    return SelfComposedEvent(mechanism.event, query.l0_sensitivity)
 
 
 def _noisy(
