@@ -183,8 +183,8 @@ def _totals(frame: Frame, centers: np.ndarray, records: Rows) -> Sums:
     width = max(k, vectors.shape[1])
     for along, _, weights in projected(records, frame.center, vectors, reach, width):
         along *= reach / frame.radius
-        along *= shortened(np.sqrt((along * along).sum(axis=1)), 1.0)[:, None]
-        z = whole(along, _BITS)
+        lengths = np.sqrt(np.einsum("ij,ij->i", along, along))
+        z = whole(along, _BITS, shortened(lengths, 1.0)[:, None])
         nearest = (z @ C.T - half_squares).argmax(axis=1)
         members = (nearest == np.arange(k)[:, None]).astype(float)
         counts += counted(nearest, k, weights)

@@ -283,10 +283,11 @@ def _parts(center: Center, vectors: np.ndarray, radius: float, records: Rows) ->
 
     They are non-negative with sum at most 1, in units of the squared radius.
     """
-    for along, z, _ in projected(records, center, vectors, radius, vectors.shape[1]):
-        squares = along**2
-        inside = squares.sum(axis=1)
-        rest = np.maximum((z * z).sum(axis=1) - inside, 0.0)
-        parts = np.column_stack([squares, rest])
-        parts /= np.maximum(inside + rest, 1.0)[:, None]
-        yield {"parts": parts}
+    k = vectors.shape[1]
+    for along, squares, _ in projected(records, center, vectors, radius, k):
+        parts = np.empty((k + 1, len(along)))
+        np.square(along.T, out=parts[:k])
+        inside = np.einsum("ij,ij->i", along, along)
+        np.maximum(squares - inside, 0.0, out=parts[k])
+        parts /= np.maximum(inside + parts[k], 1.0)
+        yield {"parts": parts.T}

@@ -65,8 +65,8 @@ LINES = {
     "budget": 2789,
     "calibration": 1274,
     "cluster": 452,
-    "data": 6554,
-    "decomposition": 281,
+    "data": 6576,
+    "decomposition": 282,
     "density": 2454,
     "design": 1938,
     "ensemble": 311,
@@ -86,15 +86,15 @@ LINES = {
     "research": 3631,
     "samplers": 1166,
     "solvers": 3776,
-    "statistics": 5427,
+    "statistics": 5416,
     "support": 1376,
     "tables": 6,
     "tabular": 241,
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_608  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 400_362
+MOST_LINES = 65_620  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_561
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

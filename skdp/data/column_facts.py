@@ -18,6 +18,7 @@ from skdp.support.types import Bounds, Categories, VectorLike
 
 _LARGEST = 1e100
 _NARROWEST = 1e-50
+_LONG = 1024  # an inner loop of NumPy that costs much more than its call
 T = TypeVar("T")
 
 
@@ -86,19 +87,38 @@ class ColumnBounds:
         """The largest absolute value within the bounds."""
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
-    def clip(self, X: np.ndarray, missing: np.ndarray | float | None = None) -> np.ndarray:
-        """Return new rows within the bounds; NaN counts as `missing`, the midpoint by default."""
-        filling = self.middle if missing is None else missing
-        rows = np.clip(X, self.low, self.high)  # NaN stays
-        np.copyto(rows, np.clip(filling, self.low, self.high), where=np.isnan(X))
+    def clip(self, X: np.ndarray) -> np.ndarray:
+        """Return new C-contiguous rows within the bounds; NaN counts as the midpoint."""
+        rows = np.empty(X.shape)
+        if np.ptp(self.low) == np.ptp(self.high) == 0.0:
+            np.clip(X, self.low[0], self.high[0], out=rows)  # NaN stays
+        else:
+            column_wise(np.minimum, column_wise(np.maximum, X, self.low, rows), self.high, rows)
+        if np.isnan(np.vdot(rows, rows)):
+            np.copyto(rows, np.clip(self.middle, self.low, self.high), where=np.isnan(rows))
         return rows
 
     def unit(self, X: np.ndarray) -> np.ndarray:
         """Return clipped rows mapped to [−1, 1]; NaN counts as the midpoint."""
         rows = self.clip(X)
-        rows -= self.middle
-        rows /= self.half
+        column_wise(np.divide, column_wise(np.subtract, rows, self.middle, rows), self.half, rows)
         return np.clip(rows, -1.0, 1.0, out=rows)
+
+
+def column_wise(
+    operation: np.ufunc, X: np.ndarray, values: np.ndarray, out: np.ndarray
+) -> np.ndarray:
+    """Write ``operation(X, values)``, with a value of each column, to C-contiguous rows.
+
+    Inner loops are long, also where columns are few.
+    """
+    n, d = X.shape
+    k = max(_LONG // d, 1)
+    end = n // k * k
+    wide = out[:end].reshape(n // k, k * d)
+    operation(X[:end].reshape(wide.shape), values[None].repeat(k, axis=0).ravel(), out=wide)
+    operation(X[end:], values, out=out[end:])
+    return out
 
 
 def sides_of_pairs(

@@ -115,7 +115,8 @@ def _added(steps: np.ndarray, codes: np.ndarray | None, n_groups: int) -> np.nda
     if codes is None:
         total = np.zeros(steps.shape[1], dtype=np.int64)
         for start in range(0, len(steps), ROWS_AT_ONCE):
-            total += steps[start : start + ROWS_AT_ONCE].sum(axis=0).astype(np.int64)
+            some = steps[start : start + ROWS_AT_ONCE]
+            total += (np.ones(len(some)) @ some).astype(np.int64)
         return total
     places = codes[: len(steps)] + 1  # the first of them for rows in no group
     sums = [counted(places, n_groups + 1, column)[1:] for column in steps.T]

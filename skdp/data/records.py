@@ -33,7 +33,7 @@ from sklearn.utils import _safe_indexing, get_tags
 
 from skdp.data.blocks import Blocks, empty_rows, for_workers, single_column, stacked
 from skdp.data.column import Column, is_collection, received, typed
-from skdp.data.columns import ROWS_AT_ONCE, Columns, frame_names, is_label
+from skdp.data.columns import Columns, frame_names, is_label
 from skdp.data.encoding import Encoding
 from skdp.data.engine import Block
 from skdp.data.persons import Persons
@@ -56,6 +56,7 @@ from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_size
 
 _MOST_ROWS = 2**31
+_NUMBERS_AT_ONCE = 2**16  # which stay in the cache while they are changed
 STEP_BITS = 31
 """Sums are made in steps of 2^−31, as integers."""
 
@@ -293,9 +294,9 @@ class Records(Generic[Facts]):
     def chunks(self, width: int = 1) -> Iterator[tuple[np.ndarray, Any, np.ndarray | None]]:
         """Yield chunks of rows in memory: read-only floats, NaN where missing; their y and `steps`.
 
-        A chunk has at most 2^18 numbers, also if `width` numbers are made of each row.
+        A chunk has at most 2^16 numbers, also if `width` numbers are made of each row.
         """
-        size = max(ROWS_AT_ONCE // max(width, self.columns.n_columns), 1)
+        size = max(_NUMBERS_AT_ONCE // max(width, self.columns.n_columns), 1)
         for start in range(0, self.n_rows, size):
             rows = slice(start, start + size)
             steps = None if self.steps is None else self.steps[rows]

@@ -22,7 +22,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleasedT, ReleaseParameters
-from skdp.data.column_facts import ColumnBounds
+from skdp.data.column_facts import ColumnBounds, column_wise
 from skdp.data.exact_sums import STEP_BITS, counted, counts_from_steps, exact_sums
 from skdp.data.records import Records, check_numeric
 from skdp.data.validation import bounds_of_columns, model_columns, refuse_missing, validated_numbers
@@ -269,21 +269,8 @@ def release_center(
 
 def _units(records: Records[ColumnBounds]) -> Iterator[dict[str, np.ndarray]]:
     bounds = records.facts
-    for rows, _ in _clipped(records):
-        rows -= bounds.middle
-        rows /= bounds.half
-        yield {"u": np.clip(rows, -1.0, 1.0, out=rows)}
-
-
-def _clipped(
-    records: Records[ColumnBounds], width: int = 1
-) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-    """Yield chunks of clipped rows, and their steps, where `width` numbers are made of each row.
-
-    Chunks are C-contiguous, so that the order of a row's sum does not depend on its block.
-    """
-    for rows, _, steps in records.chunks(width):
-        yield np.ascontiguousarray(records.facts.clip(rows)), steps
+    for rows, _, _ in records.chunks():
+        yield {"u": bounds.unit(rows)}
 
 
 def release_spread(
@@ -328,8 +315,7 @@ def _spread_sums(
         factors = _factors(lengths, data_norm)
         if weights is not None:
             factors *= np.sqrt(np.ldexp(weights, -STEP_BITS))
-        rows *= factors[:, None]
-        y = whole(rows, _BITS)
+        y = whole(rows, _BITS, factors[:, None])
         total += (y.T @ y).astype(np.int64)
     return {"shells": counts_from_steps(counts, records.steps), "moments": total}
 
@@ -344,10 +330,15 @@ def weighed_rows(z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
 def _from_center(
     records: Records[ColumnBounds], center: Center, width: int = 1
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Yield x − m, its length, and its weight if that is not 1, for some rows at a time."""
-    for rows, weights in _clipped(records, width):
-        rows -= center.mean
-        yield rows, np.sqrt((rows * rows).sum(axis=1)), weights
+    """Yield x − m, its length, and its weight if that is not 1, for some rows at a time.
+
+    The order of a row's sum does not depend on its block: rows are C-contiguous, and `einsum` splits
+    only rows of more than 8192 numbers.
+    """
+    for chunk, _, weights in records.chunks(width):
+        rows = records.facts.clip(chunk)
+        column_wise(np.subtract, rows, center.mean, rows)
+        yield rows, np.sqrt(np.einsum("ij,ij->i", rows, rows)), weights
 
 
 def farthest(bounds: ColumnBounds) -> float:
@@ -379,23 +370,21 @@ def projected(
     largest: float,
     width: int = 1,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Yield z·V, z, and weights if they are not 1, for some rows at a time.
+    """Yield z·V, |z|², and weights if they are not 1, for some rows at a time.
 
     z is x − m clipped to length `largest`, in units of it.
     """
     V = whole(vectors.copy(), _FINE_BITS)
     for rows, lengths, weights in _from_center(records, center, width):
-        rows *= (shortened(lengths, largest) / largest)[:, None]
-        z = whole(rows, _FINE_BITS)
+        z = whole(rows, _FINE_BITS, (shortened(lengths, largest) / largest)[:, None])
         along = z @ V
         along *= 4.0**-_FINE_BITS
-        z *= 2.0**-_FINE_BITS
-        yield along, z, weights
+        yield along, np.einsum("ij,ij->i", z, z) * 4.0**-_FINE_BITS, weights
 
 
-def whole(values: np.ndarray, bits: int) -> np.ndarray:
-    """Return values in units of 2^−bits, rounded toward 0 in place: none gets larger."""
-    values *= 2.0**bits
+def whole(values: np.ndarray, bits: int, factors: np.ndarray | float = 1.0) -> np.ndarray:
+    """Return values times factors in units of 2^−bits, toward 0 and in place: none gets larger."""
+    values *= factors * 2.0**bits
     return np.trunc(values, out=values)
 
 
