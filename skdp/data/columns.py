@@ -75,10 +75,6 @@ class Columns:
         return cls([Column(x[:, j]) for j in range(x.shape[1])], [], False)
 
     def __len__(self) -> int:
-        return self.n_rows
-
-    @property
-    def n_rows(self) -> int:
         return len(self.parts[0])
 
     @property
@@ -138,9 +134,9 @@ class Columns:
             common = np.dtype(allowed[0])
         if common.kind != "f" and any(part.read().nulls is not None for part in self.parts):
             common = np.dtype(float)
-        matrix = np.empty((self.n_rows, self.n_columns), common)
+        matrix = np.empty((len(self), self.n_columns), common)
         step = max(ROWS_AT_ONCE // self.n_columns, 1)
-        for start in range(0, self.n_rows, step):
+        for start in range(0, len(self), step):
             rows = slice(start, start + step)
             for j, part in enumerate(self.parts):
                 some = part[rows]

@@ -584,7 +584,7 @@ def _as_columns(records: Records[Facts]) -> Records[Facts]:
         columns, by = columns.split_off(by, "by")
         return replace(records, X=columns, y=by)
     given = Columns.of(by, "by")
-    if not given.single or given.n_rows != columns.n_rows:
+    if not given.single or len(given) != len(columns):
         raise ValueError(
             f"by must be one column with as many rows as {records.parameter}, or its name. For "
             "several columns, give a list of them, and keys for each."

@@ -65,7 +65,7 @@ class ExpandedDesign(MemoryDesign):
     @classmethod
     def _most_kept(cls, feature_map: FeatureMap, n_rows: int) -> int:
         """Return of how many rows the features are made once and kept, at most."""
-        return _rows_in_memory(feature_map, n_rows)
+        return _rows_in_memory(feature_map)
 
     @classmethod
     def _factors(cls, rows: Any, feature_map: FeatureMap, norm: float) -> np.ndarray:
@@ -132,7 +132,8 @@ class ExpandedDesign(MemoryDesign):
 
     def take(self, rows: RowNumbers) -> MemoryDesign:
         taken = self._of(rows)
-        return taken.in_memory() if _is_small(self.feature_map, taken.n_samples) else taken
+        is_small = taken.n_samples <= _rows_in_memory(self.feature_map)
+        return taken.in_memory() if is_small else taken
 
     def view(self, rows: slice) -> MemoryDesign:
         return self._of(rows)
@@ -188,11 +189,7 @@ def expanded_scores(
     return scores
 
 
-def _is_small(feature_map: FeatureMap, n_rows: int) -> bool:
-    return n_rows <= _rows_in_memory(feature_map, n_rows)
-
-
-def _rows_in_memory(feature_map: FeatureMap, n_rows: int) -> int:
+def _rows_in_memory(feature_map: FeatureMap) -> int:
     """Number of rows whose features fit into 64 MB, or into 3 GB if they take long to compute.
 
     The number of rows may be private. Features are the same numbers, kept or not.
@@ -223,7 +220,7 @@ class TabulatedDesign(ExpandedDesign):
 
     @classmethod
     def _most_kept(cls, feature_map: FeatureMap, n_rows: int) -> int:
-        return n_rows if _is_small(feature_map, n_rows) else 0
+        return n_rows if n_rows <= _rows_in_memory(feature_map) else 0
 
     def squares(self) -> np.ndarray:
         return self.feature_map.squares(self.X) * self.factors**2
@@ -294,7 +291,7 @@ class ForestDesign(ExpandedDesign):
     def _whole(self) -> ClippedDesign | None:
         """All features of few rows, for which a pass then takes less time; None for more rows."""
         few = not (self.is_part or self.feature_map.is_sparse)
-        few = few and _is_small(self.feature_map, self.n_samples)
+        few = few and self.n_samples <= _rows_in_memory(self.feature_map)
         return super().in_memory() if few or self.n_samples < _FEWEST_ROWS else None
 
     def in_memory(self) -> ClippedDesign:

@@ -178,7 +178,7 @@ class TableFacts:
         for j, values in self.categories.items():
             check_comparable(columns.parts[j], values, columns.name(j))
         single = all(columns.parts[j].dtype == np.float32 for j in self.numbers.tolist())
-        coded = np.empty((columns.n_rows, self.n_columns), np.float32 if single else np.float64)
+        coded = np.empty((len(columns), self.n_columns), np.float32 if single else np.float64)
         for j, part in enumerate(columns.parts):
             known = self.categories.get(j)
             coded[:, j] = part.floats() if known is None else _codes(part, known)

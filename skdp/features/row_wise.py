@@ -340,14 +340,14 @@ class RowWiseMap:
     def features(self, X: MatrixLike) -> MatrixLike:
         """Return the features of a table, one row for each of its rows: *private*."""
         columns = Columns.of(X, "X")
-        if not columns.n_rows:
+        if not len(columns):
             return self.none
         rows = np.stack([_objects(part) for part in columns.parts], axis=1)
         # A warning could reveal values, as an error could.
         with public_words(), warnings.catch_warnings(action="ignore"):
             found = self.transformer.transform(_frame(rows, self.names))
         is_whole = ~np.logical_or.reduce([part.missing() for part in columns.parts])
-        return _finite(_matrix(_one_a_row(found, columns.n_rows)), is_whole)
+        return _finite(_matrix(_one_a_row(found, len(columns))), is_whole)
 
 
 def _one_a_row(found: MatrixLike, n_rows: int) -> MatrixLike:

@@ -487,14 +487,9 @@ class CenterRelease:
         """The noise in each entry."""
         return self.sums.noise(self.mu)
 
-    @property
-    def scale(self) -> float:
-        """Its standard deviation."""
-        return self.added.scale
-
     def noise(self, n_columns: int, n: float) -> float:
         """Return the expected squared length of the noise in the mean of n rows."""
-        return n_columns * (self.scale / n) ** 2
+        return n_columns * (self.added.scale / n) ** 2
 
     def prepared(
         self, records: LinearRecords[TaskT], rng: np.random.Generator

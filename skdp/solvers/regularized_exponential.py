@@ -401,25 +401,19 @@ class RegularizedExponential(GaussianSolver):
         self, problem: Problem, mu: float, n: int | None, tv: float
     ) -> tuple[Schedule | None, GramRelease | None]:
         """Return the numbers of a run or, if a metric shortens it, the release of its matrix."""
-        schedule = self.schedule(problem, mu, n, tv)
-        gram = None if n is None else self._gram(problem, mu, n, schedule)
-        return (schedule, None) if gram is None else (None, gram)
-
-    def _gram(self, problem: Problem, mu: float, n: int, schedule: Schedule) -> GramRelease | None:
-        """Return the release of AᵀA if a metric shortens the run, else None."""
+        schedule, d = self.schedule(problem, mu, n, tv), problem.n_features
         # other coordinates would change the meaning of the user's own C or domain
         own = self.domain is not None or self.objective is not None or problem.C != "auto"
         own |= not self.sampler.takes_long_runs
-        d = problem.n_features
-        if own or d is None or d > _MOST_METRIC_COLUMNS:
-            return None
-        if schedule.sampler_plan.n_steps <= _LONG_RUN:
-            return None
+        is_long = schedule.sampler_plan.n_steps > _LONG_RUN
+        if n is None or d is None or own or not is_long or d > _MOST_METRIC_COLUMNS:
+            return schedule, None
         gram = GramRelease.plan(problem, mu)
         if gram is None:
-            return None
+            return schedule, None
         plain, noise = n * problem.row_norm**2, gram.spectral_noise(d)
-        return gram if noise * plain / (plain / d + noise) < _METRIC_GAIN * plain else None
+        is_shorter = noise * plain / (plain / d + noise) < _METRIC_GAIN * plain
+        return (None, gram) if is_shorter else (schedule, None)
 
     def schedule(
         self,

@@ -17,7 +17,7 @@ from skdp._private_fit import PlanT, PrivateFit, ReleasedT, ReleaseParameters
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.columns import Columns
 from skdp.data.exact_sums import Sums, exact_sums
-from skdp.data.records import Records, check_numeric
+from skdp.data.records import Records
 from skdp.statistics._results import (
     Keys,
     Labels,
@@ -179,7 +179,7 @@ def bounded(
 
 
 def _check(keys: Keys | None, records: Records[Any]) -> None:
-    check_numeric(records)
+    records.columns.check_numeric()
     if keys is not None:
         keys.check(records)
 

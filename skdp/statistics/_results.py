@@ -90,7 +90,8 @@ def sum_half_widths(plan: QueryPlan, terms: Terms, risk: float) -> np.ndarray:
     shape = np.broadcast_shapes(*(np.shape(factor) for _, factor in terms))
     mechanisms = [plan.mechanism(one) if isinstance(one, str) else one for one, _ in terms]
     factors = [np.abs(np.broadcast_to(factor, shape).ravel()) for _, factor in terms]
-    widths = _union(mechanisms, factors, risk)
+    each = [_width(one, risk / len(mechanisms)) for one in mechanisms]  # a union bound
+    widths = np.asarray(np.sum([w * f for w, f in zip(each, factors, strict=True)], axis=0))
     gaussians = [one for one in mechanisms if isinstance(one, Gaussian)]
     if len(gaussians) == len(terms):
         widths = np.minimum(widths, _normal(gaussians, factors, risk))
@@ -121,14 +122,6 @@ def _line_of_rest(plan: QueryPlan, most: float, label: str, query: str, cells: n
         return f"{label}: unknown, as the noise outweighs the number"
     found, low, high = np.clip([rest, rest - width, rest + width], 0.0, most)
     return f"{label}: {found:.6g} of {most:.6g}, 95 % interval [{low:.6g}, {high:.6g}]"
-
-
-def _union(
-    mechanisms: Sequence[AdditiveMechanism], factors: Sequence[np.ndarray], risk: float
-) -> np.ndarray:
-    """Return a union bound for each sum."""
-    each = [_width(one, risk / len(mechanisms)) for one in mechanisms]
-    return np.asarray(np.sum([w * factor for w, factor in zip(each, factors, strict=True)], axis=0))
 
 
 def _normal(

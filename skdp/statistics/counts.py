@@ -200,7 +200,7 @@ def _counts_of_true(records: Records[Keys | None]) -> Sums:
     if keys is None and weights is None:
         return {"count": np.array([np.count_nonzero(true) for true in columns.truth()])}
     n_groups = 1 if keys is None else keys.n_groups
-    groups = np.ones(columns.n_rows, np.int8) if keys is None else keys.codes(records) + 1
+    groups = np.ones(len(columns), np.int8) if keys is None else keys.codes(records) + 1
     counts = [
         counted(groups[true], n_groups + 1, None if weights is None else weights[true])[1:]
         for true in columns.truth()

@@ -416,7 +416,7 @@ def _check_column(name: str, column: VectorLike, covariates: Columns) -> None:
             raise ValueError(f"{name} must be {known}, or a column itself; got {column!r}.")
         return
     given = Columns.of(column, name)
-    if not given.single or given.n_rows != covariates.n_rows:
+    if not given.single or len(given) != len(covariates):
         raise ValueError(f"{name} must be one column with as many rows as covariates, or its name.")
 
 
