@@ -181,7 +181,8 @@ def validated(
     the error for strings.
     """
     refuse_collections(estimator, X, y)
-    X, y = _received(X), y if y is None or isinstance(y, str) else present("y", y)
+    check_frame("X", X)
+    X, y = typed(X), y if y is None or isinstance(y, str) else present("y", y)
     options = _rules_of_rows(estimator) | ({"dtype": np.float64} if finite else {}) | options
     if isinstance(X, np.ndarray) and options.get("dtype", "numeric") is not None:
         X = _plain(X, "OmM", advice)
@@ -202,12 +203,6 @@ def refuse_collections(estimator: BaseEstimator, *data: object) -> None:
     """Raise ValueError for rows outside of memory, which this estimator cannot read."""
     if any(map(is_collection, data)):
         raise ValueError(_OF_DASK.format(type(estimator).__name__))
-
-
-def _received(X: MatrixLike) -> MatrixLike:
-    """Return X as an array, a sparse matrix, or a table of a known library."""
-    check_frame("X", X)
-    return typed(X)
 
 
 def _validated_apart(
@@ -429,7 +424,8 @@ def validated_numbers(
 
     `advice` is added to the error for strings.
     """
-    X = _received(X)
+    check_frame("X", X)
+    X = typed(X)
     has_schema = isinstance(getattr(estimator, "bounds", None), TableSchema)
     if not (is_frame(X) or has_schema):
         if reset:

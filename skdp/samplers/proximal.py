@@ -114,7 +114,8 @@ class Acceptance:
             size = min(_CHUNK, count - start)
             n_evaluations += size
             rows = self.rows.take(self.stream.take(size))
-            excess = _excess(self.target.minorant, theta, self.origin, rows)
+            scores = rows.scores(theta), rows.scores(self.origin)
+            excess = self.target.minorant.excess(rows.targets, *scores)
             if (rng.random(size) * bound < excess).any():
                 return False, n_evaluations
         return True, n_evaluations
@@ -130,7 +131,8 @@ def excess_is_below(
     minorant, n_evaluations = target.minorant, 0
 
     def of_block(block: MemoryDesign) -> tuple[int, float]:
-        return block.n_samples, float(_excess(minorant, theta, origin, block).sum())
+        excess = minorant.excess(block.targets, block.scores(theta), block.scores(origin))
+        return block.n_samples, float(excess.sum())
 
     for size, excess in rows.parts(of_block):
         n_evaluations += size
@@ -138,13 +140,6 @@ def excess_is_below(
         if limit < 0.0:
             return False, n_evaluations
     return True, n_evaluations
-
-
-def _excess(
-    minorant: Minorant, theta: np.ndarray, origin: np.ndarray, block: MemoryDesign
-) -> np.ndarray:
-    """Return D_i for the records of a block."""
-    return minorant.excess(block.targets, block.scores(theta), block.scores(origin))
 
 
 # These set the number of proposals and passes of a sample. No guarantee rests on them.
