@@ -65,16 +65,16 @@ LINES = {
     "budget": 2789,
     "calibration": 1274,
     "cluster": 452,
-    "data": 6576,
+    "data": 6568,
     "decomposition": 282,
     "density": 2454,
-    "design": 1938,
+    "design": 1935,
     "ensemble": 311,
     "exceptions": 77,
     "features": 2758,
     "inspection": 310,
     "ledger": 2440,
-    "linear_model": 6437,
+    "linear_model": 6432,
     "losses": 1496,
     "mechanisms": 2432,
     "metrics": 2836,
@@ -84,17 +84,17 @@ LINES = {
     "preprocessing": 928,
     "privacy": 3630,
     "research": 3631,
-    "samplers": 1166,
-    "solvers": 3776,
-    "statistics": 5416,
+    "samplers": 1161,
+    "solvers": 3770,
+    "statistics": 5409,
     "support": 1376,
     "tables": 6,
     "tabular": 241,
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_620  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 400_561
+MOST_LINES = 65_586  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_411
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
