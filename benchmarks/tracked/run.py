@@ -5,6 +5,7 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/tracked/run.py [--smallest]
 
 import argparse
 import time
+from itertools import product
 
 from suite import costs, fits
 
@@ -13,15 +14,16 @@ def main():
     """Print a line for each benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--smallest", action="store_true", help="the first table, once")
+    rows = [(kind, *row) for kind in (fits.Fit, fits.WideFit) for row in product(*kind.params)]
     if parser.parse_args().smallest:
-        fits.ROUNDS, fits.TABLES = 1, dict(list(fits.TABLES.items())[:1])
-    for model in fits.MODELS:
-        for table in fits.TABLES:
-            fit = fits.Fit()
-            fit.setup(model, table)
-            for name in ("track_time_ratio", "track_passes", "track_memory"):
-                value = getattr(fit, name)(model, table)
-                print(f"{model:22}{table:24}{value:9.2f} {getattr(fits.Fit, name).unit}")
+        first = next(iter(fits.TABLES))
+        fits.ROUNDS, rows = 1, [row for row in rows if row[2] == first]
+    for kind, model, table in rows:
+        fit = kind()
+        fit.setup(model, table)
+        for name in ("track_time_ratio", "track_passes", "track_memory"):
+            value = getattr(fit, name)(model, table)
+            print(f"{model:22}{table:24}{value:9.2f} {getattr(kind, name).unit}")
     around = costs.Costs()
     around.setup()
     for name in ("time_spend", "time_dp_sgd_epsilon"):
