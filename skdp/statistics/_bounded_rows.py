@@ -332,8 +332,8 @@ def _from_center(
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yield x − m, its length, and its weight if that is not 1, for some rows at a time.
 
-    The order of a row's sum does not depend on its block: rows are C-contiguous, and `einsum` splits
-    only rows of more than 8192 numbers.
+    The order of a row's sum does not depend on its block: rows are C-contiguous, and `einsum`
+    splits only rows of more than 8192 numbers.
     """
     for chunk, _, weights in records.chunks(width):
         rows = records.facts.clip(chunk)
