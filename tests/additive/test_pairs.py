@@ -8,7 +8,7 @@ import pytest
 from additive_models import FACTS, labels, people
 from sklearn.base import clone
 
-from skdp import DPAdditiveClassifier, DPAdditiveRegressor, DPLogisticRegression, PrivacyBudget
+from skdp import DPAdditiveClassifier, DPAdditiveRegressor, DPLogisticRegression
 from skdp.accounting import gdp_mu
 from skdp.additive.stages import SENSITIVITY, PairCells, _fitting, score_of
 from skdp.exceptions import IncompatibleSolverError
@@ -79,31 +79,6 @@ def test_the_pair_that_matters_is_found(neighboring):
     assert effect[0, 0] > effect[0, 3]
     parts = model.explain_local(X).sum(axis=1) + model.intercept_
     np.testing.assert_allclose(parts, model._scores(X).ravel(), atol=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("table", "epsilon", "neighboring"),
-    [
-        (mixed, 0.1, "replace_one"),
-        (mixed, 1.0, "add_remove_one"),
-        (mixed, 8.0, "replace_one"),
-        (numbers, 0.1, "add_remove_one"),
-        (numbers, 1.0, "replace_one"),
-        (numbers, 8.0, "add_remove_one"),
-    ],
-)
-def test_the_price_is_what_was_asked_for_and_spent(table, epsilon, neighboring):
-    X, y = table()
-    budget = PrivacyBudget(epsilon=epsilon, delta=1e-5, neighboring=neighboring)
-    settings = {"epsilon": epsilon, "neighboring": neighboring, "budget": budget}
-    facts = MIXED if table is mixed else {"bounds": (-1, 1), "categories": None}
-    model = additive(**settings, **facts)
-    price, y = budget.price(model, X, y > 0), y > 0
-    model.fit(X, y)
-    claimed = gdp_mu(epsilon, 1e-5)
-    assert claimed * (1.0 - 1e-6) <= model.privacy_.gdp_mu <= claimed * (1.0 + 1e-12)
-    assert budget.spent.epsilon <= epsilon
-    assert price.epsilon == pytest.approx(budget.spent.epsilon, rel=1e-6)
 
 
 def test_a_search_is_named_in_the_guarantee():

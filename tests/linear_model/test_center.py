@@ -17,9 +17,7 @@ from skdp import (
     DPHingeClassifier,
     DPLogisticRegression,
     DPRandomForestClassifier,
-    PrivacyBudget,
 )
-from skdp.accounting import gdp_mu
 from skdp.data.records import Records
 from skdp.design.base import SumGrid
 from skdp.exceptions import IncompatibleSolverError
@@ -110,32 +108,6 @@ def test_noise_of_the_sums_is_normal_with_the_planned_deviation(neighboring, mon
     first, rng = release(neighboring), np.random.default_rng()
     noise = [first.release(records, rng) - sums_of(X) for _ in range(1000)]
     assert stats.kstest(np.ravel(noise) / first.added.scale, "norm").pvalue > CERTAIN
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-@pytest.mark.parametrize("delta", [1e-5, 1e-9])
-@pytest.mark.parametrize("subsample", [None, 0.5])
-def test_center_and_fit_cost_what_was_asked_for(neighboring, epsilon, delta, subsample):
-    X, y = flags()
-    model = DPLogisticRegression(
-        center=True, epsilon=epsilon, delta=delta, neighboring=neighboring, subsample=subsample
-    ).fit(X, y)
-    assert "a mean of the rows" in model.privacy_.theorem
-    assert model.privacy_.epsilon(delta) <= epsilon * (1.0 + 1e-9)
-    if subsample is None:
-        claimed = gdp_mu(epsilon, delta)
-        assert claimed * (1.0 - 1e-6) <= model.privacy_.gdp_mu <= claimed * (1.0 + 1e-12)
-
-
-def test_a_price_is_public_and_is_spent(neighboring):
-    (X, y), others = flags(300), np.ones((300, 20))
-    settings = {"neighboring": neighboring, "epsilon": 0.7, "classes": (0, 1)}
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-4, neighboring=neighboring, composition="gdp")
-    model = DPLogisticRegression(budget=budget, **settings)
-    assert str(budget.price(model, X, y)) == str(budget.price(model, others, y[::-1]))
-    model.fit(X, y)
-    assert model.center_ is not None
-    assert budget.history()[0]["epsilon"] == pytest.approx(0.7, rel=1e-6)
 
 
 def clipped(rows, norm):

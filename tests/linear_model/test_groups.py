@@ -149,14 +149,6 @@ def test_clipped_sums_of_persons_of_one_row_are_those_of_records(solver, monkeyp
     test_persons_of_one_row_are_records(solver, "replace_one")
 
 
-@pytest.mark.parametrize("solver", [NoisyGD(), DPSGD(20, sampling_rate=1.0), "output_perturbation"])
-def test_rows_that_a_person_has_twice_change_nothing(solver):
-    model = DPLogisticRegression(solver=solver, random_state=0)
-    once = model.fit(X, y, groups=GROUPS).coef_
-    twice = model.fit(np.r_[X, X], np.r_[y, y], groups=np.r_[GROUPS, GROUPS]).coef_
-    np.testing.assert_allclose(twice, once, atol=1e-6)
-
-
 @pytest.mark.parametrize("model", MAPPED, ids=repr)
 def test_models_of_public_features_take_persons(model):
     fitted = model.fit(X, y, groups=GROUPS)

@@ -14,7 +14,6 @@ from skdp import DPLinearRegression, DPPoissonRegressor
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures
 from skdp.losses import PoissonLoss
-from skdp.privacy import Unit
 
 RNG = np.random.default_rng(0)
 N = 4000
@@ -22,7 +21,6 @@ COEF = np.array([2.0, -1.0])
 X = RNG.uniform(-0.5, 0.5, size=(N, 2))
 Y = RNG.poisson(3.0 * np.exp(X @ COEF)).astype(float)
 WEIGHTS = RNG.uniform(0.0, 3.0, N)
-GROUPS = RNG.integers(0, 1000, N)
 MODEL = DPPoissonRegressor(target_bounds=(0, 20), random_state=0)
 UNSEEDED = clone(MODEL).set_params(random_state=None)
 
@@ -109,29 +107,6 @@ def test_noisy_moments_are_of_squares_only():
 
 # What the family gets from its bases. scikit-learn's checks are in tests/test_common.py, an attack
 # on worst-case neighbors is in test_audit.py.
-
-
-@pytest.mark.parametrize("more", [{}, {"subsample": 0.5}], ids=["all", "sample"])
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
-def test_blocks_of_dask_give_the_same_bits_as_memory(neighboring, more, weights):
-    da = pytest.importorskip("dask.array")
-    model = clone(MODEL).set_params(neighboring=neighboring, max_weight=2.0, **more)
-    model.set_params(n_samples_hint=N)
-    expected = clone(model).fit(X, Y, weights)
-    cut = [None if one is None else da.from_array(one, chunks=1500) for one in (Y, weights)]
-    rows = da.from_array(X, chunks=(1500, 2))
-    fitted = clone(model).fit(rows, *cut)
-    assert same(fitted, expected)
-    assert np.array_equal(fitted.predict(rows).compute(), expected.predict(X))
-
-
-def test_the_rows_of_a_person_count_as_one_record():
-    model = clone(MODEL).set_params(epsilon=100.0)
-    fitted = clone(model).fit(X, Y, groups=GROUPS)
-    assert fitted.privacy_.unit is Unit.PERSON
-    twice = np.vstack([X, X]), np.tile(Y, 2)
-    again = clone(model).fit(*twice, groups=np.tile(GROUPS, 2))
-    np.testing.assert_allclose(again.coef_, fitted.coef_, atol=1e-6)
 
 
 def test_curves_of_tables_with_missing_values():

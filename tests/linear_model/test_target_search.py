@@ -13,7 +13,6 @@ from skdp import (
     DPPoissonRegressor,
     DPQuantileRegressor,
     DPTabularRegressor,
-    PrivacyBudget,
 )
 from skdp.accounting import gdp_mu
 from skdp.data.records import Records
@@ -49,27 +48,6 @@ def test_wide_bounds_are_narrowed_and_the_fit_is_accurate(Model, neighboring):
     assert np.mean((low <= y) & (y <= high)) >= 0.8
     assert high - low < 0.1 * (WIDE[1] - WIDE[0])
     assert model.score(X, y) > 0.2
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 30.0])
-@pytest.mark.parametrize("delta", [1e-5, 1e-9])
-def test_search_and_fit_cost_what_was_asked_for(neighboring, epsilon, delta):
-    X, y = data()
-    settings = {"epsilon": epsilon, "delta": delta, "neighboring": neighboring}
-    model = DPLinearRegression(target_bounds=WIDE, **settings).fit(X, y)
-    assert "range of the targets" in model.privacy_.theorem
-    claimed = gdp_mu(epsilon, delta)
-    assert claimed * (1.0 - 1e-6) <= model.privacy_.gdp_mu <= claimed * (1.0 + 1e-12)
-    assert model.privacy_.epsilon(delta) <= epsilon * (1.0 + 1e-9)
-
-
-def test_a_budget_and_a_dry_run_charge_what_was_asked_for():
-    X, y = data()
-    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition="gdp")
-    model = DPLinearRegression(target_bounds=WIDE, budget=budget)
-    assert budget.price(model, X, y).epsilon == pytest.approx(1.0, rel=1e-6)
-    model.fit(X, y)
-    assert budget.history()[0]["epsilon"] == pytest.approx(1.0, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -233,15 +211,6 @@ def test_curves_in_unknown_bounds_and_a_sample_are_searched_too():
         assert model.score(X, y) > 0.5
         assert model.privacy_.epsilon(1e-5) <= 3.0 * (1.0 + 1e-9)
     assert ranked.coef_noise_bound_ < 1.0  # in the units of the range, not of the bounds
-
-
-def test_rows_in_blocks_are_searched_as_in_memory():
-    da = pytest.importorskip("dask.array")
-    X, y = data()
-    model = DPLinearRegression(target_bounds=WIDE, solver="noisy_gd", random_state=0)
-    one = found(model.fit(X, y))
-    assert found(model.fit(da.from_array(X, chunks=(900, 2)), da.from_array(y, chunks=900))) == one
-    assert one != WIDE
 
 
 # -- sensitivity ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,6 +180,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"classes": list(LABELS)},
         {"classes": list(LABELS), "solver": "noisy_gd"},
         {"subsample": 0.5},
+        {"subsample": 0.5, "center": True},
         {"fit_intercept": False},
         {"features": AdditiveFeatures(bounds=(-1.0, 1.0), n_terms=4)},
         {"features": RandomFourierFeatures(bounds=(-1.0, 1.0), n_components=6)},
@@ -202,6 +203,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "linear_model.DPQuantileRegressor": [{"quantile": [0.1, 0.9]}],
     "metrics.confusion_report": [{"classes": list(LABELS)}],
     "naive_bayes.DPGaussianNB": [{"classes": list(LABELS)}],
+    "tabular.DPTabularClassifier": [{"subsample": 0.5}],
 }
 """Settings of some releases that change how the data are read."""
 
@@ -350,14 +352,18 @@ class Case:
 
     def release(self, arguments: Mapping[str, Any]) -> Any:
         """Return the result for these data."""
+        made = self.made()
+        return made.fit(**arguments) if hasattr(made, "fit") else made(**arguments)
+
+    def made(self) -> Any:
+        """Return the estimator, or the function with its settings."""
         settings = dict(self.settings, neighboring=self.relation)
         if self.keyed:
             settings["keys"] = list(KEYS)
         if self.persons and "unit" in self.parameters:
             settings["unit"] = "person"
-        if hasattr(self.kind, "fit"):
-            return MADE.get(self.name, self.kind)(**settings).fit(**arguments)
-        return self.kind(**arguments, **settings)
+        make = MADE.get(self.name, self.kind)
+        return make(**settings) if hasattr(self.kind, "fit") else partial(make, **settings)
 
     @property
     def task(self) -> str:

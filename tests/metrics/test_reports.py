@@ -346,22 +346,6 @@ def test_displays_show_what_was_released():
     assert "roc_auc" in str(report)
 
 
-def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
-    da = pytest.importorskip("dask.array")
-    y, score = scored(1000, np.random.default_rng(0))
-    guess = (score > 0.5).astype(int)
-    for report, given, terms in (
-        (score_report, score, {}),
-        (confusion_report, guess, {"classes": (0, 1)}),
-        (regression_report, score, {"target_bounds": (0, 1)}),
-    ):
-        whole = report(y, given, epsilon=1.0, random_state=0, **terms)
-        lazy = (da.from_array(values, chunks=300) for values in (y, given))
-        parts = report(*lazy, epsilon=1.0, random_state=0, **terms)
-        for name in ("counts", "sums"):
-            np.testing.assert_array_equal(getattr(whole, name, 0), getattr(parts, name, 0))
-
-
 def test_reports_are_shown_as_tables_of_what_was_released():
     y = np.arange(400) % 2
     report = score_report(y, 0.2 + 0.6 * y, epsilon=1.0, random_state=0)

@@ -364,15 +364,6 @@ def test_losses_are_negative_and_other_metrics_are_refused():
         make_private_scorer(exact.accuracy_score, epsilon=1.0)
 
 
-def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
-    da = pytest.importorskip("dask.array")
-    for metric, (_, terms) in SCORES.items():
-        y, guess = rows_for(metric, 1000, np.random.default_rng(0))
-        whole = metric(y, guess, epsilon=1.0, random_state=0, **terms)
-        lazy = (da.from_array(values, chunks=300) for values in (y, guess))
-        assert metric(*lazy, epsilon=1.0, random_state=0, **terms).value == whole.value
-
-
 def test_workers_are_told_neither_the_budget_nor_a_seed(monkeypatch):
     da, mapped, sent = pytest.importorskip("dask.array"), DaskBlocks.mapped, []
 

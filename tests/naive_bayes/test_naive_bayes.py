@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
-from skdp import PrivacyBudget
 from skdp.exceptions import FewRowsWarning
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 
@@ -62,20 +61,6 @@ def test_a_variance_is_never_less_than_its_noise(neighboring):
     both = model.partial_fit(rows, labels)._totals_.noise
     assert both == pytest.approx({name: 2.0 * square for name, square in first.items()})
     assert model.var_.min() > 2.0 * model.least_variance
-
-
-@every_kind
-@pytest.mark.parametrize("delta", [0.0, 1e-5])
-def test_a_fit_costs_what_is_asked_and_is_spent_once(model, X, neighboring, delta):
-    composition = "gdp" if delta else "pure"
-    budget = PrivacyBudget(
-        epsilon=2.0, delta=delta, neighboring=neighboring, composition=composition
-    )
-    model = clone(model).set_params(delta=delta, neighboring=neighboring, budget=budget)
-    model.fit(X, SPECIES)
-    assert model.privacy_.epsilon(delta) <= 1.0
-    assert model.privacy_.epsilon(delta) == pytest.approx(1.0, rel=1e-4)
-    assert budget.spent.epsilon == pytest.approx(1.0, rel=1e-4)
 
 
 @every_kind

@@ -199,18 +199,3 @@ def test_wrong_weights_are_refused_before_the_spend(budget):
             with pytest.raises(ValueError, match=words):
                 function(frame, epsilon=0.5, budget=budget, **own, **wrong)
     assert budget.history() == []
-
-
-def test_weights_in_blocks_are_those_in_memory():
-    dask = pytest.importorskip("dask.dataframe")
-    x, stratum, weight = survey(3000, np.random.default_rng(0))
-    frame = pd.DataFrame({"x": x, "stratum": stratum, "w": weight})
-    blocks = dask.from_pandas(frame, npartitions=3)
-    asked = {"epsilon": 1.0, "sample_weight": "w", "max_weight": 4, "random_state": 0}
-    for function, own in [
-        (statistics.mean, {"bounds": (0, 100), "by": "stratum", "keys": [0, 1]}),
-        (statistics.quantile, {"bounds": (0, 100), "q": 0.5}),
-        (statistics.marginals, {"categories": {"stratum": [0, 1]}}),
-    ]:
-        one, other = (repr(function(table, **own, **asked)) for table in (frame, blocks))
-        assert one == other

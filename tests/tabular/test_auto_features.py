@@ -86,23 +86,6 @@ def test_hints_replace_the_count():
     assert model.privacy_.gdp_mu == pytest.approx(MU, rel=1e-6)
 
 
-@pytest.mark.parametrize("subsample", [None, 0.5])
-def test_counts_are_part_of_the_cost(subsample):
-    X, y = table(2000)
-    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring="add_remove_one")
-    model = DPTabularClassifier(
-        neighboring="add_remove_one", budget=budget, subsample=subsample, **BOX
-    )
-    price = budget.price(model, X, y)
-    model.fit(X, y)
-    assert 0.99 < model.privacy_.epsilon(1e-5) <= 1.0
-    assert budget.spent.epsilon <= 1.0
-    assert price.epsilon == pytest.approx(budget.spent.epsilon)
-    if subsample is None:
-        assert model.privacy_.gdp_mu <= MU
-        assert "noisy count" in model.privacy_.theorem
-
-
 def test_counts_are_noisy():
     """In the middle of a limit both choices occur; one alone in 30 fits with a chance of 2e-9."""
     X, y = table(round(20.0 * 12 / MU), d=12)
