@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -179,14 +179,13 @@ class ReleaseParameters:
         effect = f"noise may outweigh what the model learns. It needs {enough}."
         self.warn_of_noise(n_records, effect)
 
-    def warn_of_noise(self, n_records: int, effect: str | None) -> None:
-        """Warn of the effect of noise on a public number of records, unless it is None."""
-        if effect is not None:
-            _warn(
-                f"{n_records} {self._records} are few for epsilon={self.epsilon:g} and "
-                f"delta={self.delta:g}: {effect}",
-                FewRowsWarning,
-            )
+    def warn_of_noise(self, n_records: int, effect: str) -> None:
+        """Warn of the effect of noise on a public number of records."""
+        _warn(
+            f"{n_records} {self._records} are few for epsilon={self.epsilon:g} and "
+            f"delta={self.delta:g}: {effect}",
+            FewRowsWarning,
+        )
 
     @property
     def _records(self) -> str:
@@ -248,15 +247,6 @@ def _least_epsilon(n_records: int, delta: float) -> float:
     return GaussianCurve(LEAST_SIGNAL / n_records).epsilon(delta)
 
 
-class _LedgerEntry:
-    """Whether the ledger may have recorded a release; set before it does, so never too late."""
-
-    may_be_recorded = False
-
-    def commit(self) -> None:
-        self.may_be_recorded = True
-
-
 RecordsT = TypeVar("RecordsT", bound=Countable)
 PlanT = TypeVar("PlanT", bound=ReleasePlan)
 ReleasedT = TypeVar("ReleasedT")
@@ -289,7 +279,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         If `groups` are given, or a schema identifies persons, the privacy unit is a person.
         """
         # A user's `numpy.seterr` could raise errors after the spend, which would reveal values.
-        with np.errstate(all="ignore"), self._restored_on_error() as entry:
+        with np.errstate(all="ignore"), self._restored_on_error() as commits:
             check_no_fit_is_replaced()
             data = tuple(map(received, data))
             more = {name: received(value) for name, value in more.items()}
@@ -307,10 +297,11 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
             guarantee = self._published_guarantee(now, records)
             if not parameters.is_rehearsal:
                 self._warn(parameters, plan, records)
-            parameters.spend(now, records, entry.commit, _note_of(schemas))
+            mark = partial(commits.append, True)
+            parameters.spend(now, records, mark, _note_of(schemas))
             if parameters.is_rehearsal:
                 return self
-            entry.commit()  # from here on the release counts as made, even without a budget
+            commits.append(True)  # from here on the release counts as made, even without a budget
             self._forget()
             # Fits inside of this one are paid, so none of them may raise.
             with allow_replaced_fit(), warnings.catch_warnings(action="ignore"):
@@ -323,24 +314,27 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         return schemas_in(value for name, value in state if "_" not in (name[0], name[-1]))
 
     @contextmanager
-    def _restored_on_error(self) -> Iterator[_LedgerEntry]:
+    def _restored_on_error(self) -> Iterator[list[bool]]:
         """Restore the object if an error occurs before the ledger commits, and say so.
 
         Later errors, such as an interrupt while the data are read, leave a release that may be in
         the ledger. The old fit is then dropped, and the error says that the release was spent.
+
+        Yields a list that has an entry if the ledger may have recorded the release. It is appended
+        to before the ledger does, so never too late.
         """
-        before, entry = vars(self).copy(), _LedgerEntry()
+        before, commits = vars(self).copy(), list[bool]()
         try:
-            yield entry
+            yield commits
         except BaseException as error:
-            if entry.may_be_recorded:
+            if commits:
                 self._forget()
             else:
                 vars(self).clear()
                 vars(self).update(before)
             # what was passed as the budget may be of any type here
             if self.budget is not None and getattr(self.budget, "has_limit", True):
-                _add_sentence(error, _IN_DOUBT if entry.may_be_recorded else _REFUSED)
+                _add_sentence(error, _IN_DOUBT if commits else _REFUSED)
             raise
 
     def _release(
@@ -397,8 +391,9 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
         parameters.warn_of_weakness(records.n_records)
         if self.is_model:
             parameters.warn_of_few(records.n_records)
-        if parameters.is_private and parameters.neighboring.count_is_public:
-            parameters.warn_of_noise(records.n_records, self._effect_of_noise(plan, records))
+        is_judged = parameters.is_private and parameters.neighboring.count_is_public
+        if is_judged and (effect := self._effect_of_noise(plan, records)):
+            parameters.warn_of_noise(records.n_records, effect)
 
     def _effect_of_noise(self, plan: PlanT, records: RecordsT) -> str | None:
         """Return the text of a warning if noise is known to outweigh the result, else None."""
