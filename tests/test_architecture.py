@@ -58,7 +58,7 @@ FORMAT = ("--isolated", "--line-length=100", "--target-version=py311", "--config
 MAGIC_COMMAS = "format.skip-magic-trailing-comma=false"
 LINES = {
     "__init__": 121,
-    "_private_fit": 595,
+    "_private_fit": 590,
     "accounting": 2707,
     "additive": 1377,
     "auditing": 1379,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_586  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 400_411
+MOST_LINES = 65_581  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_406
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
