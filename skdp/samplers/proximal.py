@@ -19,6 +19,7 @@ from skdp.design import Design, MemoryDesign, prefetch, scored
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, Minorant
 from skdp.samplers.base import (
+    Ball,
     Certificate,
     Effort,
     Progress,
@@ -161,17 +162,20 @@ class _Preconditioner:
     vectors: np.ndarray | None  # the eigenvectors, or None for the axes
     floor: float  # worst Hessian of any data over 16, which the hardest damping adds
 
-    def weights(self, damping: float) -> np.ndarray:
-        """Return the eigenvalues of the damped P."""
-        return 1.0 + damping * self.values + (damping - 1.0) * self.floor
-
-    def rotated(self, theta: np.ndarray) -> np.ndarray:
-        """Return θ in the eigenvectors' coordinates."""
-        return theta if self.vectors is None else self.vectors.T @ theta
-
-    def rotated_back(self, theta: np.ndarray) -> np.ndarray:
-        """Undo `rotated`."""
-        return theta if self.vectors is None else self.vectors @ theta
+    def moved(
+        self, point: np.ndarray, residual: np.ndarray, damping: float, domain: Ball | None
+    ) -> np.ndarray:
+        """Return the next point by a damped Newton step, on the domain if there is one."""
+        weights = 1.0 + damping * self.values + (damping - 1.0) * self.floor
+        to_axes = back = np.asarray
+        if self.vectors is not None:
+            to_axes, back = partial(np.matmul, self.vectors.T), partial(np.matmul, self.vectors)
+        step = (to_axes(residual).T / weights).T
+        if domain is None:
+            return point + back(step)
+        p = to_axes(point)
+        step = domain.lowest(weights, ((p + step).T * weights).T) - p
+        return domain.project(point + back(step))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,7 +231,7 @@ class TangentSearch:
         for earlier in range(_MOST_STEPS):
             if size <= self._tolerance:
                 break
-            point = self._moved(point, frozen, center - step - point, damping)
+            point = frozen.moved(point, center - step - point, damping, self._target.domain)
             rows, step = self._linearized(point)
             n_evaluations += rows.n_samples
             residual, before = self._residual(center, point, step), size
@@ -267,18 +271,6 @@ class TangentSearch:
         worst = scale * target.minorant.smoothness * trace
         values = scale / max(1, self._rows.size) * np.maximum(values, 0.0)
         return _Preconditioner(values, vectors, worst / _HARDEST_DAMPING)
-
-    def _moved(
-        self, point: np.ndarray, frozen: _Preconditioner, residual: np.ndarray, damping: float
-    ) -> np.ndarray:
-        """Return the next point by a Newton step, on the domain if there is one."""
-        weights, domain = frozen.weights(damping), self._target.domain
-        step = (frozen.rotated(residual).T / weights).T
-        if domain is None:
-            return point + frozen.rotated_back(step)
-        p = frozen.rotated(point)
-        step = domain.lowest(weights, ((p + step).T * weights).T) - p
-        return domain.project(point + frozen.rotated_back(step))
 
 
 def _curvature_gram(
