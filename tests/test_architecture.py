@@ -84,7 +84,7 @@ LINES = {
     "preprocessing": 928,
     "privacy": 3630,
     "research": 3631,
-    "samplers": 1161,
+    "samplers": 1153,
     "solvers": 3770,
     "statistics": 5409,
     "support": 1376,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_581  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 400_406
+MOST_LINES = 65_573  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_357
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

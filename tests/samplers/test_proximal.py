@@ -243,7 +243,7 @@ def test_scores_at_the_tangent_point_are_computed_once(n, variance, monkeypatch,
 
 def test_a_poor_tangent_point_costs_tries_but_not_the_distribution(monkeypatch):
     monkeypatch.setattr(proximal, "_MOST_STEPS", 2)
-    monkeypatch.setattr(TangentSearch, "_moved", lambda self, p, frozen, r, damping: p + 0.3 * r)
+    monkeypatch.setattr(proximal._Preconditioner, "moved", lambda self, p, r, *more: p + 0.3 * r)
     target = one_dimension.target(LogisticLoss())
     masses = one_dimension.chain_masses(target, 1.5, 3)
     sample = draws(target, 1.5, 3, 1500)
