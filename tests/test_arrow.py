@@ -4,26 +4,22 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 from skdp import (
-    DPPCA,
     DPGaussianNB,
     DPLogisticRegression,
     DPMixedNB,
 )
 from skdp import statistics as st
 from skdp.data.columns import Columns
-from skdp.preprocessing import BoundsScaler, DPStandardScaler
+from skdp.preprocessing import BoundsScaler
 
 pa = pytest.importorskip("pyarrow")
 
 rng = np.random.default_rng(0)
 PLAIN = pd.DataFrame({"a": rng.integers(0, 3, 60), "b": rng.random(60), "c": rng.random(60) > 0.5})
 ARROW = PLAIN.astype({"a": "int64[pyarrow]", "b": "double[pyarrow]", "c": "bool[pyarrow]"})
-TEXTS = pd.DataFrame({"sex": rng.choice(["f", "m"], 60), "b": PLAIN["b"]})
-ARROW_TEXTS = TEXTS.astype({"sex": "string[pyarrow]", "b": "double[pyarrow]"})
 HOLES = ARROW.copy()
 HOLES.loc[0, "b"] = None
 LABELS = pd.Series(np.resize(["no", "yes"], 60))
@@ -38,56 +34,12 @@ CLASSIFIERS = [
 ]
 
 
-def test_missing_values_are_what_they_are_elsewhere(budget):
-    holes = PLAIN.copy()
-    holes.loc[0, "b"] = np.nan
-    for scaler in (
-        BoundsScaler(bounds=NUMBERS, missing="indicator"),
-        DPStandardScaler(bounds=NUMBERS),
-    ):
-        if "random_state" in scaler.get_params():
-            scaler.set_params(random_state=0)
-        np.testing.assert_array_equal(scaler.fit_transform(HOLES), scaler.fit_transform(holes))
-    with pytest.raises(ValueError, match="column 'b' has missing values"):
-        DPLogisticRegression(budget=budget).fit(HOLES, LABELS)
-    labels = LABELS.astype("string[pyarrow]")
-    labels[0] = None
-    for model in (DPLogisticRegression(), DPGaussianNB(bounds=NUMBERS)):
-        with pytest.raises(ValueError, match="y has missing values"):
-            model.set_params(budget=budget).fit(ARROW, labels)
-    with pytest.raises(ValueError, match=r"column 'sex' contains strings|columns \['sex'\]"):
-        DPLogisticRegression(budget=budget).fit(ARROW_TEXTS, LABELS)
-    assert budget.history() == []
-    counted = st.count(HOLES["b"] > 0.0, epsilon=50.0, delta=0.0, random_state=0).value
-    assert counted == 59
-
-
 def as_table(frame):
     return pa.Table.from_pandas(frame, preserve_index=False)
 
 
 def in_chunks(frame):
     return pa.concat_tables([as_table(frame[:25]), as_table(frame[25:])])
-
-
-@pytest.mark.parametrize("kind", [as_table, in_chunks, pl.from_pandas])
-@pytest.mark.parametrize(
-    "model",
-    [
-        *CLASSIFIERS,
-        partial(BoundsScaler, bounds=NUMBERS),
-        partial(DPStandardScaler, bounds=NUMBERS),
-        partial(DPPCA, bounds=NUMBERS),
-    ],
-    ids=lambda model: model.func.__name__,
-)
-def test_tables_are_read_as_frames_are(model, kind):
-    seed = {} if model.func is BoundsScaler else {"random_state": 0}
-    plain, table = (model(**seed).fit(X, LABELS) for X in (PLAIN, kind(PLAIN)))
-    assert list(table.feature_names_in_) == ["a", "b", "c"]
-    method = "transform" if hasattr(plain, "transform") else "predict"
-    expected, found = (getattr(m, method)(X) for m, X in ((plain, PLAIN), (table, kind(PLAIN))))
-    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_batch_has_to_become_a_table():

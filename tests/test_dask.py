@@ -13,13 +13,9 @@ from scipy import sparse
 
 from skdp import (
     DPPCA,
-    DPCategoricalNB,
     DPGaussianNB,
     DPKMeans,
     DPLogisticRegression,
-    DPMixedNB,
-    DPTreeDensity,
-    DPTreeNB,
     PrivacyBudget,
 )
 from skdp import statistics as st
@@ -29,8 +25,6 @@ from skdp.features import AdditiveFeatures
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import (
     BoundsScaler,
-    DPMinMaxScaler,
-    DPQuantileClipper,
     DPStandardScaler,
     RowClipper,
 )
@@ -52,28 +46,6 @@ ARRAY = da.from_array(X, chunks=(150, 2))
 TABLE = dd.from_pandas(FRAME, npartitions=3)
 Y_ARRAY = da.from_array(LABELS, chunks=150)
 
-STATISTICS = {
-    "count": lambda x, **k: st.count(x > 0.5, **k).value,
-    "sum": lambda x, **k: st.sum(x, bounds=(0, 1), **k).value,
-    "mean": lambda x, **k: st.mean(x, bounds=(0, 1), **k).value,
-    "variance": lambda x, **k: st.variance(x, bounds=(0, 1), **k).value,
-    "covariance": lambda x, **k: st.covariance(x, bounds=(0, 1), **k).value,
-    "quantile": lambda x, **k: st.quantile(x, q=[0.1, 0.5], bounds=(0, 1), **k).value,
-    "histogram": lambda x, **k: st.histogram(x, edges=[[0, 0.5, 1]] * 3, **k).value,
-    "PCA": lambda x, **k: DPPCA(bounds=(0, 1), n_components=2, **k).fit(x).components_,
-    "PCA's variances": lambda x, **k: DPPCA(bounds=(0, 1), **k).fit(x).explained_variance_,
-    "clusters": lambda x, **k: DPKMeans(bounds=(0, 1), n_clusters=2, **k).fit(x).cluster_centers_,
-    "standard": lambda x, **k: DPStandardScaler(bounds=(0, 1), **k).fit(x).scale_,
-    "minimum": lambda x, **k: DPMinMaxScaler(bounds=(0, 1), **k).fit(x).data_min_,
-    "clipper": lambda x, **k: DPQuantileClipper(bounds=(0, 1), **k).fit(x).high_,
-    "naive Bayes": lambda x, **k: (
-        DPGaussianNB(bounds=(0, 1), classes=["no", "yes"], **k).fit(x, labels_of(x)).theta_
-    ),
-    "density": lambda x, **k: DPTreeDensity(bounds=(0, 1), **k).fit(x).sample(50, 0),
-    "tree naive Bayes": lambda x, **k: (
-        DPTreeNB(bounds=(0, 1), **k).fit(x, labels_of(x)).sample(50, 0)[0]
-    ),
-}
 
 GAUSSIAN = {"PCA", "PCA's variances", "clusters", "density", "tree naive Bayes"}
 
@@ -85,72 +57,16 @@ def labels_of(x):
     return dd.from_pandas(pd.Series(LABELS, FRAME.index), 3) if hasattr(x, "dask") else LABELS
 
 
-@pytest.mark.parametrize("name", STATISTICS)
-def test_releases_are_those_of_memory(name, neighboring):
-    release = STATISTICS[name]
-    delta = 1e-5 if name in GAUSSIAN else 0.0  # 0 is planned at once
-    terms = {"epsilon": 1.0, "delta": delta, "random_state": 0, "neighboring": neighboring}
-    for memory, lazy in ((X, ARRAY), (FRAME, TABLE), (X, TABLE.to_dask_array())):
-        np.testing.assert_array_equal(release(lazy, **terms), release(memory, **terms))
-
-
 def test_a_series_gives_one_number():
     found = st.mean(TABLE["a"], epsilon=1.0, bounds=(0, 1), random_state=0).value
     assert found == st.mean(FRAME["a"], epsilon=1.0, bounds=(0, 1), random_state=0).value
     assert isinstance(found, float)
 
 
-@pytest.mark.parametrize("name", ["count", "sum", "mean", "variance", "quantile"])
-def test_groups_are_those_of_memory(name):
-    """By a column's name, by a lazy column, and by one in memory."""
-    lazy = dd.from_pandas(MIXED, npartitions=3)
-    more = {"q": 0.5} if name == "quantile" else {}
-    terms = {"keys": ["m", "f"], "epsilon": 1.0, "delta": 0.0, "random_state": 0} | more
-    terms |= {} if name == "count" else {"bounds": (0, 1)}
-    numbers = ["a", "b", "c"]
-    known, rows = (t[numbers] > 0.5 if name == "count" else t[numbers] for t in (MIXED, lazy))
-    expected = getattr(st, name)(known, by=MIXED["sex"], **terms)
-    for by in (lazy["sex"], MIXED["sex"]):
-        found = getattr(st, name)(rows, by=by, **terms)
-        np.testing.assert_array_equal(found.value, expected.value)
-    assert found.to_frame().index.names[0] == "sex"
-    if name != "count":
-        np.testing.assert_array_equal(
-            getattr(st, name)(lazy, by="sex", **terms).value, expected.value
-        )
-
-
 def test_a_release_takes_two_round_trips(caplog):
     caplog.set_level(logging.DEBUG, "skdp.blocks")
     st.covariance(ARRAY, epsilon=1.0, bounds=(0, 1))
     assert len(caplog.records) == 2
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_mixed_naive_bayes(neighboring, weighted):
-    model = DPMixedNB(
-        epsilon=1.0,
-        delta=0.0,
-        bounds=dict.fromkeys("abc", (0, 1)),
-        categories={"sex": ["f", "m"]},
-        max_weight=2.0,
-        neighboring=neighboring,
-        random_state=0,
-    )
-    weights = rng.random(400) if weighted else None
-    lazy = dd.from_pandas(MIXED, npartitions=3)
-    expected = model.fit(MIXED, LABELS, weights).predict_proba(MIXED)
-    fitted = model.fit(lazy, labels_of(lazy), weights)
-    np.testing.assert_array_equal(fitted.predict_proba(MIXED), expected)
-    np.testing.assert_array_equal(fitted.predict_proba(lazy).compute(), expected)
-
-
-def test_categorical_naive_bayes_of_an_array_of_codes():
-    codes = rng.integers(0, 3, (400, 2))
-    model = DPCategoricalNB(epsilon=1.0, categories=[0, 1, 2], random_state=0)
-    expected = model.fit(codes, LABELS).predict_proba(codes)
-    found = model.fit(da.from_array(codes, chunks=(150, 1)), Y_ARRAY).predict_proba(codes)
-    np.testing.assert_array_equal(found, expected)
 
 
 def test_without_privacy_naive_bayes_is_that_of_memory_up_to_rounding():
@@ -226,22 +142,6 @@ def test_a_pipeline_of_private_steps_spends_one_budget():
     model = make_private_pipeline(*steps, budget=budget).fit(TABLE, labels_of(TABLE))
     assert 0.9 < budget.spent.epsilon <= 1.0
     assert len(model.predict(TABLE)) == 400
-
-
-@pytest.mark.parametrize("solver", ["noisy_gd", "regularized_exponential"])
-def test_a_scaler_and_a_linear_model_give_the_bits_of_memory(solver):
-    def fitted(x, y):
-        steps = DPStandardScaler(bounds=(0, 1)), DPLogisticRegression(solver=solver)
-        model = make_private_pipeline(*steps, epsilon=2.0)
-        for step in model:
-            step.set_params(budget=None, random_state=0)
-        return model.fit(x, y)
-
-    whole, lazy = fitted(FRAME, LABELS), fitted(TABLE, labels_of(TABLE))
-    np.testing.assert_array_equal(lazy[-1].coef_, whole[-1].coef_)
-    predicted = lazy.predict(TABLE).compute()
-    np.testing.assert_array_equal(predicted, whole.predict(FRAME))
-    assert predicted.index.equals(FRAME.index)
 
 
 def test_workers_see_neither_the_budget_nor_the_seed(monkeypatch):

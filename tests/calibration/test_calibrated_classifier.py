@@ -21,7 +21,6 @@ from skdp.calibration.calibrated import CalibrationMap
 from skdp.exceptions import BudgetExceededError, FewRowsWarning
 from skdp.metrics import score_report
 from skdp.pipeline import check_pipeline
-from skdp.workloads import QueryPlan
 
 every_method = pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
 
@@ -224,28 +223,6 @@ def test_few_rows_of_a_rare_class_are_warned_of_by_the_released_counts(share, is
             warnings.simplefilter("always")
             DPCalibratedClassifier(MODEL, neighboring=neighboring).fit(X, y)
         assert [one.category for one in seen] == [FewRowsWarning] * is_warned
-
-
-def test_nothing_but_the_counts_depends_on_the_rows(neighboring, monkeypatch):
-    shown = []
-    cells = np.arange(400.0)
-    monkeypatch.setattr(
-        QueryPlan, "release", lambda plan, a, r: {q.name: cells[: q.size] for q in plan.queries}
-    )
-    n_other = 1000 if neighboring == "replace_one" else 30
-    for X, y in (
-        draw(1000, np.random.default_rng(0)),
-        (1e6 * np.ones((n_other, 1)), [1] * n_other),
-    ):
-        budget = PrivacyBudget(epsilon=3.0, delta=1e-5, neighboring=neighboring)
-        model = DPCalibratedClassifier(MODEL, neighboring=neighboring, budget=budget).fit(X, y)
-        rows = [{**row, "time": ""} for row in budget.history()]
-        report = model.report_
-        maps = model.maps_[0].shares.tolist(), report.counts.tolist(), report.n_samples
-        shown.append((sorted(vars(model)), maps, str(model.privacy_), repr(model), rows))
-    one, other = shown
-    assert one[:3] == other[:3]
-    assert one[4] == other[4]
 
 
 def draw_several(n, rng):

@@ -69,18 +69,6 @@ def model_of(solver, **more):
     return DPLogisticRegression(solver=solver, **SETTINGS, **more), LABELS
 
 
-@pytest.mark.parametrize("name", BLOCKWISE)
-def test_every_solver_learns_what_it_learns_in_memory(name, neighboring):
-    if name == "exponential_mechanism":
-        model = DPHingeClassifier(
-            solver=name, n_samples_hint=N, neighboring=neighboring, fit_intercept=False, **SETTINGS
-        )
-        y, columns = LABELS, X[:, :1]
-    else:
-        (model, y), columns = model_of(name, neighboring=neighboring), X
-    assert_equal_fits(model, (columns, y), (lazy(columns), lazy(y)))
-
-
 @pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
 @pytest.mark.parametrize("name", ["regularized_exponential", "noisy_gd", "dp_sgd", "phased_sgd"])
 def test_how_the_rows_are_cut_does_not_matter(chunks, name):

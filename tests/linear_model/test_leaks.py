@@ -41,7 +41,6 @@ FITS = [(Model, name) for Model in CLASSIFIERS for name in SOLVERS if name not i
 FITS += [(Model, name) for Model in REGRESSORS for name in ("regularized_exponential", "dp_sgd")]
 FITS += [(LEAST_SQUARES, "adassp"), (HUBER, "objective_perturbation")]
 every_fit = pytest.mark.parametrize(("Model", "solver"), FITS)
-every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 
 
 @pytest.fixture(autouse=True)
@@ -86,20 +85,6 @@ def everything_shown(model, X, y, capsys, **more):
         for row in model.budget.history()
     ]
     return shown, views, [str(w.message) for w in caught], capsys.readouterr(), history
-
-
-def hide_released(values):
-    """Remove the coefficients, the center, and the numbers that probabilities are computed from."""
-    for name in ("coef_", "intercept_", "center_", "center_radius_"):
-        del values[name]
-    values.pop("coef_noise_", None)  # stretched by the radius
-    if kept := values.get("_probabilities_"):
-        values["_probabilities_"] = replace(kept, square=0.0, last=(), is_centered=False)
-
-
-def hide_what_tells_of_released(warned):
-    """Remove the warning that the released coefficients decide: about one fit in 50 gives it."""
-    warned[:] = [one for one in warned if not one.startswith("Predictions fill less")]
 
 
 def unstretch(values):
@@ -156,67 +141,6 @@ def test_a_fitted_model_has_the_declared_attributes_only(Model, solver, neighbor
     (X, y), _ = two_worlds(2, neighboring)
     model = Model(solver=solver, neighboring=neighboring).fit(convert(X), y)
     assert {name for name in vars(model) if name not in model.get_params()} <= PUBLIC
-
-
-@pytest.mark.slow
-@every_fit
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_all_but_the_coefficients_is_the_same_for_two_data_sets(
-    Model, solver, neighboring, n_classes, capsys
-):
-    """No warning, no step count, nothing of the minimizer's work shows, whatever the data."""
-    shown = []
-    for X, y in two_worlds(n_classes, neighboring):
-        model = Model(
-            solver=solver,
-            neighboring=neighboring,
-            n_samples_hint=40,
-            budget=PrivacyBudget(
-                epsilon=10.0, delta=1e-4, composition="basic", neighboring=neighboring
-            ),
-            verbose=1,
-        )
-        if is_classifier(model):
-            model.set_params(classes=range(n_classes))
-        shown.append(everything_shown(model, X, y, capsys))
-    for values, _, warned, *_ in shown:
-        hide_released(values)
-        hide_what_tells_of_released(warned)
-    assert_same(shown[0][0], shown[1][0])
-    assert [str(part) for part in shown[0][2:]] == [str(part) for part in shown[1][2:]]
-
-
-@every_model
-@pytest.mark.parametrize("what", ["weights", "rows of a person"])
-def test_nothing_but_the_release_depends_on(what, Model, neighboring, capsys):
-    """Weights of any size and sign, even 0 alone; a person of 2 rows or of 500, at the bound."""
-    (X, y), _ = two_worlds(2, neighboring)
-    if what == "weights":
-        unit, own = "record", {"max_weight": 3.0}
-        given = np.zeros(40), np.linspace(-1e9, 1e9, 40)
-        worlds = [(X, y, {"sample_weight": weights}) for weights in given]
-    else:
-        unit, own = "person", {}
-        worlds = [
-            (
-                np.r_[X, 1e6 * np.ones((m, 4))],
-                np.r_[y, np.ones(m)],
-                {"groups": np.r_[:40, [39] * m]},
-            )
-            for m in (1, 499)
-        ]
-    shown = []
-    for *data, more in worlds:
-        budget = PrivacyBudget(epsilon=10.0, delta=1e-4, neighboring=neighboring, unit=unit)
-        model = Model(neighboring=neighboring, n_samples_hint=40, budget=budget, **own)
-        if is_classifier(model):
-            model.set_params(classes=(0, 1))
-        shown.append(everything_shown(model, *data, capsys, **more))
-    for values, _, warned, *_ in shown:
-        hide_released(values)
-        hide_what_tells_of_released(warned)
-    assert_same(shown[0][0], shown[1][0])
-    assert [str(part) for part in shown[0][2:]] == [str(part) for part in shown[1][2:]]
 
 
 @every_fit

@@ -1,7 +1,6 @@
 """Weights of a survey: intervals cover, units are those of the weights, and errors come first."""
 
 import warnings
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,6 @@ from scipy import stats
 
 from skdp import statistics
 from skdp.exceptions import FewRowsWarning
-from skdp.workloads import QueryPlan
 
 RELATIONS = ["replace_one", "add_remove_one"]
 SETTINGS = [  # rows, ε, max_weight, δ, relation
@@ -92,45 +90,6 @@ def test_intervals_contain_the_weighted_numbers_in_many_runs(setting):
     """Coverage of .94 is refused below .906 in 1000 runs: at most 1e-4 in all."""
     assert stats.binom.cdf(0.906 * 1000 - 1, 1000, 0.94) < 1e-5
     assert covered(setting, 1000).min() >= 0.906
-
-
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("noise", ["gaussian", "laplace", "staircase"])
-def test_a_weighted_row_moves_sums_as_far_as_stated(relation, noise, monkeypatch):
-    """Brute force over values, gaps, groups and weights of a row, and weights beyond the bound."""
-    seen = []
-
-    def release(plan, answers, rng):
-        seen.append((answers, plan.queries))
-        return {query.name: np.ones(query.size) for query in plan.queries}
-
-    monkeypatch.setattr(QueryPlan, "release", release)
-    rng, delta = np.random.default_rng(), 1e-5 if noise == "gaussian" else 0.0
-    asked = {"epsilon": 1.0, "delta": delta, "noise": noise, "neighboring": relation}
-    rows = [*product([-1.0, 0.2, 1.0, np.nan], [0, 1, None], [0.0, 0.7, 2.0, 9.0])]
-    usual = [(0.3, 0, 1.0), (-0.4, 1, 2.0)]
-    calls = {
-        statistics.mean: {"bounds": (-1, 1)},
-        statistics.sum: {"bounds": (-1, 1)},
-        statistics.histogram: {"edges": [-1, 0, 1]},
-    }
-    for function, own in calls.items():
-        for _ in range(40):
-            tables = [[*usual, rows[i]] for i in rng.integers(len(rows), size=2)]
-            tables[1] = usual if relation == "add_remove_one" else tables[1]
-            by = {} if function is statistics.histogram else {"keys": [0, 1]}
-            for table in tables:
-                x, group, weight = zip(*table, strict=True)
-                more = {"by": np.array(group, dtype=object)} | by if by else {}
-                with warnings.catch_warnings(action="ignore"):
-                    function(x, sample_weight=weight, max_weight=2.0, **own, **more, **asked)
-            for query in seen[-1][1]:
-                first, second = (np.ravel(one[query.name]) for one, _ in seen[-2:])
-                moved = np.abs(first - second)
-                assert moved.max() <= query.linf_sensitivity
-                assert moved.sum() <= query.l1_sensitivity
-                assert np.sqrt((moved**2).sum()) <= query.l2_sensitivity
-                assert np.count_nonzero(moved) <= query.l0_sensitivity
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -423,24 +423,6 @@ def test_searches_pipelines_and_prices():
     assert KINDS.fingerprint in budget.report(audience="internal")
 
 
-def test_dask_gives_the_same_bits():
-    dd = pytest.importorskip("dask.dataframe")
-    frame = frame_of_kinds()
-    y = (frame["age"] > 50).astype(int)
-    X = dd.from_pandas(frame, npartitions=3)
-    blocks = dd.from_pandas(y, npartitions=3)
-    for make in (DPAdditiveClassifier, DPMixedNB):
-        schema = OF_ROWS if make is DPAdditiveClassifier else OF_ROWS.drop("note")
-        more = {"bounds": schema, "classes": [0, 1], "random_state": 0, "epsilon": 3.0}
-        columns = list(schema.columns)
-        whole = make(**more).fit(frame[columns], y).predict_proba(frame[columns])
-        model = make(**more).fit(X[columns], blocks)
-        lazily = model.predict_proba(X[columns]).compute()
-        assert lazily == pytest.approx(whole, abs=1e-9)
-    one = mean(X[["age"]], epsilon=1.0, bounds=OF_ROWS, random_state=0).value
-    assert one == mean(frame[["age"]], epsilon=1.0, bounds=OF_ROWS, random_state=0).value
-
-
 def test_arrays_have_numbers_of_columns():
     schema = TableSchema({0: (0.0, 1.0), 1: "id", 2: (0.0, 5.0)})
     X = np.random.default_rng(0).random((N, 3))
