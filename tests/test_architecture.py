@@ -59,7 +59,7 @@ MAGIC_COMMAS = "format.skip-magic-trailing-comma=false"
 LINES = {
     "__init__": 121,
     "_private_fit": 590,
-    "accounting": 2707,
+    "accounting": 2662,
     "additive": 1377,
     "auditing": 1379,
     "budget": 2789,
@@ -82,10 +82,10 @@ LINES = {
     "naive_bayes": 950,
     "pipeline": 1427,
     "preprocessing": 928,
-    "privacy": 3630,
+    "privacy": 3663,
     "research": 3631,
     "samplers": 1153,
-    "solvers": 3770,
+    "solvers": 3764,
     "statistics": 5409,
     "support": 1376,
     "tables": 6,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_573  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 400_357
+MOST_LINES = 65_555  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_356
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -40,15 +40,15 @@ for call in sys.argv[1:]:
     assert os.wait()[1] == 0, call
 """
 CALLS = {
-    "a default fit": ("linear_model.DPLogisticRegression().fit(X, y)", 33, 343),
+    "a default fit": ("linear_model.DPLogisticRegression().fit(X, y)", 32, 342),
     "a fit with a budget in a file": (
         "linear_model.DPLogisticRegression(budget=study).fit(X, y)",
-        40,
-        397,
+        39,
+        396,
     ),
     "a count": ("statistics.count(y == 1, epsilon=1.0)", 18, 136),
-    "a paid mean": ("statistics.mean(X, bounds=(-1, 1), epsilon=1.0, budget=study)", 30, 248),
-    "a table": ("tabular.DPTabularClassifier(bounds=(-1, 1)).fit(X, y)", 41, 452),
+    "a paid mean": ("statistics.mean(X, bounds=(-1, 1), epsilon=1.0, budget=study)", 29, 248),
+    "a table": ("tabular.DPTabularClassifier(bounds=(-1, 1)).fit(X, y)", 40, 450),
 }
 """Calls, with the most files and functions that each enters; some only if noise is drawn again."""
 

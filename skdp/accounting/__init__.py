@@ -11,28 +11,21 @@ if TYPE_CHECKING:
     from skdp.accounting.base import Accountant as Accountant
     from skdp.accounting.base import UnpricedEventError as UnpricedEventError
     from skdp.accounting.calibration import calibrate as calibrate
-    from skdp.accounting.calibration import gdp_mu as gdp_mu
     from skdp.accounting.calibration import rows_needed as rows_needed
     from skdp.accounting.concentrated import GDPAccountant as GDPAccountant
     from skdp.accounting.concentrated import RDPAccountant as RDPAccountant
     from skdp.accounting.concentrated import ZCDPAccountant as ZCDPAccountant
     from skdp.accounting.pld import PLDAccountant as PLDAccountant
+    from skdp.privacy.gaussian import gdp_mu as gdp_mu
 else:
     __all__, __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "skdp.accounting.base": [
-                "Accountant",
-                "UnpricedEventError",
-                "ACCOUNTANTS",
-            ],
+            "skdp.accounting.base": ["Accountant", "UnpricedEventError", "ACCOUNTANTS"],
             "skdp.accounting.advanced": ["AdvancedAccountant", "BasicAccountant"],
-            "skdp.accounting.calibration": [
-                "calibrate",
-                "gdp_mu",
-                "rows_needed",
-            ],
+            "skdp.accounting.calibration": ["calibrate", "rows_needed"],
             "skdp.accounting.pld": ["PLDAccountant"],
             "skdp.accounting.concentrated": ["GDPAccountant", "RDPAccountant", "ZCDPAccountant"],
+            "skdp.privacy.gaussian": ["gdp_mu"],
         },
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache, lru_cache
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from skdp.accounting.base import ACCOUNTANTS, Accountant, UnpricedEventError
 from skdp.exceptions import OutOfRangeError
 from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent, PrivacyGuarantee
 from skdp.privacy.combined import check_rate
-from skdp.privacy.gaussian import gaussian_log_delta
+from skdp.privacy.gaussian import gdp_mu
 from skdp.support.display import at_least
 from skdp.support.safe_numbers import (
     CURVE,
@@ -32,47 +31,6 @@ from skdp.support.safe_numbers import (
 from skdp.support.validation import check_choice, check_delta, check_epsilon
 
 _WIDE = ("rdp", "pld", "basic")  # accountants of releases that are neither Gaussian DP nor pure
-
-
-def gdp_mu(epsilon: float, delta: float) -> float:
-    """Return the largest μ such that μ-Gaussian DP implies (ε, δ)-DP, rounded downwards.
-
-    Parameters
-    ----------
-    epsilon : float in (0, inf]
-        *Public.*
-    delta : float in [0, 1)
-        *Public.*
-
-    Returns
-    -------
-    float
-        0 for δ = 0 and ``inf`` for ε = inf; else within a relative 1e-10 of the root of
-        δ_μ(ε) = δ.
-
-    Examples
-    --------
-    >>> round(gdp_mu(1.0, 1e-5), 6)
-    0.268051
-    """
-    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    if math.isinf(epsilon):
-        return math.inf
-    if delta == 0.0:
-        return 0.0
-    return _largest_mu(epsilon, delta)
-
-
-@lru_cache(maxsize=256)
-def _largest_mu(epsilon: float, delta: float) -> float:
-    log_delta = math.log(delta)
-
-    def excess(log_mu: float) -> float:
-        return float(gaussian_log_delta(epsilon, math.exp(log_mu))) - log_delta
-
-    low = next(log_mu for log_mu in count(0.0, -1.0) if excess(log_mu) <= 0.0)
-    high = next(log_mu for log_mu in count(0.0, 1.0) if excess(log_mu) >= 0.0)
-    return down(math.exp(brentq(excess, low, high, xtol=1e-15)), CURVE)
 
 
 def calibrate(

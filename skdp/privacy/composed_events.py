@@ -18,9 +18,7 @@ from skdp.privacy.combined import (
     SymmetrizedCurve,
     check_rate,
 )
-from skdp.privacy.curve import (
-    PrivacyCurve,
-)
+from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events import AdditiveEvent, Event, NoClosedCurveError, check_event
 from skdp.privacy.gaussian import GaussianCurve, GaussianEvent, NonPrivateEvent
 from skdp.privacy.neighboring import Neighboring

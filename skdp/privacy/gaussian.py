@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -13,14 +14,11 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
-from skdp.privacy.curve import (
-    HullCurve,
-    SymmetricCurve,
-)
+from skdp.privacy.curve import HullCurve, SymmetricCurve
 from skdp.privacy.events import AdditiveEvent, Event
 from skdp.privacy.neighboring import Neighboring
-from skdp.support.safe_numbers import FORMULA, first_to_hold, up
-from skdp.support.validation import check_count, check_delta, check_real, check_size
+from skdp.support.safe_numbers import CURVE, FORMULA, down, first_to_hold, up
+from skdp.support.validation import check_count, check_delta, check_epsilon, check_real, check_size
 
 _NODES, _WEIGHTS = leggauss(24)
 _FAR = 1e100  # δ is 0 long before
@@ -70,6 +68,47 @@ def _mills_defect(x: np.ndarray) -> np.ndarray:
     defect[far] = s * (1.0 - 3.0 * s * (1.0 - 5.0 * s * tail))
     defect[~far] = 1.0 - near * math.sqrt(math.pi / 2.0) * erfcx(near / math.sqrt(2))
     return defect
+
+
+def gdp_mu(epsilon: float, delta: float) -> float:
+    """Return the largest μ such that μ-Gaussian DP implies (ε, δ)-DP, rounded downwards.
+
+    Parameters
+    ----------
+    epsilon : float in (0, inf]
+        *Public.*
+    delta : float in [0, 1)
+        *Public.*
+
+    Returns
+    -------
+    float
+        0 for δ = 0 and ``inf`` for ε = inf; else within a relative 1e-10 of the root of
+        δ_μ(ε) = δ.
+
+    Examples
+    --------
+    >>> round(gdp_mu(1.0, 1e-5), 6)
+    0.268051
+    """
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    if math.isinf(epsilon):
+        return math.inf
+    if delta == 0.0:
+        return 0.0
+    return _largest_mu(epsilon, delta)
+
+
+@lru_cache(maxsize=256)
+def _largest_mu(epsilon: float, delta: float) -> float:
+    log_delta = math.log(delta)
+
+    def excess(log_mu: float) -> float:
+        return float(gaussian_log_delta(epsilon, math.exp(log_mu))) - log_delta
+
+    low = next(log_mu for log_mu in count(0.0, -1.0) if excess(log_mu) <= 0.0)
+    high = next(log_mu for log_mu in count(0.0, 1.0) if excess(log_mu) >= 0.0)
+    return down(math.exp(brentq(excess, low, high, xtol=1e-15)), CURVE)
 
 
 @dataclass(frozen=True)

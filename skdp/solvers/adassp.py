@@ -18,13 +18,7 @@ from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers.base import Progress
 from skdp.solvers._releases import MachineSum, as_matrix, as_vector, moment_sum, squares_of
-from skdp.solvers.base import (
-    GaussianSolver,
-    Plan,
-    Problem,
-    Solution,
-    require_delta,
-)
+from skdp.solvers.base import GaussianSolver, Plan, Problem, Solution, require_delta
 
 _SHARE = 1.0 / 3.0  # of the squared sensitivity, for AᵀA; the guarantee is for this value
 _MOST_COLUMNS = 16_384  # a square matrix of this size takes 2 GiB, and four are in memory at once
