@@ -278,11 +278,7 @@ class Packed(NamedTuple):
     """Leaves of several trees as one integer, with the first tree in the highest digits."""
 
     spans: tuple[slice, ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of leaves of each tree."""
-        return tuple(span.stop - span.start for span in self.spans)
+    shape: tuple[int, ...]  # number of leaves of each tree
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -354,7 +350,9 @@ class TreeMap(FeatureMap):
         for tree in sorted(range(self.n_trees), key=lambda tree: -self._places[tree][1]):
             size = 1 << int(self._depth[tree])
             parts[self._places[tree][0]].append(slice(stops[tree] - size, stops[tree]))
-        return [Packed(tuple(spans)) for spans in parts]
+        return [
+            Packed(tuple(spans), tuple(span.stop - span.start for span in spans)) for spans in parts
+        ]
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
         """Return the leaves of each row, those of several trees in one small integer."""
