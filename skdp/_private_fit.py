@@ -454,8 +454,8 @@ class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], CallbackSupportMi
         def __getattr__(self, name: str) -> Any:
             """Raise NotFittedError, an AttributeError, for what only a fitted estimator has."""
             kind, known = type(self).__name__, vars(self).keys() - _KEPT
-            is_fitted = any(one.endswith("_") and one[0] != "_" for one in known)
-            if name.endswith("_") and not name.startswith("_") and not is_fitted:
+            results = (one for one in known if one.endswith("_") and one[0] != "_")
+            if name.endswith("_") and not name.startswith("_") and not any(results):
                 raise NotFittedError(
                     f"This {kind} instance is not fitted yet, so it has no {name!r}. Call fit "
                     "first."
