@@ -71,7 +71,7 @@ LINES = {
     "design": 1935,
     "ensemble": 311,
     "exceptions": 77,
-    "features": 2758,
+    "features": 2756,
     "inspection": 310,
     "ledger": 2440,
     "linear_model": 6432,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_555  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 400_356
+MOST_LINES = 65_553  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_351
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
