@@ -47,9 +47,6 @@ TABLE = dd.from_pandas(FRAME, npartitions=3)
 Y_ARRAY = da.from_array(LABELS, chunks=150)
 
 
-GAUSSIAN = {"PCA", "PCA's variances", "clusters", "density", "tree naive Bayes"}
-
-
 def labels_of(x):
     """Return labels that are cut as X is."""
     if x is ARRAY:
