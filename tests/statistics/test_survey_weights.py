@@ -77,19 +77,14 @@ def covered(setting, runs):
     return np.mean(found, axis=0)
 
 
+@pytest.mark.parametrize(
+    ("runs", "least"), [(120, 0.825), pytest.param(1000, 0.906, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_intervals_contain_the_weighted_numbers(setting):
-    """Coverage of .94 is refused below .825 in 120 runs: at most 1e-5 a number, 4e-4 in all."""
-    assert stats.binom.cdf(0.825 * 120 - 1, 120, 0.94) < 1e-5
-    assert covered(setting, 120).min() >= 0.825
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_intervals_contain_the_weighted_numbers_in_many_runs(setting):
-    """Coverage of .94 is refused below .906 in 1000 runs: at most 1e-4 in all."""
-    assert stats.binom.cdf(0.906 * 1000 - 1, 1000, 0.94) < 1e-5
-    assert covered(setting, 1000).min() >= 0.906
+def test_intervals_contain_the_weighted_numbers(setting, runs, least):
+    """Coverage of .94 is refused with probability 1e-5 a number at most, 4e-4 in all."""
+    assert stats.binom.cdf(least * runs - 1, runs, 0.94) < 1e-5
+    assert covered(setting, runs).min() >= least
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -11,7 +11,6 @@ from skdp import statistics
 from skdp.exceptions import FewRowsWarning
 
 EDGES = np.linspace(0.0, 1000.0, 9)
-ROWS = 120
 SETTINGS = [  # rows, scale of the times, ε, neighbors
     (228, 418.0, 1.0, "replace_one"),
     (228, 3000.0, 1.0, "add_remove_one"),
@@ -49,18 +48,14 @@ def covered(n, scale, epsilon, neighboring, runs):
     return hits / runs
 
 
+@pytest.mark.parametrize(
+    ("runs", "least"), [(120, 0.8), pytest.param(1500, 0.9, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_bands_cover_noise_and_sampling(setting):
-    """Coverage of .93 is refused below .8 in 120 runs: at most 2e-5 at a time, 6e-4 in all."""
-    assert stats.binom.cdf(0.8 * ROWS - 1, ROWS, 0.93) < 2e-5
-    assert covered(*setting, ROWS).min() >= 0.8
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_bands_cover_noise_and_sampling_in_many_runs(setting):
-    """Coverage of .93 is refused below .9 in 1500 runs: at most 1e-5 at a time."""
-    assert covered(*setting, 1500).min() >= 0.9
+def test_bands_cover_noise_and_sampling(setting, runs, least):
+    """Coverage of .93 is refused with probability 2e-5 at a time at most, 6e-4 in all."""
+    assert stats.binom.cdf(least * runs - 1, runs, 0.93) < 2e-5
+    assert covered(*setting, runs).min() >= least
 
 
 @pytest.mark.parametrize(("neighboring", "most"), [("add_remove_one", 0.04), ("replace_one", 0.06)])
