@@ -74,7 +74,7 @@ LINES = {
     "features": 2756,
     "inspection": 310,
     "ledger": 2440,
-    "linear_model": 6432,
+    "linear_model": 6492,
     "losses": 1496,
     "mechanisms": 2432,
     "metrics": 2836,
@@ -85,7 +85,7 @@ LINES = {
     "privacy": 3663,
     "research": 3631,
     "samplers": 1153,
-    "solvers": 3764,
+    "solvers": 3772,
     "statistics": 5409,
     "support": 1376,
     "tables": 6,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_553  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 400_351
+MOST_LINES = 65_621  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 400_827
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

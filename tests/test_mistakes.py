@@ -54,6 +54,13 @@ def budget(**terms):
     return PrivacyBudget(**{"epsilon": 1.0, "delta": 1e-5} | terms)
 
 
+def large(frame=FRAME, **model):
+    """Fit many rows, whose released matrix is far above its noise."""
+    columns = {"bounds": BOUNDS, "categories": {"job": ["a", "b"]}}
+    model = DPAdditiveClassifier(epsilon=3.0, **columns | model)
+    return model.fit(pd.concat([frame.drop(columns="when")] * 100), np.tile(Y, 100))
+
+
 def fit(frame, model=None, y=Y, **data):
     return (DPLogisticRegression() if model is None else model).fit(frame, y, **data)
 
@@ -176,6 +183,21 @@ MISTAKES = {
         ),
         PaidWarning, r"Columns \[0\] make up",
     ),
+    "other categories": (
+        lambda: large(categories={"job": ["A", "B"]}),
+        PaidWarning, r"Hardly any value of columns \['job'\] is",
+    ),
+    "no numbers": (
+        lambda: large(FRAME.assign(age=np.nan)), PaidWarning, r"any value of columns \['age'\]",
+    ),
+    "other units": (
+        lambda: large(FRAME.assign(age=12 * FRAME["age"])),
+        PaidWarning, r"Values of columns \['age'\] vary little beside their bounds",
+    ),
+    "wide bounds": (
+        lambda: large(bounds=BOUNDS | {"age": (-900, 1000)}),
+        PaidWarning, r"Values of columns \['age'\] vary little",
+    ),
     "clipped rows with intervals": (
         lambda: fit(X, DPLogisticRegression(standard_errors=True, epsilon=3)),
         PaidWarning, r"At least \d+% of the rows are longer than data_norm=1\. Coefficients",
@@ -216,6 +238,13 @@ def test_a_mistake_is_named(name):
         warnings.simplefilter("ignore")
         with check(kind, match=words):
             make()
+
+
+def test_fitting_columns_are_not_named():
+    """Means and squares are twenty deviations of the noise away from where a warning begins."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        large()
 
 
 def test_containers_of_numbers_and_labels_are_read():

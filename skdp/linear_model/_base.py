@@ -42,8 +42,8 @@ from skdp.linear_model._first_releases import (
     CenterRelease,
     plan_center,
     plan_ranks,
+    warn_of_columns,
     warn_of_ends,
-    warn_of_scales,
 )
 from skdp.linear_model._intervals import (
     InferredSolution,
@@ -565,10 +565,7 @@ def _publish_solution(
     """Set the released attributes of a fit by skdp's own solvers."""
     problem, unit = plan.problem, model._unit(facts.task)
     center = facts.center
-    squares = solution.squares if center is None else center.point**2
-    if facts.feature_map is None and squares is not None:
-        whole = float(squares.sum()) if center is None else center.data_norm**2
-        warn_of_scales(getattr(model, "feature_names_in_", ()), squares, whole)
+    warn_of_columns(getattr(model, "feature_names_in_", ()), facts, solution.gram, problem)
     coef, intercept = _split(solution.theta, problem.intercept_scaling)
     if center is not None:
         coef, intercept = center.affine(coef, intercept)

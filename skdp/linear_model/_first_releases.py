@@ -32,7 +32,7 @@ from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
 from skdp.solvers._releases import MachineSum, center_sum
-from skdp.solvers.base import RowCount
+from skdp.solvers.base import NoisyGram, RowCount
 
 # A count is a float: up to two sums of steps of 2⁻³¹, a share of all records and two
 # differences are rounded by n·2⁻⁵³ each, which is less than this for both neighbors together if
@@ -259,6 +259,10 @@ def _within(bounds: TargetRange, middle: int, radius: float) -> TargetRange:
 # 2.0 for Adult's numbers, magic04, California, cancer and wine, and 2.9 or more if their
 # columns are scaled by ranges. For few columns the limit is lower.
 _FEW_COLUMNS, _MUCH = 2.5, 0.2
+_OVER_NOISE = 8.0  # of squares over the norm of noise, so that shares of columns are not noise
+_FEW_VALUES, _AT_MOST = 0.05, 0.3  # of the rows; in spite of the noise
+_STEADY, _SURELY_STEADY = 0.98, 0.9  # squared mean over mean square; in spite of the noise
+_NARROW_SQUARE = 0.01  # of the distance from the middle of the bounds over half their width
 N_BINS = 128
 _MOST_AT_ENDS = 0.02  # of the records in the first or the last bin; likewise
 _CERTAIN_BIN = 2.0  # standard deviations of noise below which a bin is empty; likewise
@@ -343,8 +347,28 @@ def warn_of_ends(facts: TableFacts) -> None:
         )
 
 
-def warn_of_scales(names: Sequence[Hashable], squares: np.ndarray, whole: float) -> None:
-    """Warn if few columns make up `whole`, the squared length of all rows; *released* numbers."""
+def warn_of_columns(
+    names: Sequence[Hashable], facts: LinearFacts[TaskT], gram: NoisyGram | None, problem: Problem
+) -> None:
+    """Warn of columns that tell little, by a *released* center or matrix of the rows."""
+    has_intercept, center = problem.intercept_scaling > 0.0, facts.center
+    if facts.feature_map is None and center is not None:
+        _warn_of_scales(names, center.point**2, center.data_norm**2)
+    if gram is None or center is not None:  # of shifted rows
+        return
+    squares = np.diag(gram.matrix)[: len(gram.matrix) - has_intercept]
+    if facts.feature_map is None and squares.sum() > _OVER_NOISE * gram.spectral_noise:
+        _warn_of_scales(names, squares, float(squares.sum()))
+    feature_map = facts.feature_map
+    feature_map = feature_map.additive if isinstance(feature_map, MixtureMap) else feature_map
+    if isinstance(feature_map, AdditiveMap):
+        _warn_of_values(feature_map, gram)
+        if has_intercept and feature_map.linear_share:
+            _warn_of_ranges(feature_map, gram)
+
+
+def _warn_of_scales(names: Sequence[Hashable], squares: np.ndarray, whole: float) -> None:
+    """Warn if few columns make up `whole`, the squared length of all rows."""
     shares = np.maximum(squares, 0.0) / whole
     few = min(_FEW_COLUMNS, 0.5 * shares.size + 0.05)  # never for one column
     if few * np.sum(shares**2) > 1.0:
@@ -353,6 +377,45 @@ def warn_of_scales(names: Sequence[Hashable], squares: np.ndarray, whole: float)
             f"Columns {names} make up most of the length of rows, so that the model learns little "
             "from the others. Scale all columns by public bounds, for example with BoundsScaler."
         )
+
+
+def _warn_of_values(feature_map: AdditiveMap, gram: NoisyGram) -> None:
+    """Name columns whose features are 0 but for few rows, by their squares."""
+    facts, squares, few = feature_map.facts, np.diag(gram.matrix), []
+    whole = _rows_of(feature_map, gram)
+    for (j, *_), at in feature_map.spans[: facts.n_inputs]:
+        known = squares[at.start : at.stop - facts.has_missing]
+        noise = _SURE * gram.noise * math.sqrt(known.size)
+        if known.sum() < _FEW_VALUES * whole and known.sum() + noise < _AT_MOST * whole:
+            few.append(facts.term_name(j))
+    if few:
+        warn_paid(
+            f"Hardly any value of columns {few} is a number or one of their categories, so that "
+            "the model learns nothing from them. Check how their values are written."
+        )
+
+
+def _warn_of_ranges(feature_map: AdditiveMap, gram: NoisyGram) -> None:
+    """Name numbers that vary little beside their bounds: near an end, or near the middle."""
+    facts, noise = feature_map.facts, _SURE * gram.noise
+    lines = np.array([at.start for _, at in feature_map.spans[: facts.numbers.size]], dtype=int)
+    squares, ones = np.diag(gram.matrix)[lines].clip(0.0), max(gram.matrix[-1, -1], noise)
+    sums = np.abs(gram.matrix[lines, -1])
+    steady = sums**2 > _STEADY * squares * ones
+    steady &= np.maximum(sums - noise, 0.0) ** 2 > _SURELY_STEADY * (squares + noise) * ones
+    most = _NARROW_SQUARE * feature_map.linear_share * _rows_of(feature_map, gram)
+    steady |= squares + noise < most
+    if names := [facts.term_name(j) for j in facts.numbers[steady].tolist()]:
+        warn_paid(
+            f"Values of columns {names} vary little beside their bounds, so that the model learns "
+            "little from them. Check units and bounds, or use transformation='log' for amounts."
+        )
+
+
+def _rows_of(feature_map: AdditiveMap, gram: NoisyGram) -> float:
+    """Return about the sum of squares of a feature that is 1 in each row before it is shortened."""
+    stop = feature_map.spans[feature_map.facts.n_inputs - 1][1].stop
+    return float(np.diag(gram.matrix)[:stop].sum()) / feature_map.typical_square
 
 
 def _ranked(feature_map: Any, ranks: np.ndarray) -> Any:

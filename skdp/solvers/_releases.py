@@ -17,7 +17,7 @@ from skdp.losses.base import ProbabilityLoss
 from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
-from skdp.solvers.base import SCALE_MARGIN, PartOfMu, Problem, RowCount, ScoreMeans
+from skdp.solvers.base import SCALE_MARGIN, NoisyGram, PartOfMu, Problem, RowCount, ScoreMeans
 from skdp.support.safe_numbers import SERIES, up
 
 _UNIT = 2.0**-53
@@ -234,7 +234,6 @@ _MOST_COLUMNS = 1024  # of a released matrix
 _GRAM_SHARE = 0.1  # of μ, which is 1 % of μ²
 _STEEPER = 2.0  # ρ of a metric for steps over the spectral norm of the matrix's noise
 _LONGEST_STEP = 1.5  # in units of 1/curvature
-_OVER_NOISE = 4.0  # of a trace over ρ, so that shares of columns are not noise
 _RIDGES = 16.0  # least ρ of a metric for steps, in units of the curvature at which a ridge matters
 
 
@@ -249,21 +248,18 @@ class Metric:
     vectors: np.ndarray  # V
     values: np.ndarray  # l ≥ 0
     noise: float  # ρ
+    gram: NoisyGram  # *released*
 
     @classmethod
-    def of(cls, gram: np.ndarray, noise: float) -> Metric:
-        """Return the metric of a released matrix whose noise has spectral norm about `noise`."""
-        values, vectors = np.linalg.eigh(gram)
-        return cls(vectors, np.maximum(values, 0.0), noise)
+    def of(cls, gram: NoisyGram) -> Metric:
+        """Return the metric of a released matrix, with ρ = σ·√(2d)."""
+        values, vectors = np.linalg.eigh(gram.matrix)
+        return cls(vectors, np.maximum(values, 0.0), gram.spectral_noise, gram)
 
     @cached_property
     def gains(self) -> np.ndarray:
         """g, the eigenvalues of P."""
         return self.noise / (self.values + self.noise)
-
-    def squares(self, problem: Problem) -> np.ndarray | None:
-        """Return the approximate diagonal of XᵀX, None if it is mostly noise."""
-        return squares_of(problem, self.vectors**2 @ self.values, self.noise)
 
     @property
     def trace(self) -> float:
@@ -338,19 +334,13 @@ class GramRelease(PartOfMu):
     def release(self, design: Design, rng: np.random.Generator) -> Metric:
         """Release the metric of the noisy matrix, with ρ = σ·√(2d); takes one pass."""
         noisy = self.noise.release(as_vector(self.exact(design)), rng)
-        return Metric.of(as_matrix(noisy), self.spectral_noise(design.n_features))
+        return Metric.of(NoisyGram(as_matrix(noisy), self.scale))
 
     def exact(self, design: Design) -> np.ndarray:
         """Return the *private* matrix."""
         if self.largest is None:
             return design.cross_product(self.sums.grid)
         return shared_cross_product(design, self.largest, self.sums.grid)
-
-
-def squares_of(problem: Problem, diagonal: np.ndarray, noise: float) -> np.ndarray | None:
-    """Return that of XᵀX in a *released* diagonal of AᵀA, None if it is not far above the noise."""
-    columns = diagonal[: diagonal.size - (problem.intercept_scaling > 0.0)]
-    return columns if columns.sum() > _OVER_NOISE * noise else None
 
 
 def as_vector(matrix: np.ndarray) -> np.ndarray:

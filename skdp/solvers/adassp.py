@@ -17,8 +17,15 @@ from skdp.losses.weighted import SharedLoss, WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers.base import Progress
-from skdp.solvers._releases import MachineSum, as_matrix, as_vector, moment_sum, squares_of
-from skdp.solvers.base import GaussianSolver, Plan, Problem, Solution, require_delta
+from skdp.solvers._releases import MachineSum, as_matrix, as_vector, moment_sum
+from skdp.solvers.base import (
+    GaussianSolver,
+    NoisyGram,
+    Plan,
+    Problem,
+    Solution,
+    require_delta,
+)
 
 _SHARE = 1.0 / 3.0  # of the squared sensitivity, for AᵀA; the guarantee is for this value
 _MOST_COLUMNS = 16_384  # a square matrix of this size takes 2 GiB, and four are in memory at once
@@ -66,9 +73,8 @@ class AdaSSPPlan(Plan):
         progress(1, 1)
         # b̂ has noise of covariance m²I, and Ĝθ of (g²/2)(|θ|²I + θθᵀ) ≤ g²|θ|²I: to first order
         noise = math.hypot(plan.moment_noise, plan.gram_noise * float(np.linalg.norm(theta)))
-        of_matrix = math.sqrt(2.0 * theta.size) * plan.gram_noise
-        squares = squares_of(plan.problem, np.diag(moments.gram), of_matrix)
-        return Solution(theta, 1, noise_bound=noise, noise_root=inverse, squares=squares)
+        gram = NoisyGram(moments.gram, plan.gram_noise)
+        return Solution(theta, 1, noise_bound=noise, noise_root=inverse, gram=gram)
 
     def release(self, design: Design, rng: np.random.Generator) -> NoisyMoments:
         """Release the moments with noise; nothing else is read. Targets are clipped to [−1, 1]."""

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -389,6 +389,18 @@ class Plan(ABC):
         """
 
 
+class NoisyGram(NamedTuple):
+    """*Released* AᵀA of rows, of which the last column is the intercept's if there is one."""
+
+    matrix: np.ndarray
+    noise: float  # standard deviation on the diagonal
+
+    @property
+    def spectral_noise(self) -> float:
+        """The approximate spectral norm of the noise."""
+        return self.noise * math.sqrt(2.0 * len(self.matrix))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """A solver's release.
@@ -421,8 +433,8 @@ class Solution:
         *Released.* Whether a link nearer to that of the loss is better.
     moved : object or None
         *Released.* How probabilities of classes are recalibrated, if that was released.
-    squares : ndarray or None
-        *Released.* Noisy sums of the squares of each column, if they are not mostly noise.
+    gram : NoisyGram or None
+        *Released.* AᵀA with noise, if it was released.
 
     Examples
     --------
@@ -445,7 +457,7 @@ class Solution:
     means: ScoreMeans | None = None
     is_nearer: bool = False
     moved: Any = None
-    squares: np.ndarray | None = None
+    gram: NoisyGram | None = None
 
 
 class Solver(ABC):

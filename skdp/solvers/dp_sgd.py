@@ -56,7 +56,7 @@ class DPSGDPlan(DescentPlan):
             descent.n_steps,
             noise_bound=descent.whole_noise,
             noise_root=metric.root() if metric else None,
-            squares=metric.squares(problem) if metric else None,
+            gram=metric.gram if metric else None,
         )
 
     def descent(self, n: int) -> Descent:

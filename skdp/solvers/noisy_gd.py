@@ -121,7 +121,7 @@ class NoisyGDPlan(DescentPlan):
             loss=problem.loss,
             noise_bound=descent.whole_noise,
             noise_root=metric.root() if metric else None,
-            squares=metric.squares(problem) if metric else None,
+            gram=metric.gram if metric else None,
             flow=None if start.any() else self._flow(descent, n, metric, share),
         )
 

@@ -229,7 +229,7 @@ class RegularizedExponentialPlan(Plan):
             noise_bound=schedule.noise if solver.is_gaussian else None,
             noise_root=root,
             flow=self._flow(schedule, problem, n, mu, metric),
-            squares=metric.squares(problem) if metric else None,
+            gram=metric.gram if metric else None,
         )
 
     def _flow(

@@ -48,7 +48,7 @@ from skdp.solvers import SOLVERS, Solution, perturbation
 from skdp.solvers._descent import Descent, SampledSteps
 from skdp.solvers._minimizer import Minimum
 from skdp.solvers._releases import GramRelease, Metric
-from skdp.solvers.base import Plan, RowCount
+from skdp.solvers.base import NoisyGram, Plan, RowCount
 from skdp.solvers.dp_sgd import DPSGDPlan
 from skdp.solvers.noisy_gd import NoisyGDPlan
 from skdp.workloads.plan import GaussianPlan, Query, QueryPlan, plan_queries
@@ -515,11 +515,11 @@ def upper(gram: np.ndarray) -> np.ndarray:
 
 def _gram(tape: Tape, release: Any) -> Callable[..., Metric]:
     def observed(gram: GramRelease, design: Any, rng: Any) -> Metric:
-        d, exact = design.n_features, gram.exact(design)
+        exact = gram.exact(design)
         tape.metric_mu, limits = gram.mu, {"l2": gram.scale * gram.mu}
 
         def reply() -> Metric:
-            return Metric.of(exact, gram.spectral_noise(d))
+            return Metric.of(NoisyGram(exact, gram.scale))
 
         cost = Cost("gdp", "l2", 1.0 / gram.scale)
         return tape.ask(repr(gram), upper(exact), limits, reply, FLOATS, cost)

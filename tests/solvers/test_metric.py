@@ -17,10 +17,17 @@ from skdp.samplers import SamplerPlan
 from skdp.samplers.proximal import ProximalSampler
 from skdp.solvers import DPSGD, NoisyGD, Problem, RegularizedExponential
 from skdp.solvers._releases import GramRelease, Metric, gradient_sum
+from skdp.solvers.base import NoisyGram
 
 FALSE_ALARM = 1e-6
 RNG = np.random.default_rng()
 LOSS = ClippedLogisticLoss()
+
+
+def diagonal(values, noise):
+    """Return a metric with these eigenvalues and this ρ."""
+    values = np.array(values)
+    return Metric(np.eye(values.size), values, noise, NoisyGram(np.diag(values), noise))
 
 
 def problem(neighboring=Neighboring.REPLACE_ONE, *, n=None, d=3, **more):
@@ -57,7 +64,7 @@ def test_no_neighbor_moves_the_matrix_farther_than_its_noise_covers(relation):
 def test_the_noise_has_the_two_variances_that_the_guarantee_needs(monkeypatch):
     """Of 4000 matrices of rows of 0; the test of each variance fails with probability 1e-6."""
     release, seen = GramRelease.plan(problem(), 1.0), []
-    monkeypatch.setattr(Metric, "of", lambda gram, noise: seen.append(gram))
+    monkeypatch.setattr(Metric, "of", lambda gram: seen.append(gram.matrix))
     rng = np.random.default_rng()
     design = ClippedDesign.clip(np.zeros((1, 3)), 1.0)
     for _ in range(4000):
@@ -77,7 +84,7 @@ def test_a_metric_is_at_most_one_and_bounds_the_matrix_by_its_noise(kind):
     design = ClippedDesign.clip(kind(rows(rng, 500, 4)), 1.0, 0.3)
     A = np.column_stack([design.scores(e) for e in np.eye(5)])
     assert np.allclose(design.cross_product(), A.T @ A)
-    metric = Metric.of(design.cross_product(), 10.0)
+    metric = Metric.of(NoisyGram(design.cross_product(), 10.0 / math.sqrt(10.0)))
     P = np.column_stack([metric.apply(e) for e in np.eye(5)])
     assert np.linalg.eigvalsh(P)[-1] <= 1.0 + 1e-12
     assert np.allclose(metric.root() @ metric.root(), P)
@@ -178,7 +185,7 @@ def test_the_number_of_steps_hardly_grows_with_the_rows_and_goes_as_far(n, epsil
 def metric_of(plan, least, most=1e12):
     """A metric of a matrix whose smallest eigenvalue is `least` times its noise."""
     noise = plan.gram.release_for_steps(ClippedDesign.clip(np.zeros((1, 3)), 1.0), RNG).noise
-    return Metric(np.eye(3), np.array([least * noise, most, most]), noise)
+    return diagonal([least * noise, most, most], noise)
 
 
 @pytest.mark.parametrize("n", [1000, 10**6])
@@ -229,7 +236,7 @@ def test_a_few_columns_more_never_take_much_longer():
         if plan.gram is None:
             return plan.descent(n).n_steps * d
         square, noise = n * plan.problem.row_norm**2, 2.0 * plan.gram.spectral_noise(d)
-        run = plan.descent(n, Metric(np.eye(1), np.array([square / d]), noise))
+        run = plan.descent(n, diagonal([square / d], noise))
         return (run.n_steps + 1) * d
 
     sizes = sorted({round(1.04**k) for k in range(77, 150)})
