@@ -90,7 +90,7 @@ class ColumnBounds:
     def clip(self, X: np.ndarray) -> np.ndarray:
         """Return new C-contiguous rows within the bounds; NaN counts as the midpoint."""
         rows = np.empty(X.shape)
-        if np.ptp(self.low) == np.ptp(self.high) == 0.0:
+        if self.low.size and np.ptp(self.low) == np.ptp(self.high) == 0.0:
             np.clip(X, self.low[0], self.high[0], out=rows)  # NaN stays
         else:
             column_wise(np.minimum, column_wise(np.maximum, X, self.low, rows), self.high, rows)
@@ -113,7 +113,7 @@ def column_wise(
     Inner loops are long, also where columns are few.
     """
     n, d = X.shape
-    k = max(_LONG // d, 1)
+    k = max(_LONG // max(d, 1), 1)
     end = n // k * k
     wide = out[:end].reshape(n // k, k * d)
     operation(X[:end].reshape(wide.shape), values[None].repeat(k, axis=0).ravel(), out=wide)

@@ -6,11 +6,11 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 
 from skdp.data.column_facts import by_column
@@ -210,6 +210,9 @@ def _side_by_side(
 _FEWEST_FOR_CURVES = 20.0
 _FEWEST_FOR_INTERACTIONS, _FEWEST_FOR_MANY = 150.0, 300.0
 _ADDITIVE_SHARE = 0.95  # in between
+_TREES_ADDITIVE_SHARE, _TRIED_TREES = 0.75, 10
+_TRIED, _MOST_SHARE = 250.0, 0.1  # n·μ/k for each column of a short fit; of μ²
+_STEPS_OF_SHARES = tuple(800.0 * 2**k for k in range(7))  # where a share becomes less
 _FEWEST_FOR_PRODUCTS, _MOST_PRODUCTS = 1.5, 1000  # n·μ/k for each product of two categories
 _WIDEST = (-1e9, 1e9)  # of numbers without bounds
 
@@ -231,7 +234,10 @@ class AutoFeatures(BaseEstimator):
     300 and more    the same, ``additive_share=0.5``
     =============== ====================================================================
 
-    From 150 on this holds unless more than a third of the columns are categorical.
+    From 150 on this holds unless more than a third of the columns are categorical. From 300 on, a
+    logistic regression or one by least squares then tries curves and ten trees in two short fits,
+    with at most a tenth of μ² each. If the errors with trees are clearly smaller, it takes a
+    `FeatureMixture` with `RandomTreeFeatures` and ``additive_share=0.75``.
     If all columns are categorical, the products of their categories are features as well, if there
     are at most x/1.5 and at most 1000: `AdditiveFeatures` with ``interactions="pairs"``.
 
@@ -256,8 +262,9 @@ class AutoFeatures(BaseEstimator):
 
     Notes
     -----
-    **Guarantee.** The choice is public, or computed from a released count whose cost is part of the
-    model's. The chosen features are public functions of single rows.
+    **Guarantee.** The choice is public, or computed from a released count or a released difference
+    of errors, whose costs are part of the model's. The chosen features are public functions of
+    single rows.
 
     Examples
     --------
@@ -308,6 +315,30 @@ class AutoFeatures(BaseEstimator):
         waves = RandomFourierFeatures(**given)
         return FeatureMixture(additive=curves, random=waves, additive_share=share)
 
+    def rival(self, *, signal: float, n_columns: int, n_categorical: int) -> FeatureMixture | None:
+        """Return features that may be better than `choice`, which errors of short fits can tell.
+
+        Parameters
+        ----------
+        signal : float
+            *Public or released.* x; infinite without privacy.
+        n_columns, n_categorical : int
+            *Public.* Number of columns of the table, and of categorical ones.
+
+        Returns
+        -------
+        FeatureMixture or None
+            With the parameters of this object.
+        """
+        if signal / n_columns < _FEWEST_FOR_MANY or 3 * n_categorical <= n_columns:
+            return None
+        given = with_wide_bounds(self.get_params())
+        return FeatureMixture(
+            additive=AdditiveFeatures(**given),
+            random=RandomTreeFeatures(**given),
+            additive_share=_TREES_ADDITIVE_SHARE,
+        )
+
     def auto_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> AutoMap:
         """Return the table's facts with all choices, after checks of the parameters.
 
@@ -332,6 +363,15 @@ class AutoFeatures(BaseEstimator):
         return tags
 
 
+class Rival(NamedTuple):
+    """Features that may be better than chosen ones, and a short fit that is to tell."""
+
+    features: FeatureMixture
+    feature_map: FeatureMap
+    tried: FeatureMap  # of the short fit
+    share: float  # of μ² that it costs
+
+
 @dataclass(frozen=True, eq=False)
 class AutoMap:
     """A table before its features are chosen. All choices code it alike."""
@@ -343,6 +383,7 @@ class AutoMap:
     def limits(self) -> tuple[float, ...]:
         """The signals from which on the next choice is made."""
         each = (_FEWEST_FOR_CURVES, _FEWEST_FOR_INTERACTIONS, _FEWEST_FOR_MANY)
+        each += _STEPS_OF_SHARES if self.rival(_STEPS_OF_SHARES[-1] * self.facts.n_inputs) else ()
         of_columns = [least * self.facts.n_inputs for least in each]
         of_products = [_FEWEST_FOR_PRODUCTS * n] if (n := self._n_products) else []
         return tuple(sorted(of_columns + of_products))
@@ -359,7 +400,20 @@ class AutoMap:
         """Return the features for a signal, as a transformer and as a lazy map."""
         columns = {"n_columns": self.facts.n_inputs, "n_categorical": len(self.facts.categories)}
         chosen = self.features.choice(signal=signal, n_products=self._n_products, **columns)
-        return chosen, chosen.feature_map(self.facts.n_given, self.facts.given_names)
+        return chosen, self._map_of(chosen)
+
+    def rival(self, signal: float) -> Rival | None:
+        """Return features that may be better than the choice, if there are any."""
+        p, n_categorical = self.facts.n_inputs, len(self.facts.categories)
+        found = self.features.rival(signal=signal, n_columns=p, n_categorical=n_categorical)
+        if found is None or self._n_products:
+            return None
+        tried = clone(found).set_params(random__n_trees=_TRIED_TREES)
+        share = min(_MOST_SHARE, (_TRIED * p / signal) ** 2)
+        return Rival(found, self._map_of(found), self._map_of(tried), share)
+
+    def _map_of(self, features: PublicFeatures) -> FeatureMap:
+        return features.feature_map(self.facts.n_given, self.facts.given_names)
 
 
 def with_wide_bounds(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,9 +68,11 @@ from skdp.linear_model._plans import (
     check_reads_blocks,
     check_start,
     check_takes_persons,
+    is_gaussian,
     on_samples,
     plan_auto,
     plan_sampled,
+    plan_trial,
     replaced,
     rest_of,
     with_choice,
@@ -316,6 +318,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         """Return the plan of a fit to all of the records, after releases that prepare it."""
         if isinstance(records.facts.feature_map, AutoMap):
             return plan_auto(parameters, records, self._plan_fit)
+        if records.facts.rival is not None and not self._may_try(parameters, records):
+            records = records.with_facts(replace(records.facts, rival=None))
         firsts: list[GaussianRelease] = []
         for plan_first in self._first_releases:
             if (first := plan_first(self, parameters, records)) is not None:
@@ -323,10 +327,20 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
                 if parameters.is_private:
                     parameters = rest_of(parameters, first.mu)
         is_centered = any(isinstance(first, CenterRelease) for first in firsts)
-        plan = self._plan_rows(parameters, records, MOST_STRETCH if is_centered else 0.0)
+        plan_rows = partial(self._plan_rows, stretch=MOST_STRETCH if is_centered else 0.0)
+        if records.facts.rival is None:
+            plan = plan_rows(parameters, records)
+        else:
+            short = partial(learn, progress=progress_of(self))
+            plan = plan_trial(parameters, records, plan_rows, self._compared(), short)
         for first in reversed(firsts):
             plan = StagedPlan(first, plan)
         return plan
+
+    def _may_try(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> bool:
+        """Return whether other features can be tried: errors are known, and costs add up."""
+        is_plain = not self.standard_errors and self.center is not True
+        return hasattr(self, "_compared") and is_plain and is_gaussian(parameters, records)
 
     def _plan_rows(
         self, parameters: ReleaseParameters, records: LinearRecords[TaskT], stretch: float

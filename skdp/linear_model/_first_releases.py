@@ -597,6 +597,8 @@ def plan_center(
     """
     if not (model.center and parameters.is_private) or model.standard_errors:
         return None
+    if records.facts.rival is not None:  # a center of one map is none of another
+        return None
     facts, relation, is_auto = records.facts, parameters.neighboring, model.center == "auto"
     if is_auto and parameters.delta > 0.0:
         mu = gdp_mu(parameters.epsilon, parameters.delta) / relation.n_changed

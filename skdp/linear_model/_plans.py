@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from functools import partial, reduce
+from operator import add
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,9 +15,11 @@ from skdp._private_fit import NonPrivatePlan, ReleaseParameters, ReleasePlan
 from skdp.accounting import gdp_mu
 from skdp.accounting.calibration import sampled_gdp_mu, sampled_pure_epsilon
 from skdp.design import Design
+from skdp.design.base import ROWS_SUMMED, SumGrid
 from skdp.exceptions import IncompatibleSolverError
+from skdp.features.base import FeatureMap, PublicFeatures
 from skdp.features.combined import AutoMap, unknown_numbers
-from skdp.linear_model._records import LinearFacts, LinearRecords, TaskT
+from skdp.linear_model._records import LinearFacts, LinearRecords, TaskT, row_scores
 from skdp.privacy import (
     Event,
     GaussianCurve,
@@ -27,7 +31,8 @@ from skdp.privacy import (
 )
 from skdp.samplers import SAMPLERS
 from skdp.solvers import SOLVERS, Problem, Solver
-from skdp.solvers.base import RowCount, composed
+from skdp.solvers._releases import MachineSum, mean_sum
+from skdp.solvers.base import SCALE_MARGIN, RowCount, composed
 from skdp.support.lazy_names import Registry
 from skdp.support.validation import check_choice
 
@@ -338,15 +343,164 @@ def plan_counted(
 def _chosen(records: LinearRecords[TaskT], signal: float) -> LinearRecords[TaskT]:
     auto = records.facts.feature_map
     assert isinstance(auto, AutoMap), "chosen once"
-    features, feature_map = auto.choice(signal)
-    facts = replace(
-        records.facts,
-        features=features,
-        feature_map=feature_map,
-        n_columns=feature_map.n_features_out,
-        searched=unknown_numbers(auto.features.bounds, auto.facts),
+    searched = unknown_numbers(auto.features.bounds, auto.facts)
+    # Ranks would be those of curves; without privacy, fits of trees take minutes.
+    rival = None if searched or math.isinf(signal) else auto.rival(signal)
+    facts = replace(records.facts, rival=rival, searched=searched)
+    return _with_features(records.with_facts(facts), *auto.choice(signal))
+
+
+def _with_features(
+    records: LinearRecords[TaskT], features: PublicFeatures, feature_map: FeatureMap
+) -> LinearRecords[TaskT]:
+    n_columns = feature_map.n_features_out
+    own = replace(records.facts, features=features, feature_map=feature_map, n_columns=n_columns)
+    return records.with_facts(own)
+
+
+# Chosen by experiment (benchmarks/bench_tabular_rule.py); no guarantee rests on these numbers.
+_COMPARED_SHARE = 0.01  # of μ²
+_CLEAR_GAIN = 2.0  # standard deviations of the noise
+STEEPEST = 2.0
+"""Lipschitz constant in the scores of errors that are compared."""
+
+Learn: TypeAlias = Callable[[LinearPlan, LinearRecords[Any], np.random.Generator], Learned]
+
+
+class Compared(NamedTuple):
+    """Errors of rows, whose differences are cut at ±c; they must be better by the `least`."""
+
+    of_rows: Callable[[np.ndarray, np.ndarray], np.ndarray]  # of targets and scores
+    largest: float  # c
+    least: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Which of two feature maps has smaller errors, by two short fits and one noisy number.
+
+    Both fits are released, and then Σ s·g over all rows. s is a row's share of a record, and g the
+    difference of its errors, clipped to [−c, c], minus a part of c by which the rival must be
+    better. The shares of a record add up to at most 1. So adding or removing it changes the sum by
+    at most the largest |g|, and replacing it by twice that. All are Gaussian DP, in turn, so that
+    squares of μ add up.
+    """
+
+    fits: tuple[LinearPlan, LinearPlan]
+    compared_mu: float
+    compared: Compared
+    learn: Learn
+    relation: Neighboring
+    name: ClassVar[str] = "two short fits with other features, and the difference of their errors,"
+
+    @property
+    def mu(self) -> float:
+        """Its Gaussian-DP parameter."""
+        return math.hypot(self.compared_mu, *(fit.event.gdp_mu(self.relation) for fit in self.fits))
+
+    @property
+    def exact(self) -> bool:
+        """Whether both fits are proved for the numbers that a computer adds, as the sum is."""
+        return all(fit.exact for fit in self.fits)
+
+    def prefers_rival(self, records: LinearRecords[Any], rng: np.random.Generator) -> bool:
+        """Release the fits and the sum from *private* records, and compare it with its noise."""
+        rival = records.facts.rival
+        assert rival is not None, "planned for two maps only"
+        tried = _with_features(records, rival.features, rival.tried)
+        both = zip(self.fits, (records, tried), strict=True)
+        learned = [self.learn(plan, own, rng)._replace(design=None) for plan, own in both]
+        sums = self.sums(learned)
+        gains = partial(_gains, learned, self.compared, sums.grid)
+        noise, total = sums.noise(self.compared_mu), records.total(gains)["gain"]
+        gain = noise.release(sums.grid.floats(total), rng)
+        return bool(gain[0] > _CLEAR_GAIN * noise.scale)
+
+    def sums(self, learned: Sequence[Learned]) -> MachineSum:
+        """Return the facts of the sum for *released* fits: scores are off by errors of both."""
+        length = sum(float(np.linalg.norm(own.fitted.theta)) for own in learned)
+        length *= STEEPEST * (1.0 + SCALE_MARGIN)
+        widest = max(learned, key=lambda own: own.fitted.theta.size)
+        facts = widest.plan.problem.with_columns(widest.fitted.theta.size)
+        largest = self.compared.largest + self.compared.least
+        return mean_sum(facts, largest * self.relation.n_changed, largest, length, 1)
+
+
+def _gains(
+    learned: Sequence[Learned], compared: Compared, grid: SumGrid, records: LinearRecords[Any]
+) -> dict[str, np.ndarray]:
+    """Return Σ s·g on a grid, in blocks of rows."""
+    task = records.facts.task
+    y = task.encode(records.y) if records.facts.is_regression else records.y
+    one, other = (
+        compared.of_rows(
+            y, row_scores(own.plan.problem, own.fitted.theta, records.with_facts(own.facts))
+        )
+        for own in learned
     )
-    return records.with_facts(facts)
+    gains = np.clip(one - other, -compared.largest, compared.largest)
+    gains -= compared.least
+    if records.shares is not None:
+        gains *= records.shares
+    starts = range(0, max(1, gains.size), ROWS_SUMMED)
+    blocks = (gains[start : start + ROWS_SUMMED].sum(keepdims=True) for start in starts)
+    return {"gain": reduce(add, map(grid.integers, blocks))}
+
+
+@dataclass(frozen=True)
+class TrialPlan(StagedPlan[Any]):
+    """The public plan of a trial, then of a fit to the features that won."""
+
+    other: LinearPlan  # with the rival
+
+    @property
+    def event(self) -> Event:
+        relation = self.first.relation
+        dearest = max(fit.event.gdp_mu(relation) for fit in (self.fit, self.other))
+        return composed((GDPEvent(self.first.mu), GDPEvent(dearest)))
+
+    @property
+    def theorem(self) -> str:
+        return f"{self.first.name} then {self.fit.theorem}"
+
+    @property
+    def exact(self) -> bool:
+        return self.first.exact and self.fit.exact and self.other.exact
+
+    def next(
+        self, records: LinearRecords[TaskT], rng: np.random.Generator
+    ) -> tuple[LinearPlan, LinearRecords[TaskT]]:
+        rival = records.facts.rival
+        if rival is None or not self.first.prefers_rival(records, rng):
+            return self.fit, records
+        return self.other, _with_features(records, rival.features, rival.feature_map)
+
+
+def plan_trial(
+    parameters: ReleaseParameters,
+    records: LinearRecords[Any],
+    plan_fit: PlanFit,
+    compared: Compared,
+    learn: Learn,
+) -> LinearPlan:
+    """Return the plan of a trial of the rival of the chosen features, and of the fit after it."""
+    rival = records.facts.rival
+    assert rival is not None, "there is something to try"
+    mu = gdp_mu(parameters.epsilon, parameters.delta)
+    short = rest_of(parameters, mu * math.sqrt(1.0 - rival.share))
+    trial = Trial(
+        fits=(
+            plan_fit(short, records),
+            plan_fit(short, _with_features(records, rival.features, rival.tried)),
+        ),
+        compared_mu=math.sqrt(_COMPARED_SHARE) * mu,
+        compared=compared,
+        learn=learn,
+        relation=parameters.neighboring,
+    )
+    rest = rest_of(parameters, trial.mu)
+    better = _with_features(records, rival.features, rival.feature_map)
+    return TrialPlan(trial, plan_fit(rest, records), plan_fit(rest, better))
 
 
 def signal_of(parameters: ReleaseParameters, n: float) -> float:

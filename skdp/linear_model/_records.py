@@ -31,7 +31,7 @@ from skdp.design.base import SumGrid
 from skdp.design.transformed import CenteredMap
 from skdp.features.additive import AdditiveMap
 from skdp.features.base import FeatureMap, PublicFeatures
-from skdp.features.combined import AutoFeatures, AutoMap
+from skdp.features.combined import AutoFeatures, AutoMap, Rival
 from skdp.features.row_wise import RowWiseMap
 from skdp.losses import Loss
 from skdp.losses.regression import PoissonLoss, shares_of_counts
@@ -174,8 +174,14 @@ class LinearFacts(Generic[TaskT]):
     start: np.ndarray | None = None  # released coefficients of an earlier fit of `n_iter` steps
     n_iter: int = 0
     features: PublicFeatures | None = None  # the choice of `AutoFeatures`
+    rival: Rival | None = None  # which short fits may find better
     searched: tuple[int, ...] = ()  # numbers whose ranks are released first
     center: Center | None = None  # released
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether targets are numbers."""
+        return isinstance(self.task, TargetRange)
 
     @property
     def determines_all(self) -> bool:

@@ -24,7 +24,7 @@ from skdp.data.validation import check_no_missing
 from skdp.linear_model._base import PrivateLinearModel, can_resume
 from skdp.linear_model._first_releases import plan_search
 from skdp.linear_model._last_releases import MeanShift, shift_kind
-from skdp.linear_model._plans import is_gaussian
+from skdp.linear_model._plans import Compared, is_gaussian
 from skdp.linear_model._records import AnyMap, LinearRecords, TargetRange, TargetScale
 from skdp.losses import Loss, SquaredLoss
 from skdp.losses.regression import PoissonLoss
@@ -238,12 +238,20 @@ def _scaled(scale: TargetScale, records: Records[FactsT]) -> Records[FactsT]:
     return replace(records, y=scale.scaled(y))
 
 
+def _half_squares(y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return 0.5 * (y - np.clip(scores, -1.0, 1.0)) ** 2  # Lipschitz with 2, as all are in [−1, 1]
+
+
 class LeastSquaresModel(PrivateLinearRegressor):
     """A regression of means. Its attributes are the values of parameters that a class lacks."""
 
     with_errors: ClassVar[tuple[str, ...]] = ("objective_perturbation", "adassp")
     slope_bound: float = 0.25
     intercept_scaling: float = 0.5
+
+    @staticmethod
+    def _compared() -> Compared:
+        return Compared(_half_squares, 0.03, 0.0002)
 
     def _loss_of(self, task: TargetRange) -> Loss:
         return SquaredLoss(check_real("slope_bound", self.slope_bound, low=1e-6, high=1e6))

@@ -25,7 +25,7 @@ from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records, labels_of
 from skdp.linear_model._base import Learned, PrivateLinearModel, can_resume, is_auto
 from skdp.linear_model._last_releases import ClassShift, LinkChoice
-from skdp.linear_model._plans import FitPlan
+from skdp.linear_model._plans import Compared, FitPlan
 from skdp.linear_model._probabilities import Probabilities
 from skdp.linear_model._records import AnyMap, LinearRecords, dense
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss, Loss, MultinomialLoss
@@ -234,6 +234,11 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel[np.ndarray]):
         return tags
 
 
+def _log_losses(y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    loss = LogisticLoss() if scores.ndim == 1 else MultinomialLoss(scores.shape[1])
+    return loss.value(y, scores)  # Lipschitz with 1, and with √2
+
+
 class LogisticModel(PrivateLinearClassifier):
     """A logistic regression. Its attributes are the values of parameters that a class lacks."""
 
@@ -241,6 +246,10 @@ class LogisticModel(PrivateLinearClassifier):
     loss_clip: float | Literal["auto"] | None = "auto"
     intercept_scaling: float = 0.3
     tol: float = 1e-4
+
+    @staticmethod
+    def _compared() -> Compared:
+        return Compared(_log_losses, 1.0, 0.01)
 
     @lazy_on_blocks
     def predict_proba(self, X: MatrixLike) -> np.ndarray:

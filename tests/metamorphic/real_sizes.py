@@ -250,7 +250,7 @@ SEARCH = "linear_model._first_releases _noisy"
 CENTER = "linear_model._first_releases CenterRelease"
 CLASSES = "linear_model._last_releases ClassShift"
 RANKS = "linear_model._first_releases RankRelease"
-COUNTED = "linear_model._plans CountedPlan"
+COUNTED, TRIAL = "linear_model._plans CountedPlan", "linear_model._plans Trial"
 ERRORS = "linear_model._standard_errors"
 TILTED, MOMENTS = f"{ERRORS} Tilted", f"{ERRORS} Moment"
 STEPS, MEANS = "solvers.noisy_gd", "solvers._releases MeansRelease"
@@ -260,6 +260,7 @@ LINEAR, LOGISTIC = "linear_model.DPLinearRegression", "linear_model.DPLogisticRe
 HUBER, ROBUST = "linear_model.DPHuberRegressor", {"standard_errors": "robust"}
 ADDITIVE = "additive.DPAdditiveRegressor"
 MANY = {"epsilon": 80.0}  # n·μ, also of weighted records, is then enough for a search for pairs
+TRIED = {"epsilon": 2000.0}  # n·μ/p is then enough for a trial of trees
 ENOUGH = {"epsilon": 10.0}  # n·μ/2 is then enough for errors of probabilities
 WITH_SCHEMA: dict[str, Any] = {"bounds": SCHEMA, "categories": None}
 CENTERED = {"center": True}
@@ -319,6 +320,12 @@ REAL: dict[str, list[RealCase]] = {
         {"bounds": WITH_TEXT},
         {COUNTED: 1, MEANS: 1},
         (ROWS[1], PERSONS[1]),
+    ),
+    "trial of classes": real(
+        "tabular.DPTabularClassifier", {**TRIED, "bounds": SCHEMA}, {TRIAL: 1, STEPS: 8}
+    ),
+    "trial of numbers": real(
+        "tabular.DPTabularRegressor", {**TRIED, "bounds": SCHEMA}, {TRIAL: 1, SEARCH: 19}
     ),
     "features of a schema": real("tabular.DPTabularRegressor", {"bounds": WITH_TEXT}, {SEARCH: 19}),
     "ranks of a table": real(

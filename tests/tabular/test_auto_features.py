@@ -14,8 +14,11 @@ from skdp import (
 )
 from skdp.accounting import gdp_mu
 from skdp.exceptions import IncompatibleSolverError
-from skdp.features import AdditiveFeatures, AutoFeatures, FeatureMixture
+from skdp.features import AdditiveFeatures, AutoFeatures, FeatureMixture, RandomTreeFeatures
 from skdp.linear_model._first_releases import RankRelease
+from skdp.linear_model._plans import STEEPEST
+from skdp.linear_model.linear_regression import LeastSquaresModel
+from skdp.linear_model.logistic import LogisticModel
 
 BOX = {"bounds": (-1.0, 1.0)}
 MU = gdp_mu(1.0, 1e-5)
@@ -52,6 +55,72 @@ def test_tables_of_categories_get_no_interactions(rng):
     X = rng.integers(0, 2, size=(3000, 3))
     model = DPTabularClassifier(epsilon=3.0, bounds={0: (0, 1)}, categories={1: [0, 1], 2: [0, 1]})
     assert kind(model.fit(X, X[:, 0])) == "curves"
+
+
+def crossed(n, depends):
+    """A number and two categories; the label depends on their interaction, or on each alone."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-1.0, 1.0, n), rng.integers(0, 2, (n, 2))])
+    z = X[:, 0] * np.where(X[:, 1] == depends * 1.0, -3.0, 3.0) if depends else 3.0 * X[:, 0]
+    return X, (rng.random(n) < 1.0 / (1.0 + np.exp(-z))).astype(int)
+
+
+TRIED = {"bounds": {0: (-1.0, 1.0)}, "categories": {1: [0, 1], 2: [0, 1]}, "epsilon": 3.0}
+
+
+@pytest.mark.parametrize("subsample", [None, 0.5])
+@pytest.mark.parametrize("depends", [True, False])
+def test_trees_are_taken_where_a_trial_finds_interactions(depends, subsample, neighboring):
+    """The gain is .3 in log-loss, or below 0, twenty deviations of the noise from the limit."""
+    X, y = crossed(8000, depends)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, neighboring=neighboring)
+    terms = {"budget": budget, "neighboring": neighboring, "subsample": subsample}
+    model = DPTabularClassifier(**TRIED, **terms).fit(X, y)
+    assert kind(model) == ("some" if depends else "curves")
+    assert not depends or isinstance(model.features_.random, RandomTreeFeatures)
+    assert not depends or model.score(X, y) > 0.75
+    assert budget.spent.epsilon == pytest.approx(3.0, rel=1e-6)
+
+
+def test_a_trial_of_weighted_persons_counts_their_shares():
+    """A person's rows count as one, and few who interact do not outvote the others."""
+    X, y = crossed(8000, True)
+    groups = np.arange(8000) // 2
+    terms = {**TRIED, "max_weight": 2.0}
+    model = DPTabularClassifier(**terms).fit(X, y, sample_weight=np.full(8000, 2.0), groups=groups)
+    assert isinstance(model.features_.random, RandomTreeFeatures)
+
+
+def test_a_trial_of_numbers():
+    X, _ = crossed(8000, True)
+    y = X[:, 0] * (2.0 * X[:, 1] - 1.0)
+    for targets, wanted in ((y, "some"), (X[:, 0], "curves")):
+        model = DPTabularRegressor(**TRIED, target_bounds=(-1, 1)).fit(X, targets)
+        assert kind(model) == wanted
+
+
+def test_what_no_trial_is_made_for():
+    X, y = crossed(8000, True)
+    for terms in ({"center": True}, {"standard_errors": True}, {"epsilon": np.inf}):
+        own = {key: value for key, value in TRIED.items() if key != "epsilon"}
+        features = AutoFeatures(**own)
+        model = DPLogisticRegression(**{"epsilon": 3.0, "features": features} | terms).fit(X, y)
+        assert kind(model) == "curves"
+
+
+def test_a_changed_record_changes_a_trial_by_less_than_its_sensitivity():
+    """By brute force over rows at the ends, for released coefficients of any size."""
+    rng = np.random.default_rng()
+    for compared in (LogisticModel._compared(), LeastSquaresModel._compared()):
+        y, scores = rng.choice([-1.0, 1.0], 5000), rng.normal(0.0, 30.0, (2, 5000))
+        one, other = (compared.of_rows(y, own) for own in scores)
+        moved = scores + rng.normal(0.0, 1e-6, (2, 5000))
+        found = [compared.of_rows(y, own) for own in moved]
+        steep = max(abs(found[k] - (one, other)[k]).max() for k in (0, 1))
+        assert steep <= STEEPEST * abs(moved - scores).max() * (1.0 + 1e-6)
+        assert (
+            abs(np.clip(one - other, -compared.largest, compared.largest)).max() <= compared.largest
+        )
 
 
 def test_tables_of_few_categories_get_products(neighboring):
