@@ -5,10 +5,11 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/bench_tabular_rule.py [--data FOLDER]
 
 FOLDER is that of benchmarks/tabular/run.py. Each table is fitted to the given numbers of its rows,
 or whole if it has fewer, at ε = .3, 1, 3 under both relations, with straight lines, curves, a few
-or many Fourier features and trees, and with the features that the rule or its trial takes. Up to 1000 rows there are twice as many seeds. *Regret* is the
-accuracy or R² of the best of them, in points, minus that of the rule's choice. The best is chosen
-by the mean on half of the seeds and scored on the other half, and the other way round. A best that
-is chosen and scored on the same seeds wins by their noise, even over an equal.
+or many Fourier features and trees, and by `AutoFeatures`, whose choice is noted. Up to 1000 rows
+there are twice as many seeds. *Regret* is the accuracy or R² of the best of them, in points, minus
+that of the rule's choice. The best is chosen by the mean on half of the seeds and scored on the
+other half, and the other way round. A best that is chosen and scored on the same seeds wins by
+their noise, even over an equal.
 """
 
 import argparse
