@@ -7,7 +7,8 @@ import pickle
 
 import numpy as np
 import pytest
-from additive_models import FACTS, labels, people
+from additive_models import FACTS, composed, labels, people
+from audit_bounds import lower_bound
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -28,6 +29,7 @@ from skdp.features.base import TableFacts
 from skdp.features.combined import MixtureMap
 from skdp.features.random_maps import FourierMap, TreeMap
 from skdp.linear_model._records import matrix_of, rows_of
+from skdp.solvers import NoisyGD
 
 INF = float("inf")
 TARGET = {"target_bounds": (0.0, 1.0)}
@@ -216,6 +218,52 @@ def test_weights_classes_and_class_weights_are_those_of_the_linear_model(model):
     model.fit(X, y, sample_weight=np.linspace(0, 5, 400))
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
     assert model.coef_.shape[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("model", "neighboring"),  # each pair of a kind of features, of targets and of neighbors
+    [
+        (TABLE_MODELS[0], "replace_one"),
+        (TABLE_MODELS[1], "add_remove_one"),
+        (TABLE_MODELS[2], "add_remove_one"),
+        (TABLE_MODELS[3], "replace_one"),
+    ],
+    ids=TABLE_NAMES,
+)
+def test_attacks_prove_no_more_than_the_claim(model, neighboring):
+    """Two tables told apart by the score of the row in which they differ.
+
+    Noisy steps of one table's scores are a shift of the other's, with noise of the same size. The
+    distance over the noise has a standard deviation of .08 of the claim: one outside of these
+    limits is five away. Half the noise doubles it.
+    """
+    X, y = np.array([[-1.0, -1.0], [1.0, 1.0], [1.0, 1.0]]), np.array([1, 1, 1])
+    changed = (X, np.array([0, 1, 1])) if neighboring == "replace_one" else (X[1:], y[1:])
+    front = clone(model).set_params(
+        epsilon=20.0,
+        neighboring=neighboring,
+        bounds=(-1, 1),
+        categories=None,
+        n_terms=2,
+        solver=NoisyGD(2, step_size=1.0, momentum=0.0),
+    )
+    if is_classifier(model):
+        front.set_params(classes=(0, 1))
+    linear = composed(front, fit_intercept=False, n_samples_hint=3)
+    linear.set_params(random_state=np.random.default_rng())
+    one, other = (
+        np.array([raw_score(linear.fit(*data), X[:1]) for _ in range(80)])
+        for data in ((X, y), changed)
+    )
+    claim = linear.privacy_.gdp_mu
+    gap = (one.mean() - other.mean()) / np.sqrt(0.5 * (one.var() + other.var()))
+    assert claim / 6 < gap < 1.4 * claim
+    assert lower_bound(one, other) <= claim
+
+
+def raw_score(model, X):
+    features = dense(matrix_of(model.feature_map_, rows_of(model, X)))
+    return float((features @ np.ravel(model.coef_))[0])
 
 
 def test_more_memory_than_the_leaves_and_the_blocks_is_not_needed(monkeypatch):

@@ -130,6 +130,20 @@ def test_two_data_sets_show_the_same(Model, neighboring, n_classes, capsys):
     assert first_rest[0][2:] == second_rest[0][2:]
 
 
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in RARE])
+def test_output_views_and_history_of_solvers_are_the_same(solver, neighboring, capsys):
+    """Only a warning that the released coefficients decide may differ: in one fit of 50."""
+    shown = []
+    for X, y in two_worlds(2, neighboring):
+        budget = PrivacyBudget(epsilon=10.0, delta=1e-4, neighboring=neighboring)
+        terms = {"neighboring": neighboring, "n_samples_hint": 40, "verbose": 1}
+        model = DPLogisticRegression(solver=solver, classes=(0, 1), budget=budget, **terms)
+        _, views, warned, *rest = everything_shown(model, X, y, capsys)
+        warned = [one for one in warned if not one.startswith("Predictions fill less")]
+        shown.append(str((views[0], views[2:], warned, rest)))
+    assert shown[0] == shown[1]
+
+
 @pytest.mark.parametrize(
     ("Model", "solver", "convert"),
     [

@@ -163,6 +163,29 @@ def test_weights_need_a_public_largest_one(model, X, unspent):
     np.testing.assert_allclose(far.class_count_, [2.0, 50.0, 100.0], atol=4.0)
 
 
+@pytest.mark.slow
+def test_a_record_of_the_largest_weight_is_told_apart_no_better_than_is_claimed(neighboring):
+    """By noisy counts, of which what the record moves is Gaussian with a distance of at most μ.
+
+    The distance in 150 fits each is off by 0.13, and is 0.6 or more: either side fails with
+    probability below 1e-5. Noise for weight 1 would make it 8 times as large.
+    """
+    X, y, weights = np.zeros((41, 1)), np.arange(41) % 2, np.full(41, 4.0)
+    y[0], weights[0] = 1, 1e9  # clipped to max_weight
+    other = X, np.r_[0, y[1:]], weights
+    if neighboring == "add_remove_one":
+        other = X[1:], y[1:], weights[1:]
+    model = DPGaussianNB(epsilon=5.0, delta=1e-5, bounds=(-1, 1), classes=[0, 1], max_weight=8.0)
+    model.set_params(noise="gaussian", neighboring=neighboring)
+    moved = np.array([-1, 1] if neighboring == "replace_one" else [0, 1])
+    high, low = (
+        np.array([model.fit(*world).class_count_ @ moved for _ in range(150)])
+        for world in ((X, y, weights), other)
+    )
+    apart = (high.mean() - low.mean()) / np.sqrt(0.5 * (high.var() + low.var()))
+    assert 0.0 < apart <= model.privacy_.gdp_mu + 0.7
+
+
 NUMBERS = [1.0, 2.0, 2.0, 1.0, 3.0, None] * 30
 TEXTS = ["a", "b", "b", "a", "c", None] * 30
 LABELS = [0, 1, 1, 0, 1, 0] * 30
