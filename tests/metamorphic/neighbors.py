@@ -65,17 +65,10 @@ class Domain:
         if "sample_weight" in case.data and "max_weight" in case.settings:
             weighted = replace(case, weighted=True)
             case = weighted if _is_accepted(weighted, plain) else case
-        found = {}
-        for field, values in FIELDS.items():
-            with_all = [[_with(plain[0][0], field, value)] for value in values]
-            if field not in case.fields or _is_accepted(case, [*plain, *with_all]):
-                found[field] = values
-                continue
-            found[field] = tuple(
-                value
-                for value in values
-                if _is_accepted(case, [*plain[1:], [_with(plain[0][0], field, value)]])
-            )
+        found = {
+            field: _accepted(case, plain, field, values) if field in case.fields else values
+            for field, values in FIELDS.items()
+        }
         return cls(found, width)
 
     @property
@@ -115,6 +108,19 @@ class _Spent(BaseException):
 class _NoTape(Tape):
     def ask(self, *question: Any, **more: Any) -> Any:
         raise _Spent
+
+
+def _accepted(
+    case: Case, plain: Persons, field: str, values: tuple[float, ...]
+) -> tuple[float, ...]:
+    """Return the values that are accepted beside plain rows, found by halves."""
+    if _is_accepted(case, [*plain, *([_with(plain[0][0], field, value)] for value in values)]):
+        return values
+    if len(values) == 1:
+        return ()
+    half = len(values) // 2
+    parts = (_accepted(case, plain, field, part) for part in (values[:half], values[half:]))
+    return tuple(value for part in parts for value in part)
 
 
 def _is_accepted(case: Case, persons: Persons) -> bool:
