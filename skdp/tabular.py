@@ -95,17 +95,18 @@ class DPTabularClassifier(LogisticModel):
     Attributes
     ----------
     features_ : AdditiveFeatures or FeatureMixture
-        *Public, or computed from the noisy count.* The chosen features.
+        *Public, or computed from released numbers.* The chosen features.
     feature_map_ : object
-        *Public, or computed from the noisy count;* *released* with ``bounds="auto"``. The map of
-        rows to features. Its method `get_feature_names_out` names the coefficients.
+        *Public, or computed from released numbers.* The map of rows to features. Its method
+        `get_feature_names_out` names the coefficients.
     coef_ : ndarray of shape (1, n_features_out) for two classes, else (n_classes, n_features_out)
         *Released.*
 
     Notes
     -----
     **Guarantee.** As `DPLogisticRegression`: the features are public functions of single rows. The
-    choice depends on public facts or on a released count, whose cost is part of `privacy_`.
+    choice depends on public facts, a released count or two short fits, whose costs are part of
+    `privacy_`.
     **Assumed.** As there; bounds and categories come from knowledge, never from the data.
 
     The other attributes are those of `DPLogisticRegression`.
@@ -219,17 +220,18 @@ class DPTabularRegressor(LeastSquaresModel):
     Attributes
     ----------
     features_ : AdditiveFeatures or FeatureMixture
-        *Public, or computed from the noisy count.* The chosen features.
+        *Public, or computed from released numbers.* The chosen features.
     feature_map_ : object
-        *Public, or computed from the noisy count;* *released* with ``bounds="auto"``. The map of
-        rows to features. Its method `get_feature_names_out` names the coefficients.
+        *Public, or computed from released numbers.* The map of rows to features. Its method
+        `get_feature_names_out` names the coefficients.
     coef_ : ndarray of shape (n_features_out,)
         *Released.*
 
     Notes
     -----
     **Guarantee.** As `DPLinearRegression`: the features are public functions of single rows. The
-    choice depends on public facts or on a released count, whose cost is part of `privacy_`.
+    choice depends on public facts, or on a released count and two short fits, whose costs are part
+    of `privacy_`.
     **Assumed.** As there; bounds and categories come from knowledge, never from the data.
 
     The other attributes are those of `DPLinearRegression`.

@@ -89,12 +89,12 @@ LINES = {
     "statistics": 5409,
     "support": 1376,
     "tables": 6,
-    "tabular": 241,
+    "tabular": 243,
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_868  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 402_569
+MOST_LINES = 65_870  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 402_571
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

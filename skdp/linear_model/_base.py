@@ -331,7 +331,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         if records.facts.rival is None:
             plan = plan_rows(parameters, records)
         else:
-            short = partial(learn, progress=progress_of(self))
+            short = partial(learn, progress=lambda step, n_steps: None)
             plan = plan_trial(parameters, records, plan_rows, self._compared(), short)
         for first in reversed(firsts):
             plan = StagedPlan(first, plan)
