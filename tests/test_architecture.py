@@ -74,7 +74,7 @@ LINES = {
     "features": 2810,
     "inspection": 310,
     "ledger": 2440,
-    "linear_model": 6685,
+    "linear_model": 6688,
     "losses": 1496,
     "mechanisms": 2432,
     "metrics": 2836,
@@ -83,9 +83,9 @@ LINES = {
     "pipeline": 1427,
     "preprocessing": 928,
     "privacy": 3663,
-    "research": 3631,
+    "research": 3632,
     "samplers": 1153,
-    "solvers": 3772,
+    "solvers": 3776,
     "statistics": 5409,
     "support": 1376,
     "tables": 6,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_870  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 402_571
+MOST_LINES = 65_878  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 402_608
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -340,6 +340,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
     def _may_try(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> bool:
         """Return whether other features can be tried: errors are known, and costs add up."""
         is_plain = not self.standard_errors and self.center is not True
+        is_plain &= records.facts.solver.takes_trees
         return hasattr(self, "_compared") and is_plain and is_gaussian(parameters, records)
 
     def _plan_rows(

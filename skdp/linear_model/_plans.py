@@ -231,14 +231,16 @@ def most_rest(parameters: ReleaseParameters, spent: float) -> float:
 def rest_of(parameters: ReleaseParameters, spent: float) -> ReleaseParameters:
     """Return the parameters of a fit after a release with the parameter μ `spent`.
 
-    δ stays. If it alone covers the rest of μ, ε would be 0; then ε stays and δ is less.
+    δ stays. If it alone covers the rest of μ, ε would be 0; then ε is at most μ and δ is less, but
+    not 0.
     """
     mu = gdp_mu(parameters.epsilon, parameters.delta)
     left = GaussianCurve(math.sqrt(mu * mu - spent * spent) * (1.0 - _REST_MARGIN))
     epsilon = left.epsilon(parameters.delta)
     if epsilon > 0.0:
         return replace(parameters, epsilon=epsilon)
-    return replace(parameters, delta=left.delta(parameters.epsilon))
+    epsilon = min(parameters.epsilon, left.mu)
+    return replace(parameters, epsilon=epsilon, delta=left.delta(epsilon))
 
 
 Fits = tuple[tuple[float, LinearPlan], ...]

@@ -147,6 +147,7 @@ class AdaSSP(GaussianSolver):
     """
 
     takes_blocks = True
+    takes_trees = False
     takes_persons = True
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> AdaSSPPlan:

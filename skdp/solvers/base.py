@@ -483,6 +483,9 @@ class Solver(ABC):
     is_pure: ClassVar[bool] = False
     """Whether a release at (ε, δ) is ε-DP, without any δ."""
 
+    takes_trees: ClassVar[bool] = True
+    """Whether tens of thousands of columns are fast, if few entries of a row are not 0."""
+
     takes_persons: ClassVar[bool] = False
     """Whether a record may be a person: several rows whose weights add up to that of one row.
 

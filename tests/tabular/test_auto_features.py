@@ -101,11 +101,29 @@ def test_a_trial_of_numbers():
 
 def test_what_no_trial_is_made_for():
     X, y = crossed(8000, True)
-    for terms in ({"center": True}, {"standard_errors": True}, {"epsilon": np.inf}):
+    slow = {"solver": "coordinate_descent"}
+    for terms in ({"center": True}, {"standard_errors": True}, {"epsilon": np.inf}, slow):
         own = {key: value for key, value in TRIED.items() if key != "epsilon"}
         features = AutoFeatures(**own)
         model = DPLogisticRegression(**{"epsilon": 3.0, "features": features} | terms).fit(X, y)
         assert kind(model) == "curves"
+
+
+def test_a_solver_of_few_columns_keeps_curves(neighboring):
+    X, y = crossed(8000, True)
+    terms = {**TRIED, "target_bounds": (0, 1), "neighboring": neighboring}
+    assert kind(DPTabularRegressor(solver="adassp", **terms).fit(X, y)) == "curves"
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.WeakPrivacyWarning")
+@pytest.mark.parametrize("settings", [(1.0, 1e-3), (8.0, 1e-2), (0.5, 0.1)])
+def test_a_short_fit_costs_less_than_a_large_delta_alone(settings, neighboring):
+    """Without a count, a short fit of very many records is planned too: for any of μ in 200."""
+    epsilon, delta = settings
+    X, y = crossed(3000, True)
+    terms = {**TRIED, "epsilon": epsilon, "delta": delta, "neighboring": neighboring}
+    model = DPTabularClassifier(**terms).fit(X, y)
+    assert 0.99 * epsilon < model.privacy_.epsilon(delta) <= epsilon
 
 
 def test_a_changed_record_changes_a_trial_by_less_than_its_sensitivity():

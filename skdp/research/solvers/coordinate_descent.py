@@ -149,6 +149,7 @@ class CoordinateDescent(Solver):
     average: float = 0.0
 
     is_gaussian = True
+    takes_trees = False
     takes_persons = True
 
     def __post_init__(self) -> None:
