@@ -8,6 +8,7 @@ from skdp import (
     DPHuberRegressor,
     DPLinearRegression,
     DPLogisticRegression,
+    DPPoissonRegressor,
     DPTabularClassifier,
     DPTabularRegressor,
     PrivacyBudget,
@@ -107,6 +108,16 @@ def test_what_no_trial_is_made_for():
         features = AutoFeatures(**own)
         model = DPLogisticRegression(**{"epsilon": 3.0, "features": features} | terms).fit(X, y)
         assert kind(model) == "curves"
+
+
+def test_counts_have_no_trial(neighboring):
+    """Scores are logarithms, whose distance to counts says nothing."""
+    X, y = crossed(8000, True)
+    features = AutoFeatures(bounds=TRIED["bounds"], categories=TRIED["categories"])
+    terms = {"epsilon": 3.0, "target_bounds": (0, 3), "neighboring": neighboring}
+    model = DPPoissonRegressor(features=features, **terms).fit(X, y)
+    assert kind(model) == "curves"
+    assert "short fits" not in model.privacy_.theorem
 
 
 def test_a_solver_of_few_columns_keeps_curves(neighboring):
