@@ -57,7 +57,7 @@ def budget(**terms):
 def large(frame=FRAME, **model):
     """Fit many rows, whose released matrix is far above its noise."""
     columns = {"bounds": BOUNDS, "categories": {"job": ["a", "b"]}}
-    model = DPAdditiveClassifier(epsilon=3.0, **columns | model)
+    model = DPAdditiveClassifier(epsilon=10.0, **columns | model)
     return model.fit(pd.concat([frame.drop(columns="when")] * 100), np.tile(Y, 100))
 
 

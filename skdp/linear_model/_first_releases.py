@@ -408,7 +408,8 @@ def _warn_of_ranges(feature_map: AdditiveMap, gram: NoisyGram) -> None:
     if names := [facts.term_name(j) for j in facts.numbers[steady].tolist()]:
         warn_paid(
             f"Values of columns {names} vary little beside their bounds, so that the model may "
-            "learn little from them. Check units and bounds, or use transformation='log' for amounts."
+            "learn little from them. Check units and bounds, or use transformation='log' for "
+            "amounts."
         )
 
 

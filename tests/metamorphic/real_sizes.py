@@ -260,7 +260,7 @@ LINEAR, LOGISTIC = "linear_model.DPLinearRegression", "linear_model.DPLogisticRe
 HUBER, ROBUST = "linear_model.DPHuberRegressor", {"standard_errors": "robust"}
 ADDITIVE = "additive.DPAdditiveRegressor"
 MANY = {"epsilon": 80.0}  # n·μ, also of weighted records, is then enough for a search for pairs
-TRIED = {"epsilon": 2000.0}  # n·μ/p is then enough for a trial of trees
+TRIED = {"epsilon": 80.0}  # n·μ/p is then enough for a trial of trees
 ENOUGH = {"epsilon": 10.0}  # n·μ/2 is then enough for errors of probabilities
 WITH_SCHEMA: dict[str, Any] = {"bounds": SCHEMA, "categories": None}
 CENTERED = {"center": True}
@@ -322,10 +322,16 @@ REAL: dict[str, list[RealCase]] = {
         (ROWS[1], PERSONS[1]),
     ),
     "trial of classes": real(
-        "tabular.DPTabularClassifier", {**TRIED, "bounds": SCHEMA}, {TRIAL: 1, STEPS: 8}
+        "tabular.DPTabularClassifier",
+        {**TRIED, "bounds": SCHEMA},
+        {TRIAL: 1, STEPS: 8},
+        (ROWS[1], WEIGHTED[0]),
     ),
     "trial of numbers": real(
-        "tabular.DPTabularRegressor", {**TRIED, "bounds": SCHEMA}, {TRIAL: 1, SEARCH: 19}
+        "tabular.DPTabularRegressor",
+        {**TRIED, "bounds": SCHEMA},
+        {TRIAL: 1, SEARCH: 19},
+        (ROWS[0], PERSONS[1]),
     ),
     "features of a schema": real("tabular.DPTabularRegressor", {"bounds": WITH_TEXT}, {SEARCH: 19}),
     "ranks of a table": real(
