@@ -235,8 +235,8 @@ class AutoFeatures(BaseEstimator):
     =============== ====================================================================
 
     From 150 on this holds unless more than a third of the columns are categorical. From 300 on, a
-    logistic regression or one by least squares then tries curves and ten trees in two short fits,
-    with at most a tenth of μ² each. If the errors with trees are clearly smaller, it takes a
+    logistic or least-squares regression without `groups` tries curves and ten trees in two short
+    fits, with at most a tenth of μ² each. If the errors with trees are clearly smaller, it takes a
     `FeatureMixture` with `RandomTreeFeatures` and ``additive_share=0.75``.
     If all columns are categorical, the products of their categories are features as well, if there
     are at most x/1.5 and at most 1000: `AdditiveFeatures` with ``interactions="pairs"``.

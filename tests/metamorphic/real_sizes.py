@@ -331,7 +331,7 @@ REAL: dict[str, list[RealCase]] = {
         "tabular.DPTabularRegressor",
         {**TRIED, "bounds": SCHEMA},
         {TRIAL: 1, SEARCH: 19},
-        (ROWS[0], PERSONS[1]),
+        (ROWS[0], WEIGHTED[1]),
     ),
     "features of a schema": real("tabular.DPTabularRegressor", {"bounds": WITH_TEXT}, {SEARCH: 19}),
     "ranks of a table": real(
