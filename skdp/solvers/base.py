@@ -390,7 +390,7 @@ class Plan(ABC):
 
 
 class NoisyGram(NamedTuple):
-    """*Released* AᵀA of rows, of which the last column is the intercept's if there is one."""
+    """*Released* AᵀA of rows with noise. If there is an intercept, its column is the last."""
 
     matrix: np.ndarray
     noise: float  # standard deviation on the diagonal

@@ -25,8 +25,8 @@ _Number = TypeVar("_Number", float, np.ndarray)
 SUM = 9
 """A few products, and a sum by `math.fsum`, which rounds once however many terms it has."""
 FORMULA = 90
-"""A closed formula of tens of operations, none of which cancels, with `exp`, `log` and `sqrt` of
-the C library (within one unit in the last place, 2 operations each)."""
+"""A closed formula of tens of operations without cancellation. `exp`, `log` and `sqrt` of the C
+library are right within one unit in the last place, and count as two operations each."""
 SERIES = 9_000
 """A sum of hundreds of such terms, and `log_ndtr`, `erfcx` and `logsumexp` of SciPy, which
 tests/test_rounding.py compares with 50 digits."""

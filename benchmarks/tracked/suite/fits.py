@@ -21,7 +21,7 @@ TABLES = {
     "50000 x 20": (50_000, 20, 2),
     "5000 x 20, 5 classes": (5000, 20, 5),
 }
-WIDE = {"10000 x 2000": (10_000, 2000, 2)}  # of which "auto" reads samples
+WIDE = {"10000 x 2000": (10_000, 2000, 2)}  # "auto" reads samples of its rows
 
 
 def table(n, d, k):
