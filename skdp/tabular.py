@@ -105,8 +105,8 @@ class DPTabularClassifier(LogisticModel):
     Notes
     -----
     **Guarantee.** As `DPLogisticRegression`: the features are public functions of single rows. The
-    choice depends on public facts, a released count or two short fits, whose costs are part of
-    `privacy_`.
+    choice depends on public facts, or on a released count and two short fits, whose costs are part
+    of `privacy_`.
     **Assumed.** As there; bounds and categories come from knowledge, never from the data.
 
     The other attributes are those of `DPLogisticRegression`.

@@ -71,10 +71,10 @@ LINES = {
     "design": 1935,
     "ensemble": 311,
     "exceptions": 77,
-    "features": 2810,
+    "features": 2804,
     "inspection": 310,
     "ledger": 2440,
-    "linear_model": 6691,
+    "linear_model": 6696,
     "losses": 1496,
     "mechanisms": 2432,
     "metrics": 2836,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_881  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 402_631
+MOST_LINES = 65_880  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 402_614
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

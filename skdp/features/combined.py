@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
 from skdp.data.column_facts import by_column
@@ -211,8 +212,8 @@ _FEWEST_FOR_CURVES = 20.0
 _FEWEST_FOR_INTERACTIONS, _FEWEST_FOR_MANY = 150.0, 300.0
 _ADDITIVE_SHARE = 0.95  # in between
 _TREES_ADDITIVE_SHARE, _TRIED_TREES = 0.75, 10
-_TRIED, _MOST_SHARE = 250.0, 0.1  # n·μ/k for each column of a short fit; of μ²
-_STEPS_OF_SHARES = tuple(800.0 * 2**k for k in range(7))  # where a share becomes less
+_TRIED, _MOST_SHARE = 250.0, 0.1  # of a short fit: n·μ/k for each column, and share of μ²
+_STEPS_OF_SHARES = tuple(800.0 * 2**k for k in range(7))  # where that share falls, if n is private
 _FEWEST_FOR_PRODUCTS, _MOST_PRODUCTS = 1.5, 1000  # n·μ/k for each product of two categories
 _WIDEST = (-1e9, 1e9)  # of numbers without bounds
 
@@ -223,7 +224,7 @@ class AutoFeatures(BaseEstimator):
 
     The choice depends on the number of columns p, on the share of categorical columns, and on
     x = n·μ/k: n records, μ the Gaussian-DP parameter of the fit, and k the number of records in
-    which neighbors differ. It never depends on values.
+    which neighbors differ. Apart from the comparison below, it does not depend on values.
 
     =============== ====================================================================
     x/p             features
@@ -234,10 +235,11 @@ class AutoFeatures(BaseEstimator):
     300 and more    the same, ``additive_share=0.5``
     =============== ====================================================================
 
-    From 150 on this holds unless more than a third of the columns are categorical. From 300 on, a
-    logistic or least-squares regression without `groups` tries curves and ten trees in two short
-    fits, with at most a tenth of μ² each. If the errors with trees are clearly smaller, it takes a
-    `FeatureMixture` with `RandomTreeFeatures` and ``additive_share=0.75``.
+    If more than a third of the columns are categorical, `AdditiveFeatures` is also used from 150
+    on. From 300 on, logistic and least-squares regressions without `groups` then compare two short
+    fits, one of them with ten trees. Each costs at most a tenth of μ². If the errors with trees
+    are clearly smaller, the features are a `FeatureMixture` with `RandomTreeFeatures` and
+    ``additive_share=0.75``.
     If all columns are categorical, the products of their categories are features as well, if there
     are at most x/1.5 and at most 1000: `AdditiveFeatures` with ``interactions="pairs"``.
 
@@ -315,30 +317,6 @@ class AutoFeatures(BaseEstimator):
         waves = RandomFourierFeatures(**given)
         return FeatureMixture(additive=curves, random=waves, additive_share=share)
 
-    def rival(self, *, signal: float, n_columns: int, n_categorical: int) -> FeatureMixture | None:
-        """Return features that may be better than `choice`, which errors of short fits can tell.
-
-        Parameters
-        ----------
-        signal : float
-            *Public or released.* x; infinite without privacy.
-        n_columns, n_categorical : int
-            *Public.* Number of columns of the table, and of categorical ones.
-
-        Returns
-        -------
-        FeatureMixture or None
-            With the parameters of this object.
-        """
-        if signal / n_columns < _FEWEST_FOR_MANY or 3 * n_categorical <= n_columns:
-            return None
-        given = with_wide_bounds(self.get_params())
-        return FeatureMixture(
-            additive=AdditiveFeatures(**given),
-            random=RandomTreeFeatures(**given),
-            additive_share=_TREES_ADDITIVE_SHARE,
-        )
-
     def auto_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> AutoMap:
         """Return the table's facts with all choices, after checks of the parameters.
 
@@ -364,7 +342,7 @@ class AutoFeatures(BaseEstimator):
 
 
 class Rival(NamedTuple):
-    """Features that may be better than chosen ones, and a short fit that is to tell."""
+    """Features that may be better than the choice, and the short fit that decides."""
 
     features: FeatureMixture
     feature_map: FeatureMap
@@ -383,7 +361,7 @@ class AutoMap:
     def limits(self) -> tuple[float, ...]:
         """The signals from which on the next choice is made."""
         each = (_FEWEST_FOR_CURVES, _FEWEST_FOR_INTERACTIONS, _FEWEST_FOR_MANY)
-        each += _STEPS_OF_SHARES if self.rival(_STEPS_OF_SHARES[-1] * self.facts.n_inputs) else ()
+        each += _STEPS_OF_SHARES if self._trees else ()
         of_columns = [least * self.facts.n_inputs for least in each]
         of_products = [_FEWEST_FOR_PRODUCTS * n] if (n := self._n_products) else []
         return tuple(sorted(of_columns + of_products))
@@ -402,15 +380,31 @@ class AutoMap:
         chosen = self.features.choice(signal=signal, n_products=self._n_products, **columns)
         return chosen, self._map_of(chosen)
 
+    @cached_property
+    def _trees(self) -> tuple[FeatureMixture, FeatureMap, FeatureMap] | None:
+        """Features with trees, their map and that of fewer trees; None for few categories."""
+        if self._n_products or 3 * len(self.facts.categories) <= self.facts.n_inputs:
+            return None
+        given = with_wide_bounds(self.features.get_params())
+        few, many = (
+            FeatureMixture(
+                additive=AdditiveFeatures(**given),
+                random=random,
+                additive_share=_TREES_ADDITIVE_SHARE,
+            )
+            for random in (
+                RandomTreeFeatures(n_trees=_TRIED_TREES, **given),
+                RandomTreeFeatures(**given),
+            )
+        )
+        return many, self._map_of(many), self._map_of(few)
+
     def rival(self, signal: float) -> Rival | None:
         """Return features that may be better than the choice, if there are any."""
-        p, n_categorical = self.facts.n_inputs, len(self.facts.categories)
-        found = self.features.rival(signal=signal, n_columns=p, n_categorical=n_categorical)
-        if found is None or self._n_products:
+        per_column = signal / self.facts.n_inputs
+        if self._trees is None or per_column < _FEWEST_FOR_MANY:
             return None
-        tried = clone(found).set_params(random__n_trees=_TRIED_TREES)
-        share = min(_MOST_SHARE, (_TRIED * p / signal) ** 2)
-        return Rival(found, self._map_of(found), self._map_of(tried), share)
+        return Rival(*self._trees, share=min(_MOST_SHARE, (_TRIED / per_column) ** 2))
 
     def _map_of(self, features: PublicFeatures) -> FeatureMap:
         return features.feature_map(self.facts.n_given, self.facts.given_names)

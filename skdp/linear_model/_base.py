@@ -339,11 +339,16 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
 
     def _may_try(self, parameters: ReleaseParameters, records: LinearRecords[TaskT]) -> bool:
         """Return whether other features can be tried: errors are known, and costs add up."""
-        is_plain = not self.standard_errors and self.center is not True
-        is_plain &= records.facts.solver.takes_trees
-        is_plain &= records.persons is None  # trees of persons take half a minute for 12 000 rows
-        is_plain &= not getattr(records.facts.task, "counts", False)  # scores are logarithms
-        return hasattr(self, "_compared") and is_plain and is_gaussian(parameters, records)
+        facts = records.facts
+        return (
+            hasattr(self, "_compared")
+            and not getattr(facts.task, "counts", False)  # scores of counts are logarithms
+            and is_gaussian(parameters, records)
+            and facts.solver.takes_trees
+            and records.persons is None  # trees of persons take half a minute for 12 000 rows
+            and not self.standard_errors
+            and (is_auto(self.center) or not self.center)
+        )
 
     def _plan_rows(
         self, parameters: ReleaseParameters, records: LinearRecords[TaskT], stretch: float

@@ -598,7 +598,7 @@ def plan_center(
     """
     if not (model.center and parameters.is_private) or model.standard_errors:
         return None
-    if records.facts.rival is not None:  # a center of one map is none of another
+    if records.facts.rival is not None:  # the other map would need a center of its own
         return None
     facts, relation, is_auto = records.facts, parameters.neighboring, model.center == "auto"
     if is_auto and parameters.delta > 0.0:
