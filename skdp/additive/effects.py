@@ -24,7 +24,7 @@ from skdp.data.columns import column_name
 from skdp.design import Center
 from skdp.features.additive import AdditiveMap, as_additive
 from skdp.features.base import TableFacts
-from skdp.linear_model._base import Learned
+from skdp.linear_model._plans import Learned
 from skdp.linear_model._records import AnyMap, LinearRecords
 from skdp.solvers import Solution
 from skdp.support.types import Label, VectorLike

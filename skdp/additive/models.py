@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -32,9 +31,9 @@ from skdp.design.transformed import CenteredMap
 from skdp.features import AdditiveFeatures
 from skdp.features.additive import AdditiveMap
 from skdp.features.combined import unknown_numbers, with_wide_bounds
-from skdp.linear_model._base import Learned, PrivateLinearModel, is_auto, learn, progress_of
+from skdp.linear_model._base import PrivateLinearModel, is_auto, progress_of
 from skdp.linear_model._first_releases import map_of, ranks_release
-from skdp.linear_model._plans import FitPlan, LinearPlan, PlanFit, is_gaussian, plan_after
+from skdp.linear_model._plans import FitPlan, Learned, LinearPlan, PlanFit, is_gaussian, plan_after
 from skdp.linear_model._records import (
     LinearRecords,
     TargetRange,
@@ -198,8 +197,7 @@ class _AdditiveModel(PrivateLinearModel[TaskT]):
     ) -> LinearPlan:
         """Return the plan of a fit, after the releases that its parameters ask for."""
         if is_auto(self.interactions):
-            own = partial(learn, progress=progress_of(self))
-            plan_fit = PairsOf(plan_fit, own, self._residuals).plan
+            plan_fit = PairsOf(plan_fit, progress_of(self), self._residuals).plan
         if columns := unknown_numbers(self.bounds, map_of(records).facts):
             ranks = ranks_release(parameters, records, columns)
             return plan_after(ranks, plan_fit, parameters, records)

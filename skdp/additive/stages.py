@@ -17,18 +17,15 @@ from skdp.accounting import gdp_mu
 from skdp.data.exact_sums import STEP_BITS, Sums, counted, from_steps
 from skdp.features.additive import AdditiveMap
 from skdp.features.base import TableFacts
-from skdp.linear_model._base import Learned
-from skdp.linear_model._first_releases import (
-    HistogramRelease,
-    histograms,
-    map_of,
-)
+from skdp.linear_model._first_releases import HistogramRelease, histograms, map_of
 from skdp.linear_model._plans import (
     Fits,
+    Learned,
     LinearPlan,
     PlanFit,
     StagedPlan,
     check_gaussian,
+    learn,
     most_rest,
     plan_counted,
     rest_of,
@@ -37,6 +34,7 @@ from skdp.linear_model._plans import (
 from skdp.linear_model._records import LinearRecords, TaskT, row_scores
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import Event, GDPEvent, Neighboring, NonPrivateEvent
+from skdp.samplers.base import Progress
 from skdp.solvers.base import composed
 
 Residuals = Callable[[Learned, np.ndarray, np.ndarray], np.ndarray]
@@ -129,7 +127,6 @@ _LARGEST = 2.0**20  # ε of a choice without privacy
 _LEAST = 2.0**-20
 _TYPICAL_DELTA = 1e-5  # for the number of records where δ = 0
 
-Learn = Callable[[LinearPlan, LinearRecords[Any], np.random.Generator], Learned]
 Pairs = tuple[tuple[int, int], ...]
 
 
@@ -143,7 +140,7 @@ class PairSearch:
     """
 
     plan: LinearPlan  # of the fit without pairs
-    learn: Learn
+    progress: Progress
     residuals: Residuals
     candidates: Pairs
     mechanism: ExponentialMechanism
@@ -163,8 +160,8 @@ class PairSearch:
 
     def pairs(self, records: LinearRecords[Any], rng: np.random.Generator) -> Pairs:
         # Blocks elsewhere get the fit without its rows.
-        learned, feature_map = self.learn(self.plan, records, rng), map_of(records)
-        learned = learned._replace(design=None)
+        learned = learn(self.plan, records, rng, self.progress)._replace(design=None)
+        feature_map = map_of(records)
         cells = PairCells(feature_map.facts, self.candidates)
         problem = learned.plan.problem
         scores = partial(row_scores, problem, learned.fitted.theta)
@@ -226,7 +223,7 @@ class PairsOf:
     """
 
     plan_fit: PlanFit
-    learn: Learn
+    progress: Progress
     residuals: Residuals
 
     def plan(self, parameters: ReleaseParameters, records: LinearRecords[Any]) -> LinearPlan:
@@ -264,7 +261,7 @@ class PairsOf:
         if parameters.is_private:
             first = rest_of(parameters, math.sqrt(1.0 - _LEARN_SHARE) * _mu(parameters))
         learned = self.plan_fit(first, records)
-        search = PairSearch(learned, self.learn, self.residuals, candidates, mechanism, relation)
+        search = PairSearch(learned, self.progress, self.residuals, candidates, mechanism, relation)
         if parameters.is_private:
             rest = rest_of(parameters, search.mu)
             bound = GDPEvent(most_rest(parameters, search.mu))

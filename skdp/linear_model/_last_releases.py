@@ -22,6 +22,7 @@ from skdp.linear_model._probabilities import FARTHEST, Probabilities, Recalibrat
 from skdp.linear_model._records import ExposureLoss, LinearRecords, TargetRange, retargeted
 from skdp.losses import Loss, SquaredLoss
 from skdp.losses.regression import PoissonLoss, shares_of_counts
+from skdp.losses.weighted import targets_and_shares
 from skdp.solvers import Problem
 from skdp.solvers._releases import MachineSum, mean_sum
 from skdp.solvers.base import SCALE_MARGIN
@@ -58,8 +59,7 @@ class RowNumbers(NamedTuple):
         facts = problem.with_columns(theta.size)
         sums = mean_sum(facts, self.between, self.longest, length, self.size)
         noise = sums.noise(mu)
-        largest = getattr(problem.loss, "largest", 1.0) if self.by_share else None
-        added = partial(_sums, theta, self.of_rows, largest)
+        added = partial(_sums, theta, self.of_rows, problem.loss if self.by_share else None)
         total = sums.grid.floats(design.exact_total(added, sums.grid))
         return noise.release(total, rng), noise.scale
 
@@ -202,13 +202,13 @@ def shift_kind(loss: Loss) -> type[MeanShift] | None:
 def _sums(
     theta: np.ndarray,
     of_rows: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    largest: float | None,
+    loss: Loss | None,
     block: MemoryDesign,
 ) -> np.ndarray:
-    """Return sums of numbers of rows in a block, by their shares."""
+    """Return sums of numbers of rows in a block, by their shares unless there is no loss."""
     y, shares = block.targets, np.ones(block.n_samples)
-    if largest is not None and y.dtype.names is not None:
-        y, shares = y["target"], y["weight"] / largest
+    if loss is not None:
+        y, shares = targets_and_shares(loss, y)
     return np.asarray(of_rows(y, block.scores(theta)) @ shares)
 
 
@@ -351,7 +351,7 @@ class ClassShift:
         assert design is not None, "the fit has read the rows"
         log_odds, slope = _log_odds(Probabilities.of(learned), theta)
         for _ in range(theta.ndim):  # for several classes again, after they were normalized
-            added = Errors(theta, log_odds, slope, moved, getattr(problem.loss, "largest", 1.0))
+            added = Errors(theta, log_odds, slope, moved, problem.loss)
             sums = added.facts(problem)
             noise = sums.noise(self.mu / math.sqrt(theta.ndim))
             total = sums.grid.floats(design.exact_total(added, sums.grid))
@@ -392,7 +392,7 @@ class Errors:
     link: Callable[..., Any]  # log-odds as a function of scores
     slope: float  # its Lipschitz constant
     moved: Recalibration
-    largest: float
+    loss: Loss
 
     def facts(self, problem: Problem) -> MachineSum:
         """Return public and released facts of the sums."""
@@ -409,13 +409,12 @@ class Errors:
         return mean_sum(problem, between, one, _STEEPEST * length, size)
 
     def __call__(self, block: MemoryDesign) -> np.ndarray:
-        y, shares, found = block.targets, np.ones(block.n_samples), []
-        if y.dtype.names is not None:
-            y, shares = y["target"], y["weight"] / self.largest
+        y, shares = targets_and_shares(self.loss, block.targets)
         log_odds = self.link(block.scores(self.theta))
         log_odds = self.moved(log_odds if log_odds.ndim > 1 else log_odds[:, None])
         inside, n_columns = np.clip(log_odds, -FARTHEST, FARTHEST), log_odds.shape[1]
         p, places = expit(log_odds if n_columns > 1 else inside), (inside + FARTHEST) / _STEP
+        found = []
         for number, place in enumerate(places.T):
             errors = shares * ((y == number if n_columns > 1 else y > 0.0) - p[:, number])
             first = np.minimum(place.astype(np.intp), _KNOTS.size - 2)

@@ -19,7 +19,14 @@ from skdp.design.base import ROWS_SUMMED, SumGrid
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features.base import FeatureMap, PublicFeatures
 from skdp.features.combined import AutoMap, unknown_numbers
-from skdp.linear_model._records import LinearFacts, LinearRecords, TaskT, row_scores
+from skdp.linear_model._records import (
+    LinearFacts,
+    LinearRecords,
+    TargetRange,
+    TaskT,
+    design_of,
+    row_scores,
+)
 from skdp.privacy import (
     Event,
     GaussianCurve,
@@ -30,7 +37,8 @@ from skdp.privacy import (
     PureDPEvent,
 )
 from skdp.samplers import SAMPLERS
-from skdp.solvers import SOLVERS, Problem, Solver
+from skdp.samplers.base import Progress
+from skdp.solvers import SOLVERS, Plan, Problem, Solver
 from skdp.solvers._releases import MachineSum, mean_sum
 from skdp.solvers.base import SCALE_MARGIN, RowCount, composed
 from skdp.support.lazy_names import Registry
@@ -205,6 +213,22 @@ class FinishedPlan(StagedPlan[Any]):
         return f"{self.fit.theorem}; then {self.first.name} by the Gaussian mechanism"
 
 
+def learn(
+    plan: LinearPlan,
+    records: LinearRecords[Any],
+    rng: np.random.Generator,
+    progress: Progress = lambda step, n_steps: None,
+) -> Learned:
+    """Let a plan read the records: make its releases in their order, and fit."""
+    if isinstance(plan, FinishedPlan):
+        return plan.first.finished(learn(plan.fit, records, rng, progress), records, rng)  # type: ignore[no-any-return]
+    if isinstance(plan, CountedPlan | StagedPlan):
+        return learn(*plan.next(records, rng), rng, progress)
+    assert isinstance(plan, Plan), "all others have stages"
+    design = design_of(records, plan.problem)
+    return Learned(plan.read(design, rng, progress), records.facts, plan, design)
+
+
 def on_samples(
     plan: LinearPlan, parameters: ReleaseParameters, others: tuple[Event, ...] = ()
 ) -> LinearPlan:
@@ -366,8 +390,6 @@ _CLEAR_GAIN = 2.0  # standard deviations of the noise
 STEEPEST = 2.0
 """Lipschitz constant in the scores of errors that are compared."""
 
-Learn: TypeAlias = Callable[[LinearPlan, LinearRecords[Any], np.random.Generator], Learned]
-
 
 class Compared(NamedTuple):
     """Errors of rows, whose differences are cut at ±c; they must be better by the `least`."""
@@ -391,7 +413,6 @@ class Trial:
     fits: tuple[LinearPlan, LinearPlan]
     compared_mu: float
     compared: Compared
-    learn: Learn
     relation: Neighboring
     name: ClassVar[str] = "two short fits with other features, and the difference of their errors,"
 
@@ -411,7 +432,7 @@ class Trial:
         assert rival is not None, "planned for two maps only"
         tried = _with_features(records, rival.features, rival.tried)
         both = zip(self.fits, (records, tried), strict=True)
-        learned = [self.learn(plan, own, rng)._replace(design=None) for plan, own in both]
+        learned = [learn(plan, own, rng)._replace(design=None) for plan, own in both]
         sums = self.sums(learned)
         gains = partial(_gains, learned, self.compared, sums.grid)
         noise, total = sums.noise(self.compared_mu), records.total(gains)["gain"]
@@ -433,7 +454,7 @@ def _gains(
 ) -> dict[str, np.ndarray]:
     """Return Σ s·g on a grid, in blocks of rows."""
     task = records.facts.task
-    y = task.encode(records.y) if records.facts.is_regression else records.y
+    y = task.encode(records.y) if isinstance(task, TargetRange) else records.y
     one, other = (
         compared.of_rows(
             y, row_scores(own.plan.problem, own.fitted.theta, records.with_facts(own.facts))
@@ -483,7 +504,6 @@ def plan_trial(
     records: LinearRecords[Any],
     plan_fit: PlanFit,
     compared: Compared,
-    learn: Learn,
 ) -> LinearPlan:
     """Return the plan of a trial of the rival of the chosen features, and of the fit after it."""
     rival = records.facts.rival
@@ -497,7 +517,6 @@ def plan_trial(
         ),
         compared_mu=math.sqrt(_COMPARED_SHARE) * mu,
         compared=compared,
-        learn=learn,
         relation=parameters.neighboring,
     )
     rest = rest_of(parameters, trial.mu)

@@ -179,11 +179,6 @@ class LinearFacts(Generic[TaskT]):
     center: Center | None = None  # released
 
     @property
-    def is_regression(self) -> bool:
-        """Whether targets are numbers."""
-        return isinstance(self.task, TargetRange)
-
-    @property
     def determines_all(self) -> bool:
         """Whether many rows determine all coefficients; see `Problem`."""
         feature_map = self.feature_map
@@ -248,12 +243,10 @@ def _map_of(features: BaseEstimator, table: MatrixLike, names: Sequence[Hashable
 
 
 def learned_map(model: BaseEstimator) -> AnyMap:
-    """Return the feature map of a fitted model, None if it has none."""
     return getattr(model, "feature_map_", None)
 
 
 def learned_center(model: BaseEstimator) -> Center | None:
-    """Return the center of a fitted model, None if it has none."""
     point = getattr(model, "center_", None)
     return None if point is None else Center(point, model.center_radius_, model.data_norm_)
 
@@ -297,7 +290,6 @@ def _checked(
 
 
 def matrix_of(feature_map: AnyMap, rows: MatrixLike) -> MatrixLike:
-    """Return all features of rows."""
     expanded = _expanded(feature_map)
     return rows if expanded is None else expanded.whole(expanded.prepare(rows))
 

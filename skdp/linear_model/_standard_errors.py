@@ -22,7 +22,12 @@ from skdp.linear_model._records import ExposureLoss
 from skdp.losses import Loss
 from skdp.losses.base import MarginLoss
 from skdp.losses.regression import PoissonLoss
-from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
+from skdp.losses.weighted import (
+    ClassWeightedLoss,
+    SharedLoss,
+    WeightedLoss,
+    targets_and_shares,
+)
 from skdp.privacy import Event, GDPEvent, Neighboring, NonPrivateEvent
 from skdp.samplers.base import Progress
 from skdp.solvers import AdaSSP, ObjectivePerturbation, Plan, Problem, Solution, Solver
@@ -58,7 +63,6 @@ _PRECISION = 1e-5  # relative, of the noise multiplier; the larger end is used
 
 
 def solver_with_errors(model: Any) -> Solver:
-    """Return the solver of a model with standard errors."""
     names, asked = model.with_errors, model.solver
     if not (isinstance(asked, str) and asked in ("auto", *names)):
         raise IncompatibleSolverError(
@@ -300,9 +304,7 @@ def share_of_clipped(
 
 def _clipped(loss: Any, block: Any) -> np.ndarray:
     """Return Σ s of the rows of a block that are long or have targets outside, and of others."""
-    y, shares = block.targets, np.ones(block.n_samples)
-    if y.dtype.names is not None:
-        y, shares = y["target"], y["weight"] / loss.largest
+    y, shares = targets_and_shares(loss, block.targets)
     is_clipped = block.factors < _SHORTENED
     if not isinstance(_unweighted(loss), MarginLoss):
         is_clipped |= np.abs(y) == 1.0
@@ -311,23 +313,16 @@ def _clipped(loss: Any, block: Any) -> np.ndarray:
 
 def _residual(loss: Loss, longest: float, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return clipped residuals, times the row's share of a record."""
-    targets, shares = _targets(loss, y)
+    targets, shares = targets_and_shares(loss, y)
     return shares * np.clip(z - np.clip(targets, -1.0, 1.0), -longest, longest)
 
 
 def residual_spread(loss: Loss, theta: np.ndarray, block: MemoryDesign) -> np.ndarray:
     """Return (Σ s·r², Σ s·(L² − r²)) of a block: shares s of records, clipped residuals r."""
-    targets, shares = _targets(loss, block.targets)
+    targets, shares = targets_and_shares(loss, block.targets)
     residuals = block.scores(theta) - np.clip(targets, -1.0, 1.0)
     squares = np.minimum(residuals**2, _LONGEST**2)
     return np.array([(shares * squares).sum(), (shares * (_LONGEST**2 - squares)).sum()])
-
-
-def _targets(loss: Loss, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
-    """Return targets, and the rows' shares of a record, which add up to at most 1 for a person."""
-    if not isinstance(loss, SharedLoss):
-        return y, 1.0
-    return y["target"], y["weight"] / loss.largest
 
 
 @dataclass(frozen=True, kw_only=True)

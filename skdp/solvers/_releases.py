@@ -14,7 +14,12 @@ from skdp.design.base import ROWS_SUMMED, MemoryDesign, SumGrid
 from skdp.design.transformed import shared_cross_product, units_of_length
 from skdp.losses import Loss, Minorant
 from skdp.losses.base import ProbabilityLoss
-from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
+from skdp.losses.weighted import (
+    ClassWeightedLoss,
+    SharedLoss,
+    WeightedLoss,
+    targets_and_shares,
+)
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 from skdp.solvers.base import SCALE_MARGIN, NoisyGram, PartOfMu, Problem, RowCount, ScoreMeans
@@ -304,7 +309,6 @@ class GramRelease(PartOfMu):
 
     @cached_property
     def noise(self) -> GridGaussian:
-        """The noise in the vector."""
         return self.sums.noise(self.mu)
 
     @property
@@ -415,8 +419,8 @@ class MeansRelease(PartOfMu):
         """Release the means at a *released* θ; takes one pass."""
         sums, n = self.sums(theta), self.problem.n_samples
         assert n is not None, "`plan` checked it"
-        noise, largest = sums.noise(self.mu), getattr(self.problem.loss, "largest", 1.0)
-        total = sums.grid.floats(design.exact_total(partial(_sums, theta, largest), sums.grid))
+        noise, added = sums.noise(self.mu), partial(_sums, theta, self.problem.loss)
+        total = sums.grid.floats(design.exact_total(added, sums.grid))
         label, score, product = (noise.release(total, rng) / n).tolist()
         count_noise = 1.0 / (self.count.mu * n) if self.count.mu else 0.0
         return ScoreMeans(
@@ -438,11 +442,9 @@ class MeansRelease(PartOfMu):
         return mean_sum(problem, between, math.sqrt(3.0), length, 3)
 
 
-def _sums(theta: np.ndarray, largest: float, block: MemoryDesign) -> np.ndarray:
+def _sums(theta: np.ndarray, loss: Loss, block: MemoryDesign) -> np.ndarray:
     """Return Σ (y, c, y·c) of a block."""
-    y, shares = block.targets, np.ones(block.n_samples)
-    if y.dtype.names is not None:
-        y, shares = y["target"], y["weight"] / largest
+    y, shares = targets_and_shares(loss, block.targets)
     clipped = np.clip(block.scores(theta) / _MOST_SCORE, -1.0, 1.0)
     signed = np.where(y > 0, shares, -shares)
     return np.array([signed.sum(), shares @ clipped, signed @ clipped])

@@ -13,7 +13,7 @@ from skdp.design import Design, MemoryDesign
 from skdp.design.base import SumGrid
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, SquaredLoss
-from skdp.losses.weighted import SharedLoss, WeightedLoss
+from skdp.losses.weighted import SharedLoss, WeightedLoss, targets_and_shares
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers.base import Progress
@@ -47,7 +47,6 @@ class AdaSSPPlan(Plan):
     noise: GridGaussian  # in each entry of Σ v
 
     def with_columns(self, n_features: int) -> AdaSSPPlan:
-        """Return the plan for a known number of columns."""
         if self.problem.n_features is not None:
             return self
         problem = self.problem.with_columns(n_features)
@@ -175,9 +174,7 @@ class AdaSSP(GaussianSolver):
 
 def _moment(loss: Loss, block: MemoryDesign) -> np.ndarray:
     """Return Aᵀy of a block, or for rows with shares Σ share·y·a."""
-    if not isinstance(loss, SharedLoss):
-        return block.weighted_sum(np.clip(block.targets, -1.0, 1.0))
-    shares, y = block.targets["weight"] / loss.largest, block.targets["target"]
+    y, shares = targets_and_shares(loss, block.targets)
     return block.weighted_sum(shares * np.clip(y, -1.0, 1.0))
 
 

@@ -16,7 +16,7 @@ from skdp.accounting import gdp_mu
 from skdp.linear_model import _last_releases
 from skdp.linear_model._last_releases import ClassShift, Errors, recalibrated
 from skdp.linear_model._probabilities import Probabilities, Recalibration, against_others
-from skdp.losses import LogisticLoss, MultinomialLoss
+from skdp.losses import LogisticLoss, MultinomialLoss, WeightedLoss
 from skdp.privacy import Neighboring
 from skdp.solvers import Problem
 
@@ -180,10 +180,10 @@ def errors_of(loss, rng):
     if loss.n_scores == 1:
         at = np.linspace(-9.0, 9.0, 50)
         link = partial(np.interp, xp=at, fp=np.clip(np.cumsum(rng.exponential(size=50)) - 9, -8, 8))
-        return Errors(np.ones(3), link, 50.0, Recalibration(), 1.0)
+        return Errors(np.ones(3), link, 50.0, Recalibration(), loss)
     passed = np.stack([rng.normal(size=4), np.exp(0.5 * rng.normal(size=4))])
     moved = Recalibration((passed,) * int(rng.integers(0, 2)))
-    return Errors(np.ones((3, 4)), against_others, np.sqrt(2.0), moved, 1.0)
+    return Errors(np.ones((3, 4)), against_others, np.sqrt(2.0), moved, loss)
 
 
 def block_of(y, z, shares=None):
@@ -204,9 +204,8 @@ def test_no_less_noise_would_do(loss, relation):
     rng, far = np.random.default_rng(0), 50.0 * np.eye(4)
     z = np.array([-50.0, 50.0]) if loss.n_scores == 1 else far[:2]
     y = np.array([1.0, -1.0] if loss.n_scores == 1 else [1, 0])
-    errors = Errors(
-        np.ones(3), np.asarray if loss.n_scores == 1 else against_others, 1.0, Recalibration(), 1.0
-    )
+    link = np.asarray if loss.n_scores == 1 else against_others
+    errors = Errors(np.ones(3), link, 1.0, Recalibration(), loss)
     one, two = each_of(errors, y, z)
     moved = one - two if relation is Neighboring.REPLACE_ONE else one
     between = errors.facts(problem_of(loss, relation, rng)).between
@@ -243,7 +242,7 @@ def test_computed_log_odds_are_off_by_no_more_than_planned():
 def test_a_block_adds_its_rows_by_their_shares(loss, rng):
     errors, (y, z) = errors_of(loss, rng), random_rows(loss, rng)
     shares = rng.uniform(0.0, 2.0, len(y))
-    halved = replace(errors, largest=2.0)
+    halved = replace(errors, loss=WeightedLoss(loss, 2.0))
     wanted = 0.5 * shares @ each_of(errors, y, z)
     np.testing.assert_allclose(halved(block_of(y, z, shares)), wanted, atol=1e-12)
 
@@ -255,7 +254,8 @@ def moved_by(y, z):
     """Return the recalibration by sums that have hardly any noise."""
     moved, link = Recalibration(), against_others if z.ndim > 1 else np.asarray
     for _ in range(z.ndim):
-        sums = Errors(None, link, 1.0, moved, 1.0)(block_of(y, z)).reshape(-1, 1 + 2 * KNOTS)
+        sums = Errors(None, link, 1.0, moved, LogisticLoss())(block_of(y, z))
+        sums = sums.reshape(-1, 1 + 2 * KNOTS)
         passed = [recalibrated(one, 0.5 / np.sqrt(len(sums)), 1e-3) for one in sums]
         moved = Recalibration((*moved.passes, np.transpose(passed)))
     return moved
