@@ -123,11 +123,17 @@ def _added(steps: np.ndarray, codes: np.ndarray | None, n_groups: int) -> np.nda
     return np.stack(sums, axis=1)
 
 
-def counted(places: np.ndarray, size: int, weights: np.ndarray | None) -> np.ndarray:
-    """Return the number of rows in each bin, or their total weight in steps."""
+def counted(
+    places: np.ndarray,
+    size: int,
+    weights: np.ndarray | None,
+    chosen: np.ndarray | slice = slice(None),
+) -> np.ndarray:
+    """Return the number of `chosen` rows in each bin, or their total weight in steps."""
+    places = places[chosen]
     if weights is None:
         return np.bincount(places, minlength=size)
-    total = np.zeros(size, dtype=np.int64)
+    total, weights = np.zeros(size, dtype=np.int64), weights[chosen]
     for start in range(0, places.size, ROWS_AT_ONCE):
         some = slice(start, start + ROWS_AT_ONCE)
         total += np.bincount(places[some], weights[some], size).astype(np.int64)

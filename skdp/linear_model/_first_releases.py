@@ -429,7 +429,6 @@ def _ranked(feature_map: Any, ranks: np.ndarray) -> Any:
 
 
 def map_of(records: LinearRecords[Any]) -> AdditiveMap:
-    """Return the map of the records of an additive model."""
     return as_additive(records.facts.feature_map)
 
 
@@ -459,9 +458,8 @@ def counts_of(
         of_rows = None if shares is None else shares[start : start + _ROWS]
         for k, place in enumerate(places):
             known = ~np.isnan(place)
-            bins = np.minimum(place[known] * n_bins, n_bins - 1).astype(np.intp)
-            weights = None if of_rows is None else of_rows[known]
-            counts[k] += np.bincount(bins, weights, minlength=n_bins).astype(np.int64)
+            bins = np.minimum(np.where(known, place, 0.0) * n_bins, n_bins - 1).astype(np.intp)
+            counts[k] += counted(bins, n_bins, of_rows, known)
     return counts
 
 

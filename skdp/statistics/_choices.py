@@ -53,7 +53,6 @@ class Grid:
 
 
 def grids_of(bounds: ColumnBounds) -> list[Grid]:
-    """Return a grid for each column."""
     sides = zip(bounds.low.tolist(), bounds.high.tolist(), strict=True)
     scales = bounds.scales or ((math.inf, False),) * bounds.low.size
     return [_grid(*ends, *scale) for ends, scale in zip(sides, scales, strict=True)]
@@ -113,7 +112,6 @@ class Margin:
     rows: tuple[float, ...]
 
     def __call__(self, n_rows: float) -> float:
-        """Return the margin for a number of rows."""
         return float(np.interp(n_rows, self.knots, self.rows))
 
     @property
@@ -186,7 +184,6 @@ class Rank:
     side: int = 0
 
     def of(self, n_rows: float) -> float:
-        """Return the rank for this number of rows."""
         moved = 0.0 if self.margin is None else self.side * self.margin(n_rows)
         return self.q * n_rows + moved
 
@@ -366,7 +363,6 @@ class QuantilePlan:
 
     @property
     def event(self) -> Event:
-        """The event of all choices together."""
         farthest_apart = 2.0 * self.choice.sensitivity  # the range that one choice is charged for
         return composed(self.ranges, self.choice.event.epsilon / farthest_apart)
 
@@ -499,8 +495,7 @@ def cell_counts(
         for j, grid in enumerate(grids):
             places = groups * n_points + grid.places(filled[:, j])
             some = known[:, j] if filling is None else slice(None)
-            own = None if weights is None else weights[some]
-            found = counted(places[some], counts[:, j].size, own)
+            found = counted(places, counts[:, j].size, weights, some)
             counts[:, j] += found.reshape(n_groups + 1, -1)
         start += len(rows)
     return {"cells": counts[1:]}

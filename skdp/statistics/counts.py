@@ -201,10 +201,7 @@ def _counts_of_true(records: Records[Keys | None]) -> Sums:
         return {"count": np.array([np.count_nonzero(true) for true in columns.truth()])}
     n_groups = 1 if keys is None else keys.n_groups
     groups = np.ones(len(columns), np.int8) if keys is None else keys.codes(records) + 1
-    counts = [
-        counted(groups[true], n_groups + 1, None if weights is None else weights[true])[1:]
-        for true in columns.truth()
-    ]
+    counts = [counted(groups, n_groups + 1, weights, true)[1:] for true in columns.truth()]
     return {"count": np.stack(counts, axis=1)}
 
 
@@ -313,7 +310,6 @@ class Grid:
 
     @property
     def n_cells(self) -> int:
-        """The number of cells."""
         return int(np.prod(self.shape))
 
     def places(self, rows: np.ndarray) -> np.ndarray:

@@ -324,9 +324,8 @@ class Layout:
         for j, values in self.categories.items():
             places = category_codes(records.columns.parts[j], values)
             known = (places >= 0) & (groups >= 0)
-            cells = (groups * values.size + places)[known]
-            weights = None if records.steps is None else records.steps[known]
-            found = counted(cells, self.n_groups * values.size, weights)
+            cells, size = groups * values.size + places, self.n_groups * values.size
+            found = counted(cells, size, records.steps, known)
             counts.append(found.reshape(self.n_groups, -1))
         return np.hstack(counts)
 
@@ -372,7 +371,6 @@ class DescribePlan:
 
     @property
     def event(self) -> Event:
-        """The event of all parts together."""
         if self.choices is None:
             return self.queries.event
         return ComposedEvent((self.queries.event, self.choices.event))

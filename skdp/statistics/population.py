@@ -379,8 +379,8 @@ def _counts_of_cells(records: Records[Keys]) -> Sums:
     groups, found = records.facts.codes(records) + 1, []
     for part in records.columns.parts:
         known = ~part.missing()
-        cells = (2 * groups + part.truth())[known]
-        found.append(counted(cells, 2 * n_groups + 2, None if steps is None else steps[known])[2:])
+        cells = 2 * groups + part.truth()
+        found.append(counted(cells, 2 * n_groups + 2, steps, known)[2:])
     return {"cells": np.stack(found)}
 
 

@@ -103,15 +103,25 @@ class LangevinSampler(Sampler):
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
     ) -> Sample:
-        step_size = plan.step / target.temperature
-        theta = np.zeros(target.shape)
-        for step in range(1, plan.n_steps + 1):
-            noise = math.sqrt(2.0 * step_size) * rng.standard_normal(target.shape)
-            theta = theta - step_size * target.gradient(theta) + noise
-            if target.domain is not None:
-                theta = target.domain.project(theta)
-            progress(step, plan.n_steps)
-        return Sample(theta, {"n_evaluations": plan.n_steps * target.design.n_samples})
+        return _run(target, plan, target.gradient, rng, progress)
+
+
+def _run(
+    target: Target,
+    plan: SamplerPlan,
+    drift: Callable[[np.ndarray], np.ndarray],
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Sample:
+    """Return the end of Langevin steps from θ = 0, each projected on the domain if there is one."""
+    step_size, theta = plan.step / target.temperature, np.zeros(target.shape)
+    for step in range(1, plan.n_steps + 1):
+        noise = math.sqrt(2.0 * step_size) * rng.standard_normal(target.shape)
+        theta = theta - step_size * drift(theta) + noise
+        if target.domain is not None:
+            theta = target.domain.project(theta)
+        progress(step, plan.n_steps)
+    return Sample(theta, {"n_evaluations": plan.n_steps * target.design.n_samples})
 
 
 _SHARE_OF_START = 0.1
@@ -201,13 +211,7 @@ class DiffusionSampler(Sampler):
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
     ) -> Sample:
-        step_size, drift = plan.step / target.temperature, self.gradient_estimate(target, plan, rng)
-        theta = np.zeros(target.shape)
-        for step in range(1, plan.n_steps + 1):
-            noise = math.sqrt(2.0 * step_size) * rng.standard_normal(target.shape)
-            theta = theta - step_size * drift(theta) + noise
-            progress(step, plan.n_steps)
-        return Sample(theta, {"n_evaluations": plan.n_steps * target.design.n_samples})
+        return _run(target, plan, self.gradient_estimate(target, plan, rng), rng, progress)
 
 
 @dataclass(frozen=True)
