@@ -53,7 +53,6 @@ class EventCount:
         return both_orders(self.event.curve(self.neighboring))
 
     def delta(self, epsilon: Number) -> Number:
-        """Return δ(ε)."""
         return reduce(np.maximum, (curve.delta(epsilon) for curve in self.curves))
 
     def epsilon(self, delta: float) -> float:

@@ -74,12 +74,10 @@ class ColumnBounds:
 
     @property
     def middle(self) -> np.ndarray:
-        """The midpoints."""
         return 0.5 * (self.low + self.high)
 
     @property
     def half(self) -> np.ndarray:
-        """Half the distance between the bounds."""
         return 0.5 * (self.high - self.low)
 
     @property

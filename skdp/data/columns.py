@@ -82,7 +82,6 @@ class Columns:
         return len(self.parts)
 
     def name(self, j: int) -> Hashable:
-        """Return the name of a column, or its number."""
         return column_name(self.names, j)
 
     @property

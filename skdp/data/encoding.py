@@ -61,7 +61,6 @@ class Bag:
 
     @property
     def size(self) -> int:
-        """Number of columns."""
         return len(self.labels)
 
 
@@ -121,12 +120,10 @@ class Encoding:
 
     @property
     def n_columns(self) -> int:
-        """Number of encoded columns."""
         return len(self._fields)
 
     @property
     def encoded_names(self) -> list[Hashable]:
-        """Names of the encoded columns."""
         return [field.name for field in self._fields]
 
     @property

@@ -66,7 +66,6 @@ class Levels:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """The number of levels of each column."""
         return tuple(self.n_known(j) + self.facts.has_missing for j in range(self.facts.n_columns))
 
     def n_known(self, j: int) -> int:

@@ -68,7 +68,6 @@ class TreePlan(GaussianPlan):
 
     @property
     def event(self) -> Event:
-        """The event of all releases together."""
         if self.choice is None:
             return super().event
         return ComposedEvent((super().event, SelfComposedEvent(self.choice.event, self.n_pairs)))

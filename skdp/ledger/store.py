@@ -148,7 +148,6 @@ class Tables:
         self._finalizer()
 
     def create(self) -> None:
-        """Make the empty tables."""
         for statement in _TABLES:
             self.execute(statement)
 

@@ -292,7 +292,6 @@ def wald_test(
 
 
 def check_standard_errors(model: Any) -> None:
-    """Raise unless the parameters of a model suit its standard errors."""
     asked = model.standard_errors
     if not (isinstance(asked, bool | np.bool_) or (isinstance(asked, str) and asked == "robust")):
         raise ValueError(f"standard_errors must be False, True or 'robust', got {asked!r}.")
@@ -380,13 +379,11 @@ class Inference:
         return replace(self, estimates=matrix @ self.estimates, covariance=moved)
 
     def interval(self, level: float, *, sampling: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ends of the intervals of all coefficients."""
         level = check_real("level", level, low=0.0, high=1.0)
         half = ndtri(0.5 + 0.5 * level) * self.covariance.std_errors(sampling=sampling)
         return self.estimates - half, self.estimates + half
 
     def names(self, columns: Sequence[str]) -> list[str]:
-        """Return the names of all coefficients."""
         return [*columns, *(["Intercept"] if self.has_intercept else [])]
 
     def summary(

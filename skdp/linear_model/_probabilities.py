@@ -271,7 +271,6 @@ class Probabilities:
 
     @classmethod
     def of(cls, learned: Learned) -> Probabilities:
-        """Return the probabilities of a private fit."""
         solution, facts, fit, _ = learned
         spread, problem, flow = None, fit.problem, solution.flow
         is_known = solution.theta.ndim == 1 and flow is not None and problem.intercept_scaling > 0.0

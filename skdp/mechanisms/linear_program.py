@@ -171,7 +171,6 @@ class ScaledLoss:
             raise ValueError(f"loss must grow without bound on both sides; {self.loss!r} does not.")
 
     def is_even(self, farthest: float) -> bool:
-        """Return whether the loss is symmetric."""
         x = np.linspace(0.0, farthest, 401)
         return bool(np.allclose(self(x), self(-x), rtol=1e-12, atol=0.0))
 

@@ -340,7 +340,6 @@ class HashSplit(BaseCrossValidator):
         return self.n_splits
 
     def _folds(self, X: MatrixLike, groups: VectorLike | None) -> np.ndarray:
-        """Return the fold of each row."""
         check_count("n_splits", self.n_splits)
         if self.n_splits < 2:
             raise ValueError(f"n_splits must be at least 2, got {self.n_splits!r}.")

@@ -82,7 +82,6 @@ class _Columns:
 
     @property
     def names(self) -> np.ndarray:
-        """The names of the columns."""
         names = self.features.get_feature_names_out()[self.kept]
         is_boolean = self.less >= 0
         names[is_boolean] = [name.removesuffix("_True") for name in names[is_boolean]]

@@ -197,7 +197,6 @@ class PartsDesign:
 
 @lru_cache(maxsize=_MEMORY)
 def _distributions(design: PartsDesign) -> tuple[CellDistribution, ...]:
-    """Return a distribution for each part."""
     design.loss.check_growth(design.half / design.cells)
     triples = reachable_shifts(design.partition, design.cells)
     program = design.program(design.cell_costs(), design.cell_loss(), triples)

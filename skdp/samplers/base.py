@@ -514,11 +514,9 @@ class Ball:
         check_size("radius", self.radius)
 
     def holds(self, theta: np.ndarray) -> bool:
-        """Whether θ lies in the ball."""
         return float(np.vdot(theta, theta)) <= self.radius**2
 
     def project(self, theta: np.ndarray) -> np.ndarray:
-        """Return the point of the ball nearest to θ."""
         return theta if self.holds(theta) else theta * (self.radius / np.linalg.norm(theta))
 
     def gaussian(self, mean: np.ndarray, sd: float) -> RestrictedGaussian:
@@ -548,7 +546,6 @@ class RestrictedGaussian:
     sd: float
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Return one point."""
         # A point of the whole Gaussian that falls inside has this distribution. If it falls
         # outside, an exact sample replaces it, so the result has this distribution in both cases.
         theta = self.mean + self.sd * rng.standard_normal(self.mean.shape)

@@ -302,7 +302,6 @@ class TangentStep:
         self.effort = Effort(n_evaluations=self._tangent.n_evaluations)
 
     def draw(self, center: np.ndarray) -> np.ndarray:
-        """Return one sample for a center."""
         while (theta := self.attempt(center)) is None:
             pass  # search for a better p
         return theta

@@ -128,7 +128,6 @@ class Objective:
 
     @classmethod
     def of(cls, problem: Problem, design: Design, ridge: float, tilt: np.ndarray) -> Objective:
-        """Return the objective of a problem."""
         given = design, problem.loss, problem.row_norm, ridge, tilt
         return cls(*given, clips=problem.clips, parts=problem.parts)
 

@@ -142,7 +142,6 @@ class Facts:
 
     @property
     def n_columns(self) -> int:
-        """The number of columns."""
         return self.columns.n_columns
 
     @property
@@ -542,12 +541,10 @@ def _safe_matrix(means: Means, risk: float) -> Interval:
 
 
 def _least_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the least square of a number in each interval."""
     return np.maximum(np.maximum(low, -high), 0.0) ** 2
 
 
 def _largest_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the largest square of a number in each interval."""
     return np.maximum(-low, high) ** 2
 
 

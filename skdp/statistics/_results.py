@@ -283,7 +283,6 @@ class Statistic(ABC):
         return framed(self._index(), columns, self._labels.library)
 
     def _are_counts(self) -> list[bool]:
-        """Return whether each number is a count."""
         return [False] * np.size(self.value)
 
     def _index(self) -> Axes:
@@ -308,7 +307,6 @@ class Statistic(ABC):
         return "\n".join([*self._text(), *self._labels.rest, *self.notes, str(self.privacy)])
 
     def _text(self) -> list[str]:
-        """Return lines with the numbers."""
         if np.size(self.value) > 1:
             return [np.array2string(np.asarray(self.value), precision=6)]
         low, high = (float(np.ravel(end)[0]) for end in self.interval())
@@ -500,12 +498,10 @@ class Keys:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of keys of each column."""
         return tuple(values.size for values in self.values)
 
     @property
     def n_groups(self) -> int:
-        """The number of groups."""
         return math.prod(self.shape)
 
     def check(self, records: Records[Any]) -> None:
@@ -546,7 +542,6 @@ def most_records(records: Records[Any], privacy: PrivacyGuarantee) -> float:
 
 
 def axes_of(keys: Keys | None) -> Axes:
-    """Return the axes of groups, none without keys."""
     if keys is None:
         return ()
     return tuple((str(k), own.tolist()) for k, own in zip(keys.names, keys.values, strict=True))

@@ -186,7 +186,6 @@ def _bytes(length: int) -> bytes:
 
 
 def _words(count: int, dtype: Any = np.uint64) -> np.ndarray:
-    """Return random words."""
     return np.frombuffer(_bytes(np.dtype(dtype).itemsize * count), dtype)
 
 

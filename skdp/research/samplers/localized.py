@@ -84,7 +84,6 @@ class LocalBall:
         return float(np.linalg.norm(self.shape.T @ (theta - self.center)))
 
     def holds(self, theta: np.ndarray) -> bool:
-        """Tell whether θ lies in the ball."""
         return self.distance(theta) <= self.radius
 
 

@@ -330,7 +330,6 @@ class _GridWalk:
 
     @property
     def theta(self) -> np.ndarray:
-        """The point of the grid."""
         return self._spacing * self.place
 
     def move(self) -> None:

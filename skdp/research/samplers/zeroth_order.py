@@ -293,7 +293,6 @@ class _Inner:
         self.n_evaluations = self.n_tries = 0
 
     def draw(self, y: np.ndarray) -> np.ndarray:
-        """Return one sample for the center y."""
         while True:
             self.n_tries += 1
             x, z = self._pair(self._shrink * y)
