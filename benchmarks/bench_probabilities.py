@@ -4,7 +4,8 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/bench_probabilities.py [--runs 5] [--
 
 Labels follow a logistic rule of normal or binary columns; persons have 1 to 20 rows. Printed are,
 in means over runs, the log-loss of the training share of each class, of the loss's own link, and of
-`predict_proba`; the calibration error of the last; the weight of the evidence; `signal_`.
+`predict_proba`; the calibration error of the last; the weight of the evidence of two classes, or of
+the scores of more; `signal_`.
 """
 
 import argparse
@@ -76,8 +77,9 @@ def cell(kind, n, d, area, share, K, epsilon, relation, per_person, features, se
     found = model.predict_proba(X)
     losses = [log_loss(y, p, labels=range(K)) for p in (np.tile(shares, (y.size, 1)), plain, found)]
     error = np.mean([calibration_error(found[:, k], (y == k).astype(float)) for k in range(K)])
-    evidence = model._probabilities_.evidence
+    evidence, moved = model._probabilities_.evidence, model._probabilities_.moved
     weight, signal = (0.0, 0.0) if evidence is None else (evidence.trust, evidence.signal)
+    weight = getattr(moved, "weight", weight)
     return (*losses, error, weight, signal)
 
 
@@ -95,6 +97,8 @@ def cells():
         ("normal", 10, 0.7, 2, 1, "tabular"),
         ("normal", 15, 0.7, 2, 4, "linear"),
         ("normal", 15, 0.5, 3, 1, "linear"),
+        ("normal", 15, 0.85, 5, 1, "linear"),
+        ("normal", 15, 0.85, 5, 1, "tabular"),
         ("normal", 15, 0.1, 10, 1, "linear"),
     ):
         for area in (0.55, 0.6, 0.9):

@@ -74,7 +74,7 @@ LINES = {
     "features": 2804,
     "inspection": 310,
     "ledger": 2439,
-    "linear_model": 6680,
+    "linear_model": 6643,
     "losses": 1504,
     "mechanisms": 2431,
     "metrics": 2836,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_834  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 402_333
+MOST_LINES = 65_797  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 401_516
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -61,7 +61,7 @@ _LEAST_SLOPE = 1e-3  # of the logit: pooled pieces keep the ranks of rows
 class Facts(NamedTuple):
     """Public and released numbers of a fit.
 
-    `square` is |θ|² without the intercept, centered over classes; `signal` is n·μ/k; `mean_shares`
+    `square` is |θ|² without the intercept; `signal` is n·μ/k; `mean_shares`
     are shares of a row's squared norm in the mean row, equally likely. Rows vary evenly in
     `n_columns` directions.
     """
@@ -72,7 +72,7 @@ class Facts(NamedTuple):
     intercept_scaling: float
     n_columns: float
     square: float
-    intercept: tuple[float, ...]
+    intercept: float
     signal: float
     mean_shares: tuple[float, ...]
     means: ScoreMeans | None = None
@@ -145,7 +145,7 @@ def _geometries(facts: Facts) -> list[_Geometry]:
 
 def _run(facts: Facts, rows: _Geometry) -> _End:
     """Return the end of the run. It is the same for all coefficients, so it is cached for folds."""
-    run = facts._replace(square=0.0, intercept=(), signal=0.0, mean_shares=(), means=None)
+    run = facts._replace(square=0.0, intercept=0.0, signal=0.0, mean_shares=(), means=None)
     return _followed(run, rows)
 
 
@@ -235,7 +235,7 @@ def _weigh(facts: Facts, rows: _Geometry, end: _End, norm: _Norm) -> tuple[np.nd
     base = rows.mean + facts.intercept_scaling**2
     share = facts.intercept_scaling**2 / base  # of the mean score in the intercept
     across = share * facts.flow.noise**2 * rows.mean  # additional noise of the intercept
-    expected, b = share * end.mean, facts.intercept[0]
+    expected, b = share * end.mean, facts.intercept
     error = (_MEAN_ERROR * end.mean) ** 2 + _LEAST_ERROR**2
     of_b = end.mean_noise * share**2 + across + (_MEAN_ERROR * expected) ** 2 + _LEAST_ERROR**2
     log_likelihood = -0.5 * (np.log(facts.square + 1e-12) - np.log(norm.mean)) ** 2

@@ -18,7 +18,13 @@ from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.design.base import MemoryDesign
 from skdp.linear_model._plans import Learned
-from skdp.linear_model._probabilities import FARTHEST, Probabilities, Recalibration, against_others
+from skdp.linear_model._probabilities import (
+    FARTHEST,
+    Probabilities,
+    Recalibration,
+    TowardShares,
+    against_others,
+)
 from skdp.linear_model._records import ExposureLoss, LinearRecords, TargetRange, retargeted
 from skdp.losses import Loss, SquaredLoss
 from skdp.losses.regression import PoissonLoss, shares_of_counts
@@ -45,6 +51,7 @@ class RowNumbers(NamedTuple):
     slope: float
     size: int = 2
     by_share: bool = True  # whether numbers are multiplied by a row's share of a record
+    units: float = 0.0  # of rounding errors in scores that do not grow with θ
 
     def released(
         self,
@@ -56,7 +63,8 @@ class RowNumbers(NamedTuple):
     ) -> tuple[np.ndarray, float]:
         """Release their sums at a *released* θ; return them and the deviation of their noise."""
         length = self.slope * float(np.linalg.norm(theta)) * (1.0 + SCALE_MARGIN)
-        facts = problem.with_columns(theta.size)
+        length += self.units / problem.row_norm
+        facts = problem.with_columns(len(theta))
         sums = mean_sum(facts, self.between, self.longest, length, self.size)
         noise = sums.noise(mu)
         added = partial(_sums, theta, self.of_rows, problem.loss if self.by_share else None)
@@ -303,6 +311,90 @@ def _interpolated(
 ) -> np.ndarray:
     first, second = (np.interp(scores, at, gain) for gain in gains)
     return np.where(y > 0, second, first)[None]
+
+
+# No guarantee rests on these, nor on the numbers of the class. *Probabilities* shows the fits that
+# they are chosen by, and benchmarks/bench_probabilities.py repeats a part.
+_WEIGHTS = np.array([0.25, 1.0])  # of the link, which are compared with the middle
+_MIDDLE = 0.5
+_GRID = np.linspace(0.01, 1.0, 100)
+_SLOPES = np.array([0.5, 1.0])  # standard deviations of the gain's slope and bend in the weight
+_BEND = -1.0  # its mean
+_LEAST_SHARE = 0.7  # of the noise in a count, which is added to it
+
+# A guarantee rests on these: the largest gain that is counted, and its slope in the scores.
+_MOST_GAINS = 2.0 * np.abs(_WEIGHTS - _MIDDLE)
+_GAIN_SLOPE = 2.0 * 1.5  # √2·√2·(w + 1/2)/most, for both w the same
+
+
+class ClassMixture(LinkChoice):
+    """Σ s·onehot(y), and then Σ s·g(y, z), at a *released* fit to several classes.
+
+    With the shares q of the first, probabilities become p^w·q^(1−w). The two entries of g are the
+    gains in log-likelihood for w = 1/4 and 1 over w = 1/2, clipped and divided by their bounds.
+    They decide w. *Probabilities* derives the sensitivities, for rows and for persons.
+    """
+
+    name = "counts of classes and differences of log-losses"
+    share = 0.04
+    few = 50.0
+
+    def finished(
+        self, learned: Learned, records: LinearRecords[np.ndarray], rng: np.random.Generator
+    ) -> Learned:
+        """Release both at a *released* fit to these records; return it with the mixture."""
+        fitted, facts, plan, design = learned
+        problem, half = plan.problem, math.sqrt(0.5) * self.mu
+        assert design is not None, "the fit has read the rows"
+        replaces = problem.neighboring.count_is_public
+        classes = np.arange(problem.loss.n_scores)
+        counted = RowNumbers(
+            partial(_one_hot, classes), math.sqrt(1.0 + replaces), 1.0, 0.0, classes.size
+        )
+        counts, noise = counted.released(half, design, problem, fitted.theta, rng)
+        shares = np.maximum(counts, 0.0) + _LEAST_SHARE * noise
+        log_shares = np.log(shares / shares.sum())
+        gained = RowNumbers(
+            partial(gains_of_weights, log_shares),
+            math.sqrt(8.0 if replaces else 2.0),
+            math.sqrt(2.0),
+            _GAIN_SLOPE,
+            units=_UNITS + 2.0 * classes.size,
+        )
+        n = facts.n_known or max(float(counts.sum()), noise)
+        gains, noise = gained.released(half, design, problem, fitted.theta, rng)
+        moved = TowardShares(likeliest_weight(gains / n, noise / n), log_shares)
+        return learned._replace(fitted=replace(fitted, moved=moved))
+
+
+def _one_hot(classes: np.ndarray, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return np.asarray(y == classes[:, None], dtype=float)
+
+
+def gains_of_weights(log_shares: np.ndarray, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return gains of rows by the weights 1/4 and 1 over 1/2, in units of their bound.
+
+    The link of several classes is the softmax, so scores do for logarithms of probabilities.
+    """
+    rows, labels = np.arange(y.size), y.astype(np.intp)
+    middle, *others = (
+        TowardShares(weight, log_shares)(scores)[rows, labels] for weight in (_MIDDLE, *_WEIGHTS)
+    )
+    gains = (np.stack(others) - middle) / _MOST_GAINS[:, None]
+    return np.clip(gains, -1.0, 1.0, out=gains)
+
+
+def likeliest_weight(gains: np.ndarray, noise: float) -> float:
+    """Return the weight with the largest mean gain, by released means and a normal prior.
+
+    The gain is a quadratic function of the weight that is 0 in the middle.
+    """
+    powers = np.stack([_WEIGHTS - _MIDDLE, (_WEIGHTS - _MIDDLE) ** 2], axis=1)
+    scaled = powers / (noise * _MOST_GAINS[:, None])
+    precision = scaled.T @ scaled + np.diag(_SLOPES**-2.0)
+    mean = np.linalg.solve(precision, scaled.T @ (gains / noise) + [0.0, _BEND / _SLOPES[1] ** 2])
+    away = _GRID - _MIDDLE
+    return float(_GRID[np.argmax(mean[0] * away + mean[1] * away**2)])
 
 
 # No guarantee rests on these.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import log_expit
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -20,7 +21,13 @@ from skdp.design.memory import factors_of
 from skdp.features.additive import AdditiveMap
 from skdp.features.plain import additive_steps, fitted, linear, minus
 from skdp.linear_model._evidence import Evidence, Link
-from skdp.linear_model._probabilities import FARTHEST, LEAST_SLOPE, Probabilities
+from skdp.linear_model._probabilities import (
+    FARTHEST,
+    LEAST_SLOPE,
+    Probabilities,
+    Recalibration,
+    TowardShares,
+)
 from skdp.linear_model._records import learned_center
 from skdp.losses import ClippedLogisticLoss, LogisticLoss
 from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
@@ -92,17 +99,19 @@ def plain_classifier(
     """Return steps with the same link from scores to probabilities, None for no probabilities.
 
     No score exceeds `reach` in absolute value. Raises ValueError for several classes whose link
-    follows the evidence of a signal.
+    is recalibrated.
     """
+    last, eye = LinearSVC() if link is None else LogisticRegression(), np.eye(classes.size)
+    if link is not None and isinstance(link.moved, TowardShares):
+        bias = (1.0 - link.moved.weight) * link.moved.log_shares
+        return [_with_classes(last, classes, link.moved.weight * eye, bias)]
     if classes.size > 2 and link is not None and link.follows_evidence:
         raise ValueError(
             "The link of these classes is one that scikit-learn does not have. to_sklearn is for "
-            "two classes, or for models of few rows whose signal_ is None, as with a number for C."
+            "two classes, or for models of so few rows that probabilities are not recalibrated."
         )
-    last = LinearSVC() if link is None else LogisticRegression()
     if link is None or classes.size > 2:
-        n_scores = 1 if classes.size == 2 else classes.size
-        return [_with_classes(last, classes, np.eye(n_scores))]
+        return [_with_classes(last, classes, eye if classes.size > 2 else np.eye(1))]
     parts, weights, bias = _log_odds(link, reach)
     union = FeatureUnion([(f"part{i}", part) for i, part in enumerate(parts)])
     first = union if len(parts) > 1 else parts[0]
@@ -112,7 +121,7 @@ def plain_classifier(
         both = np.array([weights, most * (own - weights)])  # and the way to those of the loss
         first = make_pipeline(first, linear(both), minus(bias * np.array([-1.0, most])))
         first, weights, bias = make_pipeline(first, _clip(-most, most, 2)), [1.0, 1.0 / most], 0.0
-    if link.moved is not None:
+    if isinstance(link.moved, Recalibration):
         (((shift,), (slope,)),) = link.moved.passes
         own = make_pipeline(first, linear(np.array([weights])), minus(np.array([-bias])))
         inside = make_pipeline(own, _clip(-FARTHEST, FARTHEST))
@@ -171,7 +180,7 @@ def _clip(low: float, high: float, n_columns: int = 1) -> MinMaxScaler:
 
 
 def _with_classes(
-    classifier: BaseEstimator, classes: np.ndarray, weights: np.ndarray, bias: float = 0.0
+    classifier: BaseEstimator, classes: np.ndarray, weights: np.ndarray, bias: ArrayLike = 0.0
 ) -> BaseEstimator:
     return fitted(
         classifier,

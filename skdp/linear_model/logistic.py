@@ -20,11 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp import solvers
 from skdp._private_fit import NonPrivatePlan, ReleaseParameters
-from skdp.accounting import gdp_mu
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records, labels_of
 from skdp.linear_model._base import Learned, PrivateLinearModel, can_resume, is_auto
-from skdp.linear_model._last_releases import ClassShift, LinkChoice
+from skdp.linear_model._last_releases import ClassMixture, ClassShift, LinkChoice
 from skdp.linear_model._plans import Compared, FitPlan
 from skdp.linear_model._probabilities import Probabilities
 from skdp.linear_model._records import AnyMap, LinearRecords, dense
@@ -356,14 +355,14 @@ class LogisticModel(PrivateLinearClassifier):
         has_delta = parameters.is_private and parameters.delta > 0.0
         if is_weighted or self.standard_errors or not (self.fit_intercept and has_delta):
             return ()
-        facts, has_own_link = records.facts, is_auto(self.C) and records.facts.task.size == 2
-        has_own_link &= isinstance(facts.solver, solvers.AutoSolver)
-        least = LinkChoice.few * parameters.neighboring.n_changed
-        if facts.n_known and facts.n_known * gdp_mu(parameters.epsilon, parameters.delta) < least:
+        solver = records.facts.solver
+        if not solver.is_gaussian:
             return ()
+        first = LinkChoice if records.facts.task.size == 2 else ClassMixture
+        has_own_link = is_auto(self.C) and isinstance(solver, solvers.AutoSolver)
         return [
-            *(LinkChoice.plan(parameters, records) if has_own_link else ()),
-            *(ClassShift.plan(parameters, records) if facts.solver.is_gaussian else ()),
+            *(first.plan(parameters, records) if has_own_link or first is ClassMixture else ()),
+            *ClassShift.plan(parameters, records),
         ]
 
     def _publish_reference(self, reference: BaseEstimator, classes: np.ndarray) -> None:
@@ -478,7 +477,8 @@ class DPLogisticRegression(LogisticModel):
     signal_ : float or None
         *Computed from what was released.* By how many standard deviations the logarithm of the
         squared norm of `coef_` exceeds what noise and base rates alone leave. Above 2 the model has
-        learned something; below, it may have. None if the run is not known.
+        learned something; below, it may have. None for three and more classes, or if the run is not
+        known.
     solver_ : str
         *Public, or computed from the noisy count.* Name of the solver. Only for private fits.
     n_iter_ : int

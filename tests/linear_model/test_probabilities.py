@@ -90,7 +90,7 @@ def test_probabilities_are_post_processing():
     np.testing.assert_array_equal(again.predict_proba(X), found)
     facts = model._probabilities_.facts
     assert facts.square == pytest.approx(float((model.coef_**2).sum()))
-    assert facts.intercept == pytest.approx(tuple(model.intercept_))
+    assert facts.intercept == pytest.approx(float(model.intercept_[0]))
     assert facts.signal == pytest.approx(3000 * model.privacy_.gdp_mu / 2, rel=1e-3)
 
 

@@ -161,7 +161,7 @@ def test_a_pipeline_with_another_scaler_raises_an_error(scaler, words):
 @pytest.mark.parametrize(
     ("model", "y", "words"),
     [
-        (LOGISTIC(center=False), THREE, "two classes, or for models of few rows"),
+        (LOGISTIC(center=False, epsilon=80.0), THREE, "probabilities are not recalibrated"),
         (
             LOGISTIC(features=RandomFourierFeatures(bounds=(-5, 5))),
             TWO,

@@ -279,7 +279,9 @@ REAL: dict[str, list[RealCase]] = {
     "choice of the link": real(
         LOGISTIC, {"epsilon": 3.0}, {MEANS: 1, ROW_NUMBERS: 1}, (*ROWS, *PERSONS)
     ),
-    "a rare class": real(LOGISTIC, {"classes": list(LABELS)}, {STEPS: 4}),
+    "a rare class": real(
+        LOGISTIC, {"classes": list(LABELS)}, {STEPS: 4, ROW_NUMBERS: 2}, (*ROWS, *PERSONS)
+    ),
     "errors of probabilities": real(
         LOGISTIC, ENOUGH, {CLASSES: 1}, (*ROWS, *PERSONS), shows=is_recalibrated
     ),

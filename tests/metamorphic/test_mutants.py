@@ -235,6 +235,10 @@ def of_half_the_gains(*facts, gains=_last_releases.gains_of):
     return found._replace(between=0.5 * found.between)
 
 
+def of_steep_gains(log_shares, y, scores, own=_last_releases.gains_of_weights):
+    return 2.0 * own(log_shares, y, scores)
+
+
 def of_equal_rows(theta, of_rows, largest, block):
     y = block.targets if block.targets.dtype.names is None else block.targets["target"]
     return of_rows(y, block.scores(theta)).sum(axis=1)
@@ -310,6 +314,8 @@ REAL_MUTANTS = [
     real_mutant(_last_releases, "gains_of", of_half_the_gains, "choice of the link"),
     real_mutant(_last_releases, "gains_of", of_half_the_gains, "choice of the link", **REMOVED),
     real_mutant(_last_releases, "_sums", of_equal_rows, "choice of the link", **PERSONS),
+    real_mutant(_last_releases, "gains_of_weights", of_steep_gains, "a rare class"),
+    real_mutant(_last_releases, "_sums", of_equal_rows, "a rare class", **PERSONS),
     real_mutant(
         RowCount, "release", lambda count, records, rng: records.n_records, "means", **REMOVED
     ),
