@@ -65,7 +65,7 @@ LINES = {
     "budget": 2789,
     "calibration": 1274,
     "cluster": 452,
-    "data": 6568,
+    "data": 6586,
     "decomposition": 282,
     "density": 2452,
     "design": 1935,
@@ -79,22 +79,22 @@ LINES = {
     "mechanisms": 2431,
     "metrics": 2836,
     "model_selection": 1426,
-    "naive_bayes": 950,
+    "naive_bayes": 954,
     "pipeline": 1427,
     "preprocessing": 927,
     "privacy": 3663,
     "research": 3632,
     "samplers": 1149,
     "solvers": 3774,
-    "statistics": 5390,
+    "statistics": 5400,
     "support": 1375,
     "tables": 6,
     "tabular": 243,
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_797  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 401_516
+MOST_LINES = 65_829  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 401_720
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

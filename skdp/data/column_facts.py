@@ -301,21 +301,27 @@ def _codes_of_objects(column: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def _codes_of_numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return places among the values that the type of the column holds without rounding."""
-    with np.errstate(all="ignore"):
-        held = values.astype(column.dtype)
-    exact = np.array([a == b for a, b in zip(held.tolist(), values.tolist(), strict=True)])
-    if not exact.any():
+    if not (exact := _held(column.dtype, values)).any():
         return np.full(column.shape, -1)
-    order = np.flatnonzero(exact)[np.argsort(held[exact])]
-    places = order[np.minimum(np.searchsorted(held[order], column), order.size - 1)]
-    return np.where(held[places] == column, places, -1)
+    held = values[exact].astype(column.dtype)
+    order, held = np.flatnonzero(exact)[np.argsort(held)], np.sort(held)
+    places = np.minimum(np.searchsorted(held, column), order.size - 1)
+    return np.where(held[places] == column, order[places], -1)
+
+
+def _held(dtype: np.dtype, values: np.ndarray) -> np.ndarray:
+    """Return whether a type of numbers holds each of the values without rounding."""
+    with np.errstate(all="ignore"):
+        pairs = zip(values.astype(dtype).tolist(), values.tolist(), strict=True)
+    return np.array([a == b for a, b in pairs], bool)
 
 
 def check_comparable(column: VectorLike | Column, values: np.ndarray, name: Hashable) -> None:
     """Raise ValueError if no value of a column's type can be in `values`.
 
-    Columns of floats pass, because a column with only missing values often has this type. Columns
-    of objects pass, because their values may have any type.
+    Columns of floats pass, because a column with only missing values often has this type. But in
+    single precision, .1 is another number, and each of the values must be in the type. Columns of
+    objects pass, because their values may have any type.
     """
     column = Column.of(column)
     kind, type_name = column.kind, column.type_name
@@ -325,6 +331,12 @@ def check_comparable(column: VectorLike | Column, values: np.ndarray, name: Hash
         raise ValueError(
             f"column {name!r} contains {'strings' if texts else type_name}, which cannot equal its "
             f"categories {values.tolist()}. Pass categories of the column's own type."
+        )
+    if kind == "f" and are_numbers and not (held := _held(column.dtype, values)).all():
+        raise ValueError(
+            f"column {name!r} contains {type_name}, which rounds numbers and cannot equal its "
+            f"categories {values[~held].tolist()}. Convert the column, or round them likewise, as "
+            f"np.{column.dtype}(0.1) does."
         )
 
 

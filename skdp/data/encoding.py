@@ -182,9 +182,12 @@ class Encoding:
             )
 
     def table(self, X: MatrixLike | Columns) -> Columns:
-        """Return the *private* encoded rows of a table with these columns."""
+        """Return the *private* encoded rows of a table with these columns.
+
+        Rows without names, such as an array in `predict`, have the columns of the fit in order.
+        """
         given = Columns.of(X, "X")
-        places = {given.name(j): j for j in range(given.n_columns)}
+        places = {name: j for j, name in enumerate(given.names or self.names)}
         parts: list[Column] = []
         for name, column in self.columns.items():
             part = given.parts[0 if given.single else places[name]]

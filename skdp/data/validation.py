@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -271,10 +272,10 @@ def _keep_or_compare(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) ->
     them. Types of single values are private, and predictions for private rows may be computed in
     another thread or much later. So a column of objects may hold values of any type.
     """
-    known = _families(estimator, X)
-    parts = Columns.of(X, "X").parts if known else []
     fitted = column_names(estimator)  # places change if a column that is left out is absent
     names = frame_names(X) if reset else fitted and (frame_names(X) or fitted)
+    known = _families(estimator, X, names)
+    parts = Columns.of(X, "X").parts if known else []
     types = {column_name(names, j): parts[j].family for j in known}
     if reset:
         is_lost = is_frame(X) and not hasattr(estimator, "feature_names_in_")
@@ -293,23 +294,25 @@ def _keep_or_compare(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) ->
             )
 
 
-def _families(estimator: BaseEstimator, X: MatrixLike) -> dict[int, set[str]]:
+def _families(
+    estimator: BaseEstimator, X: MatrixLike, names: list[Hashable]
+) -> dict[int, set[str]]:
     """Return the columns whose values are compared with strings or categories, and their types."""
     features, found = getattr(estimator, "features", None), dict[int, set[str]]()
     inner = features.get_params().values() if isinstance(features, BaseEstimator) else ()
     for owner in (estimator, *(one for one in (features, *inner) if hasattr(one, "bounds"))):
-        found |= _families_of(owner, X)  # not encoders of scikit-learn
+        found |= _families_of(owner, X, names)  # not encoders of scikit-learn
     return found
 
 
-def _families_of(owner: object, X: MatrixLike) -> dict[int, set[str]]:
+def _families_of(owner: object, X: MatrixLike, names: list[Hashable]) -> dict[int, set[str]]:
     """A schema reads numbers, dates and booleans from strings, and categories of numbers too."""
     public, known = (getattr(owner, name, None) for name in ("bounds", "categories"))
     if not isinstance(public, TableSchema):
         public = known
     if public is None:
         return {}
-    columns = Columns.of(X, "X")
+    columns = replace(Columns.of(X, "X"), names=names)
     if not isinstance(public, TableSchema):
         values = categories_by_column(public, columns.n_columns, columns.names)
         return {j: Column(one).families() for j, one in values.items()}

@@ -28,6 +28,7 @@ from skdp.data.column_facts import (
     bounds_of_numbers,
     categories_by_column,
     category_codes,
+    check_comparable,
 )
 from skdp.data.columns import Columns, column_name
 from skdp.data.exact_sums import Sums
@@ -223,6 +224,9 @@ class CategoricalFeature(Feature):
 
     values: np.ndarray
     smoothing: float
+
+    def check(self, x: Column, name: Label, advice: str) -> None:
+        check_comparable(x, self.values, name)
 
     @property
     def settings(self) -> tuple[object, ...]:

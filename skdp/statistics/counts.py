@@ -13,7 +13,12 @@ from numpy.typing import ArrayLike
 
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.column_facts import by_column, categories_by_column, category_codes
+from skdp.data.column_facts import (
+    by_column,
+    categories_by_column,
+    category_codes,
+    check_comparable,
+)
 from skdp.data.columns import column_name
 from skdp.data.exact_sums import Sums, counted
 from skdp.data.records import Records, check_numeric
@@ -623,6 +628,11 @@ class Tables:
         return int(np.prod(self.shape(table)))
 
 
+def _check_categories(values: Mapping[int, np.ndarray], records: Records[Any]) -> None:
+    for j, known in values.items():
+        check_comparable(records.columns.parts[j], known, records.columns.name(j))
+
+
 def _counts_of_tables(records: Records[Tables]) -> Sums:
     facts, parts = records.facts, records.columns.parts
     codes = {j: category_codes(parts[j], known) for j, known in facts.values.items()}
@@ -670,7 +680,7 @@ class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
                 f"n_ways must be at most the number of columns with categories, {len(values)}; got "
                 f"{self.n_ways}."
             )
-        records.check(lambda rows: None)  # columns of any type may contain categories
+        records.check(partial(_check_categories, values))
         names, tables = columns.labels, combinations(values, self.n_ways)
         named = {tuple(names[j] for j in table): table for table in tables}
         return records.with_facts(Tables(values, named))

@@ -18,6 +18,7 @@ from skdp import (
     DPMixedNB,
     DPTabularClassifier,
     TableSchema,
+    statistics,
 )
 from skdp.calibration import (
     DPCalibratedClassifier,
@@ -108,6 +109,36 @@ def test_another_type_is_an_error_and_the_same_type_in_another_container_is_none
     for convert in OTHER.values():
         with pytest.raises(ValueError, match=r"'c' (contains numbers|.*cannot equal)"):
             answer(model, convert(X.iloc[:20]))
+
+
+@pytest.mark.parametrize(("kind", "given"), ESTIMATORS)
+def test_rows_without_names_have_the_columns_of_fit_in_order(kind, given):
+    X = frame()[["d", "c"]]  # the schema has another order
+    model = fitted(kind, given, X)
+    expected = answer(model, X.iloc[:20])
+    for rows in (X.iloc[:20].to_numpy(), X.iloc[:20].to_numpy().tolist()):
+        assert np.array_equal(answer(model, rows), expected)
+
+
+@pytest.mark.parametrize("column", [
+    np.array([0.1, 0.5] * N, np.float32),
+    pd.Series([0.1, 0.5] * N, dtype=pd.ArrowDtype(pa.float32())),
+    pd.Series([0.1, 0.5] * N, dtype="Float32"),
+    np.array([True, False] * N),
+    np.array(["0.1", "0.5"] * N),
+])  # fmt: skip
+def test_categories_that_a_type_rules_out_are_refused_before_the_spend(column, budget):
+    known = ["True", "False"] if column.dtype == bool else [0.1, 0.5]
+    X = pd.DataFrame({"c": pd.Series(column)})
+    y, asked = np.arange(2 * N) % 2, {"epsilon": 1.0, "budget": budget}
+    for release in (
+        lambda: statistics.marginals(X, categories={"c": known}, **asked),
+        lambda: statistics.count(y > 0, by=column, keys=known, **asked),
+        lambda: DPCategoricalNB(categories={"c": known}, classes=[0, 1], **asked).fit(X, y),
+    ):
+        with pytest.raises(ValueError, match="cannot equal"):
+            release()
+    assert not budget.history()
 
 
 @pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
