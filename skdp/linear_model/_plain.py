@@ -103,8 +103,8 @@ def plain_classifier(
     """
     last, eye = LinearSVC() if link is None else LogisticRegression(), np.eye(classes.size)
     if link is not None and isinstance(link.moved, TowardShares):
-        bias = (1.0 - link.moved.weight) * link.moved.log_shares
-        return [_with_classes(last, classes, link.moved.weight * eye, bias)]
+        weight, log_shares = link.moved
+        return [_with_classes(last, classes, weight * eye, (1.0 - weight) * log_shares)]
     if classes.size > 2 and link is not None and link.follows_evidence:
         raise ValueError(
             "The link of these classes is one that scikit-learn does not have. to_sklearn is for "
