@@ -65,15 +65,16 @@ class SecureGenerator:
             low, width = int(low), _width(int(high) - int(low))
             if size is None:
                 return low + _one_below(width)
-            found = _below(width, _count(size)).reshape(size)
+            found = _below(width, width, _count(size)).reshape(size)
             return found + low if low else found
         low, high = np.asarray(low, dtype=np.int64), np.asarray(high)
         if np.any(high <= low):
             raise ValueError("low >= high")
         widths = high.astype(np.uint64) - low.astype(np.uint64)  # modulo 2^64
-        _width(int(widths.max(initial=1)))
+        most = _width(int(widths.max(initial=1)))
         shape = widths.shape if size is None else size
-        return _below_each(np.broadcast_to(widths, shape).ravel()).reshape(shape) + low
+        widths = np.broadcast_to(widths, shape).ravel()
+        return _below(widths, most, widths.size).reshape(shape) + low
 
     def random(self, size: _Size = None) -> Any:
         """Return multiples of 2^−53 in [0, 1)."""
@@ -207,35 +208,20 @@ def _one_below(width: int) -> int:
             return word
 
 
-def _below(width: int, count: int) -> np.ndarray:
-    """Return uniform integers from 0 to below `width`.
+def _below(width: int | np.ndarray, most: int, count: int) -> np.ndarray:
+    """Return uniform integers from 0 to below `width`, or to below each of `count` widths.
 
-    Words of a size with room for it are reduced modulo the width. Those beyond its last multiple
-    are drawn again.
+    Words of a size with room for `most`, the largest width, are reduced modulo the width. Those
+    beyond its last multiple are drawn again.
     """
-    last, kind = _word_for(width)
+    last, kind = next((word for word in _WORDS if word[0] >= _ROOM * most - 1), _WORDS[-1])
     end = last - (last % width + 1) % width
     found = _words(count, kind)
-    if end < last and (found > end).any():
+    if (found > end).any():
         found = found.copy()
         while (again := np.flatnonzero(found > end)).size:
             found[again] = _words(again.size, kind)
     return (found % width).astype(np.int64)
-
-
-def _below_each(widths: np.ndarray) -> np.ndarray:
-    """Return a uniform integer from 0 to below each width, in the same way."""
-    last, kind = _word_for(int(widths.max(initial=1)))
-    ends = last - (last % widths + np.uint64(1)) % widths
-    found = _words(widths.size, kind).astype(np.uint64)
-    while (again := np.flatnonzero(found > ends)).size:
-        found[again] = _words(again.size, kind)
-    return (found % widths).astype(np.int64)
-
-
-def _word_for(width: int) -> tuple[int, np.dtype]:
-    """Return the last of the words with room for integers below `width`, and their type."""
-    return next((word for word in _WORDS if word[0] >= _ROOM * width - 1), _WORDS[-1])
 
 
 def _count(size: _Size) -> int:
