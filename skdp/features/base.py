@@ -523,8 +523,13 @@ def as_sparse(parts: Sequence[tuple[np.ndarray, np.ndarray]], n_features: int) -
         np.concatenate([np.broadcast_to(part[k], part[1].shape) for part in parts]).T
         for k in (0, 1)
     )
+    return sparse_rows(indices, entries, n_features)
+
+
+def sparse_rows(indices: np.ndarray, entries: np.ndarray, n_features: int) -> sparse.csr_matrix:
+    """Return rows with as many entries each, at increasing places; both have the shape (n, k)."""
     starts = np.arange(0, entries.size + 1, entries.shape[1])
-    cells = entries.ravel(), indices.astype(np.int32).ravel(), starts
+    cells = entries.ravel(), indices.astype(np.int32, copy=False).ravel(), starts
     return sparse.csr_matrix(cells, shape=(len(entries), n_features), copy=False)
 
 

@@ -16,7 +16,13 @@ from sklearn.utils import Tags
 
 from skdp.data.column_facts import by_column
 from skdp.features.additive import AdditiveFeatures, AdditiveMap
-from skdp.features.base import FeatureMap, PublicFeatures, TableFacts, TabulatedMap
+from skdp.features.base import (
+    FeatureMap,
+    PublicFeatures,
+    TableFacts,
+    TabulatedMap,
+    sparse_rows,
+)
 from skdp.features.random_maps import (
     FourierMap,
     PhaseMap,
@@ -93,10 +99,14 @@ class MixtureMap(FeatureMap):
         first, second = self.additive.expand(rows.additive), self.other.expand(rows.other)
         first = first.toarray() if sparse.issparse(first) else first
         factors = math.sqrt(self.additive_share) / _lengths(first, self.most_square)
-        share = math.sqrt(1.0 - self.additive_share)
+        share, (n, m) = math.sqrt(1.0 - self.additive_share), first.shape
         if self.is_sparse:
-            return _side_by_side(first * factors[:, None], second * share, self.other.n_entries)
-        out, m = np.empty((len(first), self.n_features_out)), first.shape[1]
+            cells, shape = sparse.csr_matrix(second * share), (n, self.other.n_entries)
+            left = np.tile(np.arange(m, dtype=np.int32), (n, 1))
+            places = np.hstack([left, cells.indices.reshape(shape) + np.int32(m)])
+            entries = np.hstack([first * factors[:, None], cells.data.reshape(shape)])
+            return sparse_rows(places, entries, self.n_features_out)
+        out = np.empty((n, self.n_features_out))
         np.multiply(first, factors[:, None], out=out[:, :m])
         np.multiply(second, share, out=out[:, m:])
         return out
@@ -192,19 +202,6 @@ def _lengths(rows: np.ndarray, most: float) -> np.ndarray:
     steps = math.ldexp(1.0, 52 - math.frexp(most)[1])
     squares = np.square(rows) * steps
     return np.sqrt(np.maximum(np.rint(squares, out=squares).sum(axis=1) / steps, 1.0))
-
-
-def _side_by_side(
-    first: np.ndarray, second: sparse.csr_matrix, n_entries: int
-) -> sparse.csr_matrix:
-    """Return dense columns followed by sparse ones with `n_entries` in each row."""
-    n, m = first.shape
-    indices = np.tile(np.arange(m, dtype=np.int32), (n, 1))
-    indices = np.hstack([indices, second.indices.reshape(n, n_entries) + np.int32(m)])
-    entries = np.hstack([first, second.data.reshape(n, n_entries)])
-    starts = np.arange(0, entries.size + 1, entries.shape[1])
-    shape = (n, m + second.shape[1])
-    return sparse.csr_matrix((entries.ravel(), indices.ravel(), starts), shape=shape, copy=False)
 
 
 # Chosen by experiment (benchmarks/bench_tabular_rule.py); no guarantee rests on them.

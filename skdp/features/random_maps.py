@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skdp.features.base import ColumnFeatures, FeatureMap, TableFacts
+from skdp.features.base import ColumnFeatures, FeatureMap, TableFacts, sparse_rows
 from skdp.support.validation import check_count, check_real, check_size, parameters
 
 _MOST_SCALE = 1e6  # phases of angles are still exact
@@ -447,13 +447,7 @@ class TreeMap(FeatureMap):
         columns = rows[:, number].astype(np.int32) >> shift.astype(np.int32)
         columns &= (leaves - 1).astype(np.int32)
         columns += (leaves.cumsum() - leaves).astype(np.int32)
-        entries = np.full(n * T, 1.0 / math.sqrt(T))
-        starts = np.arange(0, n * T + 1, T)
-        return sparse.csr_matrix(
-            (entries, columns.ravel(), starts),
-            shape=(n, self.n_features_out),
-            copy=False,
-        )
+        return sparse_rows(columns, np.full((n, T), 1.0 / math.sqrt(T)), self.n_features_out)
 
     def names(self, columns: Sequence[Hashable]) -> list[str]:
         return [
