@@ -17,6 +17,7 @@ from skdp.accounting import gdp_mu
 from skdp.data.exact_sums import STEP_BITS, Sums, counted, from_steps
 from skdp.features.additive import AdditiveMap
 from skdp.features.base import TableFacts
+from skdp.linear_model._base import learn
 from skdp.linear_model._first_releases import HistogramRelease, histograms, map_of
 from skdp.linear_model._plans import (
     Fits,
@@ -25,7 +26,6 @@ from skdp.linear_model._plans import (
     PlanFit,
     StagedPlan,
     check_gaussian,
-    learn,
     most_rest,
     plan_counted,
     rest_of,

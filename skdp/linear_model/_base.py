@@ -56,6 +56,7 @@ from skdp.linear_model._intervals import (
 from skdp.linear_model._last_releases import ClassShift, LinkChoice, MeanShift
 from skdp.linear_model._plans import (
     PARTS,
+    CountedPlan,
     FinishedPlan,
     FitPlan,
     GaussianRelease,
@@ -68,7 +69,6 @@ from skdp.linear_model._plans import (
     check_start,
     check_takes_persons,
     is_gaussian,
-    learn,
     on_samples,
     plan_auto,
     plan_sampled,
@@ -84,6 +84,7 @@ from skdp.linear_model._records import (
     TaskT,
     clipped_scores,
     dense,
+    design_of,
     entries_kept,
     learned_center,
     learned_map,
@@ -97,7 +98,7 @@ from skdp.linear_model._records import (
 from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers.base import Progress, Sampler
-from skdp.solvers import SOLVERS, Problem, Solution, Solver
+from skdp.solvers import SOLVERS, Plan, Problem, Solution, Solver
 from skdp.solvers._minimizer import MinimumPlan
 from skdp.solvers._releases import shifted
 from skdp.support.other_libraries import StepsTask
@@ -330,7 +331,8 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
         if records.facts.rival is None:
             plan = plan_rows(parameters, records)
         else:
-            plan = plan_trial(parameters, records, plan_rows, self._compared())
+            short = partial(learn, progress=lambda step, n_steps: None)
+            plan = plan_trial(parameters, records, plan_rows, self._compared(), short)
         for first in reversed(firsts):
             plan = StagedPlan(first, plan)
         return plan
@@ -626,6 +628,19 @@ def _plan_corrected(
     for last in lasts:
         plan = FinishedPlan(last, plan)
     return plan
+
+
+def learn(
+    plan: LinearPlan, records: LinearRecords[Any], rng: np.random.Generator, progress: Progress
+) -> Learned:
+    """Let a plan read the records: make its releases in their order, and fit."""
+    if isinstance(plan, FinishedPlan):
+        return plan.first.finished(learn(plan.fit, records, rng, progress), records, rng)  # type: ignore[no-any-return]
+    if isinstance(plan, CountedPlan | StagedPlan):
+        return learn(*plan.next(records, rng), rng, progress)
+    assert isinstance(plan, Plan), "all others have stages"
+    design = design_of(records, plan.problem)
+    return Learned(plan.read(design, rng, progress), records.facts, plan, design)
 
 
 def progress_of(model: BaseEstimator) -> Progress:

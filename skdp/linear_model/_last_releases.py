@@ -28,9 +28,8 @@ from skdp.linear_model._probabilities import (
 from skdp.linear_model._records import ExposureLoss, LinearRecords, TargetRange, retargeted
 from skdp.losses import Loss, SquaredLoss
 from skdp.losses.regression import PoissonLoss, shares_of_counts
-from skdp.losses.weighted import targets_and_shares
 from skdp.solvers import Problem
-from skdp.solvers._releases import MachineSum, mean_sum
+from skdp.solvers._releases import MachineSum, mean_sum, targets_and_shares
 from skdp.solvers.base import SCALE_MARGIN
 
 # No guarantee rests on these.

@@ -24,7 +24,6 @@ from skdp.linear_model._records import (
     LinearRecords,
     TargetRange,
     TaskT,
-    design_of,
     row_scores,
 )
 from skdp.privacy import (
@@ -37,8 +36,7 @@ from skdp.privacy import (
     PureDPEvent,
 )
 from skdp.samplers import SAMPLERS
-from skdp.samplers.base import Progress
-from skdp.solvers import SOLVERS, Plan, Problem, Solver
+from skdp.solvers import SOLVERS, Problem, Solver
 from skdp.solvers._releases import MachineSum, mean_sum
 from skdp.solvers.base import SCALE_MARGIN, RowCount, composed
 from skdp.support.lazy_names import Registry
@@ -213,22 +211,6 @@ class FinishedPlan(StagedPlan[Any]):
         return f"{self.fit.theorem}; then {self.first.name} by the Gaussian mechanism"
 
 
-def learn(
-    plan: LinearPlan,
-    records: LinearRecords[Any],
-    rng: np.random.Generator,
-    progress: Progress = lambda step, n_steps: None,
-) -> Learned:
-    """Let a plan read the records: make its releases in their order, and fit."""
-    if isinstance(plan, FinishedPlan):
-        return plan.first.finished(learn(plan.fit, records, rng, progress), records, rng)  # type: ignore[no-any-return]
-    if isinstance(plan, CountedPlan | StagedPlan):
-        return learn(*plan.next(records, rng), rng, progress)
-    assert isinstance(plan, Plan), "all others have stages"
-    design = design_of(records, plan.problem)
-    return Learned(plan.read(design, rng, progress), records.facts, plan, design)
-
-
 def on_samples(
     plan: LinearPlan, parameters: ReleaseParameters, others: tuple[Event, ...] = ()
 ) -> LinearPlan:
@@ -390,6 +372,8 @@ _CLEAR_GAIN = 2.0  # standard deviations of the noise
 STEEPEST = 2.0
 """Lipschitz constant in the scores of errors that are compared."""
 
+Learn: TypeAlias = Callable[[LinearPlan, LinearRecords[Any], np.random.Generator], Learned]
+
 
 class Compared(NamedTuple):
     """Errors of rows, whose differences are cut at ±c; they must be better by the `least`."""
@@ -413,6 +397,7 @@ class Trial:
     fits: tuple[LinearPlan, LinearPlan]
     compared_mu: float
     compared: Compared
+    learn: Learn
     relation: Neighboring
     name: ClassVar[str] = "two short fits with other features, and the difference of their errors,"
 
@@ -432,7 +417,7 @@ class Trial:
         assert rival is not None, "planned for two maps only"
         tried = _with_features(records, rival.features, rival.tried)
         both = zip(self.fits, (records, tried), strict=True)
-        learned = [learn(plan, own, rng)._replace(design=None) for plan, own in both]
+        learned = [self.learn(plan, own, rng)._replace(design=None) for plan, own in both]
         sums = self.sums(learned)
         gains = partial(_gains, learned, self.compared, sums.grid)
         noise, total = sums.noise(self.compared_mu), records.total(gains)["gain"]
@@ -504,6 +489,7 @@ def plan_trial(
     records: LinearRecords[Any],
     plan_fit: PlanFit,
     compared: Compared,
+    learn: Learn,
 ) -> LinearPlan:
     """Return the plan of a trial of the rival of the chosen features, and of the fit after it."""
     rival = records.facts.rival
@@ -517,6 +503,7 @@ def plan_trial(
         ),
         compared_mu=math.sqrt(_COMPARED_SHARE) * mu,
         compared=compared,
+        learn=learn,
         relation=parameters.neighboring,
     )
     rest = rest_of(parameters, trial.mu)

@@ -22,16 +22,12 @@ from skdp.linear_model._records import ExposureLoss
 from skdp.losses import Loss
 from skdp.losses.base import MarginLoss
 from skdp.losses.regression import PoissonLoss
-from skdp.losses.weighted import (
-    ClassWeightedLoss,
-    SharedLoss,
-    WeightedLoss,
-    targets_and_shares,
-)
+from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
 from skdp.privacy import Event, GDPEvent, Neighboring, NonPrivateEvent
 from skdp.samplers.base import Progress
 from skdp.solvers import AdaSSP, ObjectivePerturbation, Plan, Problem, Solution, Solver
 from skdp.solvers._minimizer import MinimumPlan, check_problem
+from skdp.solvers._releases import targets_and_shares
 from skdp.solvers.adassp import AdaSSPPlan
 from skdp.solvers.base import SCALE_MARGIN, composed, require_delta, rounded
 from skdp.solvers.perturbation import ObjectivePerturbationPlan, least_multiplier

@@ -26,14 +26,6 @@ def weighted_targets(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return pairs
 
 
-def targets_and_shares(loss: Loss, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the targets alone, and each row's share of a record: 1 for rows without weights."""
-    if y.dtype.names is None:
-        return y, np.ones(y.shape)
-    assert isinstance(loss, WeightedLoss), "no other loss takes pairs"
-    return y["target"], y["weight"] / loss.largest
-
-
 @dataclass(frozen=True)
 class _Weighted(Loss, LossFamily, ProbabilityLoss):
     """w·ℓ(y, z) for a weight w of each record: constants are multiplied by the largest w."""

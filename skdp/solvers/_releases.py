@@ -14,12 +14,7 @@ from skdp.design.base import ROWS_SUMMED, MemoryDesign, SumGrid
 from skdp.design.transformed import shared_cross_product, units_of_length
 from skdp.losses import Loss, Minorant
 from skdp.losses.base import ProbabilityLoss
-from skdp.losses.weighted import (
-    ClassWeightedLoss,
-    SharedLoss,
-    WeightedLoss,
-    targets_and_shares,
-)
+from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import Neighboring
 from skdp.solvers.base import SCALE_MARGIN, NoisyGram, PartOfMu, Problem, RowCount, ScoreMeans
@@ -448,6 +443,14 @@ def _sums(theta: np.ndarray, loss: Loss, block: MemoryDesign) -> np.ndarray:
     clipped = np.clip(block.scores(theta) / _MOST_SCORE, -1.0, 1.0)
     signed = np.where(y > 0, shares, -shares)
     return np.array([signed.sum(), shares @ clipped, signed @ clipped])
+
+
+def targets_and_shares(loss: Loss, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the targets alone, and each row's share of a record: 1 for rows without weights."""
+    if y.dtype.names is None:
+        return y, np.ones(y.shape)
+    assert isinstance(loss, WeightedLoss), "no other loss takes pairs"
+    return y["target"], y["weight"] / loss.largest
 
 
 def loss_of_one_row(loss: Loss) -> Loss | None:

@@ -13,11 +13,17 @@ from skdp.design import Design, MemoryDesign
 from skdp.design.base import SumGrid
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, SquaredLoss
-from skdp.losses.weighted import SharedLoss, WeightedLoss, targets_and_shares
+from skdp.losses.weighted import SharedLoss, WeightedLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers.base import Progress
-from skdp.solvers._releases import MachineSum, as_matrix, as_vector, moment_sum
+from skdp.solvers._releases import (
+    MachineSum,
+    as_matrix,
+    as_vector,
+    moment_sum,
+    targets_and_shares,
+)
 from skdp.solvers.base import (
     GaussianSolver,
     NoisyGram,

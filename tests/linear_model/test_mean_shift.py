@@ -17,9 +17,8 @@ from skdp import (
     DPTabularRegressor,
 )
 from skdp.features import RandomFourierFeatures
-from skdp.linear_model._base import progress_of
+from skdp.linear_model._base import learn, progress_of
 from skdp.linear_model._last_releases import LogShift, ScoreShift, _shrunk
-from skdp.linear_model._plans import learn
 from skdp.linear_model._records import TargetRange
 from skdp.losses import PoissonLoss, SquaredLoss
 from skdp.losses.weighted import SharedLoss
