@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp import solvers
 from skdp._private_fit import NonPrivatePlan, ReleaseParameters
+from skdp.accounting import gdp_mu
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records, labels_of
 from skdp.linear_model._base import Learned, PrivateLinearModel, can_resume, is_auto
@@ -359,6 +360,9 @@ class LogisticModel(PrivateLinearClassifier):
         if not solver.is_gaussian:
             return ()
         first = LinkChoice if records.facts.task.size == 2 else ClassMixture
+        n, least = records.facts.n_known, LinkChoice.few * parameters.neighboring.n_changed
+        if first is LinkChoice and n and n * gdp_mu(parameters.epsilon, parameters.delta) < least:
+            return ()  # too few rows for either release
         has_own_link = is_auto(self.C) and isinstance(solver, solvers.AutoSolver)
         return [
             *(first.plan(parameters, records) if has_own_link or first is ClassMixture else ()),
