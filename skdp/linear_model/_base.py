@@ -53,7 +53,7 @@ from skdp.linear_model._intervals import (
     summary,
     wald_test,
 )
-from skdp.linear_model._last_releases import ClassShift, LinkChoice, MeanShift
+from skdp.linear_model._last_releases import ClassMixture, ClassShift, LinkChoice, MeanShift
 from skdp.linear_model._plans import (
     PARTS,
     CountedPlan,
@@ -310,7 +310,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
 
     def _last_releases(
         self, parameters: ReleaseParameters, records: LinearRecords[TaskT]
-    ) -> Sequence[MeanShift | LinkChoice | ClassShift]:
+    ) -> Sequence[MeanShift | LinkChoice | ClassMixture | ClassShift]:
         """Return releases at the fit that correct it, in their order."""
         return ()
 
@@ -528,7 +528,7 @@ class PrivateLinearModel(PrivateEstimator[LinearRecords[TaskT], FitPlan, Learned
             If scikit-learn has no counterpart of a part of the model. It has none of a
             `target_transform`, several quantiles or a Poisson regression. It has no `features` but
             `AdditiveFeatures` of single columns. It has no probabilities of three or more classes
-            that follow the evidence of a signal.
+            that are recalibrated.
         """
         from skdp.linear_model._plain import plain_scores
 

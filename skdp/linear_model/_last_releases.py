@@ -312,8 +312,8 @@ def _interpolated(
     return np.where(y > 0, second, first)[None]
 
 
-# No guarantee rests on these, nor on the numbers of the class. *Probabilities* shows the fits that
-# they are chosen by, and benchmarks/bench_probabilities.py repeats a part.
+# No guarantee rests on these. *Probabilities* shows the fits that they are chosen by, and
+# benchmarks/bench_probabilities.py repeats a part.
 _WEIGHTS = np.array([0.25, 1.0])  # of the link, which are compared with the middle
 _MIDDLE = 0.5
 _GRID = np.linspace(0.01, 1.0, 100)
@@ -326,7 +326,8 @@ _MOST_GAINS = 2.0 * np.abs(_WEIGHTS - _MIDDLE)
 _GAIN_SLOPE = 2.0 * 1.5  # √2·√2·(w + 1/2)/most, for both w the same
 
 
-class ClassMixture(LinkChoice):
+@dataclass(frozen=True, kw_only=True)
+class ClassMixture:
     """Σ s·onehot(y), and then Σ s·g(y, z), at a *released* fit to several classes.
 
     With the shares q of the first, probabilities become p^w·q^(1−w). The two entries of g are the
@@ -334,9 +335,24 @@ class ClassMixture(LinkChoice):
     They decide w. *Probabilities* derives the sensitivities, for rows and for persons.
     """
 
-    name = "counts of classes and differences of log-losses"
-    share = 0.04
-    few = 50.0
+    name: ClassVar[str] = "counts of classes and differences of log-losses"
+    exact: ClassVar[bool] = True  # if the fit is: rounding errors of sums at it are bounded
+    share: ClassVar[float] = 0.04  # of μ²
+    few: ClassVar[float] = 100.0  # n·μ/k, below which noise in the shares moves labels
+    many: ClassVar[float] = LinkChoice.many
+    mu: float  # Gaussian-DP parameter
+    fewest: float  # records for which the noise is small enough
+
+    @classmethod
+    def plan(
+        cls, parameters: ReleaseParameters, records: LinearRecords[np.ndarray]
+    ) -> Sequence[ClassMixture]:
+        """Return a release with 4 % of μ², none if it is known to be of no use."""
+        mu, n = gdp_mu(parameters.epsilon, parameters.delta), records.facts.n_known
+        per_record = mu / parameters.neighboring.n_changed
+        x = cls.few if n is None else n * per_record
+        release = cls(mu=math.sqrt(cls.share) * mu, fewest=cls.few / per_record)
+        return (release,) if cls.few <= x < cls.many else ()
 
     def finished(
         self, learned: Learned, records: LinearRecords[np.ndarray], rng: np.random.Generator
@@ -345,37 +361,48 @@ class ClassMixture(LinkChoice):
         fitted, facts, plan, design = learned
         problem, half = plan.problem, math.sqrt(0.5) * self.mu
         assert design is not None, "the fit has read the rows"
-        replaces = problem.neighboring.count_is_public
-        classes = np.arange(problem.loss.n_scores)
-        counted = RowNumbers(
-            partial(_one_hot, classes), math.sqrt(1.0 + replaces), 1.0, 0.0, classes.size
+        counts, noise = counts_of_classes(facts.task.size, problem).released(
+            half, design, problem, fitted.theta, rng
         )
-        counts, noise = counted.released(half, design, problem, fitted.theta, rng)
         shares = np.maximum(counts, 0.0) + _LEAST_SHARE * noise
         log_shares = np.log(shares / shares.sum())
-        gained = RowNumbers(
-            partial(gains_of_weights, log_shares),
-            math.sqrt(8.0 if replaces else 2.0),
-            math.sqrt(2.0),
-            _GAIN_SLOPE,
-            units=_UNITS + 2.0 * classes.size,
-        )
-        n = facts.n_known or max(float(counts.sum()), noise)
+        gained = gains_of_weights(log_shares, problem)
+        n = facts.n_known or float(counts.sum())
+        if n < self.fewest:
+            return learned
         gains, noise = gained.released(half, design, problem, fitted.theta, rng)
         moved = TowardShares(likeliest_weight(gains / n, noise / n), log_shares)
         return learned._replace(fitted=replace(fitted, moved=moved))
 
 
-def _one_hot(classes: np.ndarray, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    return np.asarray(y == classes[:, None], dtype=float)
+def counts_of_classes(n_classes: int, problem: Problem) -> RowNumbers:
+    """Return a 1 for the class of a row, and 0 for all others."""
+    between = math.sqrt(2.0) if problem.neighboring.count_is_public else 1.0
+    return RowNumbers(partial(_one_hot, n_classes), between, 1.0, 0.0, n_classes)
 
 
-def gains_of_weights(log_shares: np.ndarray, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def gains_of_weights(log_shares: np.ndarray, problem: Problem) -> RowNumbers:
+    """Return the gains of a row by two weights of scores over a half, given *released* shares."""
+    return RowNumbers(
+        partial(_gains_of_weights, log_shares),
+        math.sqrt(8.0 if problem.neighboring.count_is_public else 2.0),
+        math.sqrt(2.0),
+        _GAIN_SLOPE,
+        units=_UNITS + 2.0 * log_shares.size,
+    )
+
+
+def _one_hot(n_classes: int, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return np.asarray(y == np.arange(n_classes)[:, None], dtype=float)
+
+
+def _gains_of_weights(log_shares: np.ndarray, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return gains of rows by the weights 1/4 and 1 over 1/2, in units of their bound.
 
     The link of several classes is the softmax, so scores do for logarithms of probabilities.
     """
     rows, labels = np.arange(y.size), y.astype(np.intp)
+    scores = scores - scores.max(axis=1, keepdims=True)  # so that no large numbers are rounded
     middle, *others = (
         TowardShares(weight, log_shares)(scores)[rows, labels] for weight in (_MIDDLE, *_WEIGHTS)
     )

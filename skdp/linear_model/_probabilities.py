@@ -99,10 +99,13 @@ class TowardShares(NamedTuple):
     weight: float  # w
     log_shares: np.ndarray  # of q, of shape (K,)
 
-    def __call__(self, log_p: np.ndarray) -> np.ndarray:
-        """Return logarithms of probabilities of shape (n, K)."""
-        mixed = self.weight * log_p + (1.0 - self.weight) * self.log_shares
-        return np.asarray(log_softmax(mixed, axis=1))
+    def scores(self, scores: np.ndarray) -> np.ndarray:
+        """Return scores of shape (n, K), whose softmax has the mixed probabilities."""
+        return self.weight * scores + (1.0 - self.weight) * self.log_shares
+
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
+        """Return logarithms of probabilities for scores whose softmax has those of the fit."""
+        return np.asarray(log_softmax(self.scores(scores), axis=1))
 
 
 def against_others(scores: np.ndarray) -> np.ndarray:

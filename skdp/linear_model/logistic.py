@@ -26,7 +26,7 @@ from skdp.data.records import Records, labels_of
 from skdp.linear_model._base import Learned, PrivateLinearModel, can_resume, is_auto
 from skdp.linear_model._last_releases import ClassMixture, ClassShift, LinkChoice
 from skdp.linear_model._plans import Compared, FitPlan
-from skdp.linear_model._probabilities import Probabilities
+from skdp.linear_model._probabilities import Probabilities, TowardShares
 from skdp.linear_model._records import AnyMap, LinearRecords, dense
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss, Loss, MultinomialLoss
 from skdp.losses.classification import AdaptiveCompetitorLoss, AdaptiveLogisticLoss
@@ -257,8 +257,10 @@ class LogisticModel(PrivateLinearClassifier):
 
         The strength of the signal is estimated from what `fit` released, and the link from scores
         to probabilities follows from it, at no further cost in privacy. With ``solver="auto"`` and
-        few rows of two classes, `fit` releases the coefficients and four numbers for it. With many
-        rows it releases errors of probabilities, and they are recalibrated. See *Probabilities* in
+        few rows of two classes, `fit` releases the coefficients and four numbers for it. With few
+        rows of more classes it releases their shares, toward which probabilities are moved as far
+        as that helps. With many rows it releases errors of probabilities, and they are
+        recalibrated. See *Probabilities* in
         the user guide, which also says how far to trust the numbers for which n, ε and columns.
 
         Parameters
@@ -304,9 +306,12 @@ class LogisticModel(PrivateLinearClassifier):
         -------
         ndarray of shape (n_samples,) for two classes, (n_samples, n_classes) for more
             Log-odds of the second of two classes; log-probabilities of more. Where the link is that
-            of the loss alone, linear scores ``X @ coef_.T + intercept_``, X clipped.
+            of the loss alone, linear scores ``X @ coef_.T + intercept_``, X clipped. If they are
+            mixed with shares of several classes, linear scores too, whose softmax has the mixture.
         """
-        scores = super().decision_function(X)
+        scores, moved = super().decision_function(X), self._probabilities_.moved
+        if isinstance(moved, TowardShares):
+            return moved.scores(scores)
         if not self._probabilities_.follows_evidence:
             return scores
         found = self._probabilities_.log_probabilities(scores)
@@ -351,7 +356,7 @@ class LogisticModel(PrivateLinearClassifier):
 
     def _last_releases(
         self, parameters: ReleaseParameters, records: LinearRecords[np.ndarray]
-    ) -> Sequence[LinkChoice | ClassShift]:
+    ) -> Sequence[LinkChoice | ClassMixture | ClassShift]:
         is_weighted = self.class_weight or records.weights is not None
         has_delta = parameters.is_private and parameters.delta > 0.0
         if is_weighted or self.standard_errors or not (self.fit_intercept and has_delta):
@@ -359,13 +364,13 @@ class LogisticModel(PrivateLinearClassifier):
         solver = records.facts.solver
         if not solver.is_gaussian:
             return ()
-        first = LinkChoice if records.facts.task.size == 2 else ClassMixture
-        n, least = records.facts.n_known, LinkChoice.few * parameters.neighboring.n_changed
-        if first is LinkChoice and n and n * gdp_mu(parameters.epsilon, parameters.delta) < least:
-            return ()  # too few rows for either release
+        kind = LinkChoice if records.facts.task.size == 2 else ClassMixture
+        n, least = records.facts.n_known, kind.few * parameters.neighboring.n_changed
+        if n and n * gdp_mu(parameters.epsilon, parameters.delta) < least:
+            return ()  # too few rows for any release
         has_own_link = is_auto(self.C) and isinstance(solver, solvers.AutoSolver)
         return [
-            *(first.plan(parameters, records) if has_own_link or first is ClassMixture else ()),
+            *(kind.plan(parameters, records) if has_own_link or kind is ClassMixture else ()),
             *ClassShift.plan(parameters, records),
         ]
 

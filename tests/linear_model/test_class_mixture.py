@@ -1,4 +1,4 @@
-"""Several classes with few rows: released shares, and the weight of the scores beside them."""
+"""Classes with few rows: released shares, and the weight of the scores beside them."""
 
 from functools import partial
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import problem_with
 from scipy.optimize import minimize_scalar
 from sklearn.metrics import log_loss
 
@@ -14,10 +15,14 @@ from skdp.accounting import gdp_mu
 from skdp.linear_model._last_releases import (
     _GAIN_SLOPE,
     ClassMixture,
+    _gains_of_weights,
+    counts_of_classes,
     gains_of_weights,
     likeliest_weight,
 )
 from skdp.linear_model._probabilities import TowardShares
+from skdp.losses import MultinomialLoss
+from skdp.privacy import Neighboring
 
 seeds = given(seed=st.integers(0, 2**32 - 1))
 
@@ -35,7 +40,7 @@ def made(seed):
 @settings(max_examples=50, deadline=None)
 def test_gains_are_those_in_log_likelihood_within_their_bound(seed):
     log_shares, y, scores, _ = made(seed)
-    found = gains_of_weights(log_shares, y, scores)
+    found = _gains_of_weights(log_shares, y, scores)
     rows = np.arange(y.size)
     for gains, weight in zip(found, (0.25, 1.0), strict=True):
         exact = TowardShares(weight, log_shares)(scores)[rows, y]
@@ -49,9 +54,33 @@ def test_gains_are_those_in_log_likelihood_within_their_bound(seed):
 def test_gains_are_no_steeper_than_their_slope(seed):
     log_shares, y, scores, rng = made(seed)
     step = rng.normal(size=scores.shape) * 10.0 ** rng.uniform(-6, 1, (len(scores), 1))
-    moved = gains_of_weights(log_shares, y, scores + step) - gains_of_weights(log_shares, y, scores)
+    moved = _gains_of_weights(log_shares, y, scores + step) - _gains_of_weights(
+        log_shares, y, scores
+    )
     length = np.linalg.norm(moved, axis=0)
     assert (length <= _GAIN_SLOPE * np.linalg.norm(step, axis=1) * (1 + 1e-9) + 1e-12).all()
+
+
+@pytest.mark.parametrize("n_classes", [3, 5])
+def test_neighbors_differ_by_at_most_the_stated_distance(n_classes, neighboring):
+    """Mixtures of rows and nothing, as persons are; corners attain the distance of counts."""
+    rng = np.random.default_rng(0)
+    replaces = neighboring == "replace_one"
+    problem = problem_with(MultinomialLoss(n_classes), 500, Neighboring(neighboring))
+    log_shares = np.log(rng.dirichlet(np.ones(n_classes)))
+    scores, y = 20.0 * rng.normal(size=(400, n_classes)), rng.integers(n_classes, size=400)
+    for numbers in (counts_of_classes(n_classes, problem), gains_of_weights(log_shares, problem)):
+        rows = numbers.of_rows(y, scores).T
+        assert rows.shape == (400, numbers.size)
+        ends = np.concatenate([rows, np.zeros((1, numbers.size))])
+        shares = rng.dirichlet(np.full(len(ends), 0.01), size=200)
+        ends = np.concatenate([ends, shares @ ends])
+        other = ends[None] if replaces else np.zeros((1, 1, numbers.size))
+        distance = np.linalg.norm(ends[:, None] - other, axis=2).max()
+        assert distance <= numbers.between * (1 + 1e-12)
+        assert np.linalg.norm(ends, axis=1).max() <= numbers.longest * (1 + 1e-12)
+        if numbers.slope == 0.0:
+            assert distance == pytest.approx(numbers.between)
 
 
 @pytest.mark.parametrize("best", [0.1, 0.4, 0.8, 1.0])
@@ -61,7 +90,7 @@ def test_the_weight_is_the_best_one_if_there_is_no_noise(best):
     log_shares, scores = np.log([0.6, 0.3, 0.1]), rng.normal(size=(20_000, 3))
     p = np.exp(TowardShares(best, log_shares)(scores))
     y = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
-    found = likeliest_weight(gains_of_weights(log_shares, y, scores).mean(axis=1), 1e-6)
+    found = likeliest_weight(_gains_of_weights(log_shares, y, scores).mean(axis=1), 1e-6)
 
     def loss(weight):
         return log_loss(y, np.exp(TowardShares(weight, log_shares)(scores)))
@@ -127,7 +156,7 @@ def test_persons_and_blocks_have_shares(unit):
 
 MODELS = [
     (4000, {"classes": [0, 1]}),
-    (300, {}),  # n·μ/k below 50
+    (700, {}),  # n·μ/k below 100
     (16_000, {}),  # above 2000
     (4000, {"fit_intercept": False}),
     (4000, {"class_weight": {0: 1.0, 1: 2.0}}),
@@ -156,7 +185,7 @@ def test_the_fit_gets_the_rest(relation):
 
 @seeds
 @settings(max_examples=20, deadline=None)
-def test_rank_and_labels_follow_the_probabilities(seed):
+def test_the_order_of_rows_by_the_odds_of_two_classes_stays(seed):
     log_shares, _, scores, rng = made(seed)
     moved = TowardShares(float(rng.uniform(0.01, 1.0)), log_shares)
     p = np.exp(moved(scores))
@@ -180,5 +209,23 @@ def test_plain_models_have_the_mixture():
     assert isinstance(model._probabilities_.moved, TowardShares)
     scaled = partial(np.multiply, 3.0)
     for of in (np.asarray, scaled):
-        found, wanted = model.to_sklearn().predict_proba(of(X)), model.predict_proba(of(X))
-        np.testing.assert_allclose(found, wanted, atol=1e-12)
+        plain = model.to_sklearn()
+        for name in ("predict_proba", "decision_function"):
+            found, wanted = getattr(plain, name)(of(X)), getattr(model, name)(of(X))
+            np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_large_scores_are_rounded_no_more_than_others():
+    """Scores near 10⁶ have the gains of their differences, to 2⁻²⁰ of 1."""
+    log_shares, y, scores, _ = made(0)
+    large = np.rint(scores * 2.0**20) / 2.0**20
+    found = _gains_of_weights(log_shares, y, large + 2.0**20)
+    np.testing.assert_allclose(found, _gains_of_weights(log_shares, y, large), atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [50, 5000])
+def test_a_private_number_of_rows_decides_by_the_counts(n):
+    """The limit is 373 records, and the noise in the sum of four counts has a deviation of 53."""
+    X, y = rows(n, np.random.default_rng(0), 0.2)
+    model = DPLogisticRegression(classes=range(4), neighboring="add_remove_one").fit(X, y)
+    assert isinstance(model._probabilities_.moved, TowardShares) == (n > 1000)

@@ -235,7 +235,7 @@ def of_half_the_gains(*facts, gains=_last_releases.gains_of):
     return found._replace(between=0.5 * found.between)
 
 
-def of_steep_gains(log_shares, y, scores, own=_last_releases.gains_of_weights):
+def of_steep_gains(log_shares, y, scores, own=_last_releases._gains_of_weights):
     return 2.0 * own(log_shares, y, scores)
 
 
@@ -314,7 +314,7 @@ REAL_MUTANTS = [
     real_mutant(_last_releases, "gains_of", of_half_the_gains, "choice of the link"),
     real_mutant(_last_releases, "gains_of", of_half_the_gains, "choice of the link", **REMOVED),
     real_mutant(_last_releases, "_sums", of_equal_rows, "choice of the link", **PERSONS),
-    real_mutant(_last_releases, "gains_of_weights", of_steep_gains, "a rare class"),
+    real_mutant(_last_releases, "_gains_of_weights", of_steep_gains, "a rare class"),
     real_mutant(_last_releases, "_sums", of_equal_rows, "a rare class", **PERSONS),
     real_mutant(
         RowCount, "release", lambda count, records, rng: records.n_records, "means", **REMOVED
