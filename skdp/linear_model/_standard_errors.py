@@ -21,7 +21,7 @@ from skdp.linear_model._intervals import Curvature, InferredSolution
 from skdp.linear_model._records import ExposureLoss
 from skdp.losses import Loss
 from skdp.losses.base import MarginLoss
-from skdp.losses.regression import PoissonLoss
+from skdp.losses.regression import PoissonLoss, SquaredLoss
 from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss
 from skdp.privacy import Event, GDPEvent, Neighboring, NonPrivateEvent
 from skdp.samplers.base import Progress
@@ -231,7 +231,7 @@ class MomentPlan(Plan):
             solver="adassp",
             covariance=H.sandwich(J, noise),
             kind=kind,
-            clipped=share_of_clipped(self.clipped, self.problem.loss, design, rng),
+            clipped=share_of_clipped(self.clipped, self.problem.loss, design, rng)[0],
         )
 
 
@@ -292,10 +292,14 @@ def clipped_release(mu: float, relation: Neighboring) -> SpreadRelease:
 
 def share_of_clipped(
     release: SpreadRelease, loss: Loss, design: Design, rng: np.random.Generator
-) -> float:
-    """Release the share of rows that are clipped, less what noise may be: in one of 4000, more."""
+) -> tuple[float, float]:
+    """Release the share of rows that are clipped, and the number of all rows.
+
+    What noise may be is taken off the share: in one of 4000 fits it is more.
+    """
     clipped, others = release.release(design.total(partial(_clipped, loss)), rng)
-    return max(clipped - _SURE * release.scale, 0.0) / (max(clipped, 0.0) + others)
+    n = max(clipped, 0.0) + others
+    return max(clipped - _SURE * release.scale, 0.0) / n, n
 
 
 def _clipped(loss: Any, block: Any) -> np.ndarray:
@@ -351,15 +355,18 @@ class TiltedPlan(Plan):
             return "variance in proportion to mean" if self.is_of_counts else "constant variance"
         return _robust_kind(self.problem)
 
-    def notes(self, spread: tuple[float, float] | None) -> tuple[str, ...]:
-        """Footer of the summary on clipped residuals, if the number of records is public."""
-        n = self.problem.n_samples
-        if spread is None or n is None or not self.problem.count_is_public:
-            return ()
-        if self.is_of_counts:  # the second sum is of predicted counts
-            return ()
-        clipped = min(max(1.0 - spread[1] / n, 0.0), 1.0)
-        return (f"About {clipped:.0%} of the residuals were clipped.",)
+    def residuals(self, spread: tuple[float, float] | None, n: float) -> tuple[float, float] | None:
+        """Return the *released* share of residuals that are clipped, and less what noise may be.
+
+        `n` is the released number of records. None is known with weights, nor for counts, for which
+        the second sum is of predicted counts.
+        """
+        if spread is None or self.spread is None or self.is_of_counts:
+            return None
+        public = self.problem.n_samples if self.problem.count_is_public else None
+        n, scale = (n, 2.0 * self.clipped.scale**2) if public is None else (public, 0.0)
+        noise, share = math.sqrt(self.spread.scale**2 + scale), 1.0 - spread[1] / max(n, 1.0)
+        return float(np.clip(share, 0.0, 1.0)), share - _SURE * noise / max(n, 1.0)
 
     def is_far(self, v: np.ndarray) -> bool:
         """Return whether the *released* step v = θ̂ − θ̃ is too long for first order."""
@@ -386,15 +393,20 @@ class TiltedPlan(Plan):
             J = _positive(self.middle.release(squares, rng) - share * H.matrix)
         covariance = H.sandwich(J, noise).more(blur @ blur.T)
         is_far = self.is_far(v)
+        clipped, n = share_of_clipped(self.clipped, loss, design, rng)
+        found = self.residuals(spread, n)
+        notes = () if found is None else (f"About {found[0]:.0%} of the residuals were clipped.",)
+        of_means = isinstance(_unweighted(loss), SquaredLoss)  # others clip residuals on purpose
         return InferredSolution(
             theta,
             1,
             solver="objective_perturbation",
             covariance=covariance.unknown() if is_far else covariance,
             kind=self.kind,
-            notes=(_FAR,) if is_far else self.notes(spread),
+            notes=(_FAR,) if is_far else notes,
             dispersion=variance if self.is_of_counts else None,
-            clipped=share_of_clipped(self.clipped, loss, design, rng),
+            clipped=clipped,
+            residuals=found[1] if of_means and found is not None else 0.0,
         )
 
 

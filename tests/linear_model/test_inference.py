@@ -1,6 +1,7 @@
 """Standard errors, intervals, tests and tables of private fits."""
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skdp import DPHuberRegressor, DPLinearRegression, DPLogisticRegression
+from skdp._private_fit import PaidWarning
 from skdp.linear_model._intervals import Curvature
 from skdp.linear_model._standard_errors import MatrixRelease
 from skdp.preprocessing import BoundsScaler
@@ -71,6 +73,25 @@ def test_a_regression_whose_residuals_are_not_clipped_is_ols(Model):
     close(np.append(model.coef_, model.intercept_), theta)
     close(model.coef_covariance_, sandwich(ROWS.T @ ROWS, (ROWS.T * r**2) @ ROWS))
     assert "0% of the residuals were clipped" in str(model.summary())
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize("kind", [True, "robust"])
+def test_a_warning_says_if_residuals_are_clipped(kind, neighboring):
+    """Of targets that are 0 or 1, a slope of .2 was .05. The noise in the share is below .02."""
+    rng = np.random.default_rng()
+    X = rng.uniform(-1.0, 1.0, size=(10_000, 2))
+    y = (rng.random(len(X)) < 0.3 + 0.2 * X[:, 0]).astype(float)
+    terms = {"epsilon": 3.0, "standard_errors": kind, "neighboring": neighboring}
+    model = DPLinearRegression(**terms, target_bounds=(0, 1), data_norm=2**0.5)
+    with pytest.warns(PaidWarning, match=r"At least \d+% of the residuals were clipped"):
+        model.fit(X, y)
+    (note,) = [one for one in model.summary().notes if "residuals" in one]
+    assert 25 < float(note.split("%")[0].split()[-1]) < 36
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        low, high = clone(model).set_params(slope_bound=2.0).fit(X, y).coef_interval(0.999)
+    assert low[0] < 0.2 < high[0]
 
 
 def test_groups_give_cluster_robust_errors():
