@@ -15,6 +15,7 @@ from skdp.design.dask import DaskDesign
 from skdp.design.expanded import (
     ExpandedDesign,
     ForestDesign,
+    FreshDesign,
     ShiftedDesign,
     TabulatedDesign,
     design_kind,
@@ -30,6 +31,7 @@ __all__ = [
     "Design",
     "ExpandedDesign",
     "ForestDesign",
+    "FreshDesign",
     "LossSum",
     "MemoryDesign",
     "SharedDesign",

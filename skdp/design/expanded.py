@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
+from operator import add
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skdp.design.base import ROWS_SUMMED, MemoryDesign, OfBlock, RowNumbers, SumGrid
+from skdp.design.base import ROWS_SUMMED, Design, MemoryDesign, OfBlock, RowNumbers, SumGrid
 from skdp.design.memory import ClippedDesign, clip_factors, factors_of
 from skdp.design.transformed import CenteredMap
 from skdp.features.base import FeatureMap, TabulatedMap
@@ -173,6 +174,45 @@ class ExpandedDesign(MemoryDesign):
         return ClippedDesign(features, self.factors, self.intercept_scaling, self.targets)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class FreshDesign(Design):
+    """*Private.* The rows of an `ExpandedDesign`, with features that are made in each read."""
+
+    X: np.ndarray  # *Private.* The coded table
+    feature_map: FeatureMap  # *Public.* Φ
+    data_norm: float  # *Public.* To which rows are clipped
+    intercept_scaling: float  # *Public.* Size b₀ of the intercept column; 0 for no intercept
+    targets: np.ndarray  # *Private.* Of shape (n_samples,), as the loss takes them
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.X)
+
+    @property
+    def n_features(self) -> int:
+        return self.feature_map.n_features_out + (self.intercept_scaling > 0.0)
+
+    def take(self, rows: RowNumbers) -> MemoryDesign:
+        return ClippedDesign.joined([replace(own, X=own.X.copy()) for own in self._made(rows)])
+
+    def parts(self, function: OfBlock[Any], most_rows: int | None = None) -> Iterator[Any]:
+        return map(function, self._made(slice(None)))
+
+    def exact_total(
+        self, function: OfBlock[np.ndarray], grid: SumGrid, rows: np.ndarray | None = None
+    ) -> np.ndarray:
+        rows = np.arange(self.n_samples) if rows is None else rows
+        starts = range(0, max(1, rows.size), ROWS_SUMMED)
+        several = (self._made(rows[start : start + ROWS_SUMMED]) for start in starts)
+        return reduce(add, (grid.integers(reduce(add, map(function, own))) for own in several))
+
+    def _made(self, rows: RowNumbers) -> Iterator[ClippedDesign]:
+        X, targets = _rows(self.X, rows), self.targets[rows]
+        for own, features in self.feature_map.made(X):
+            factors = clip_factors(features, self.data_norm)
+            yield ClippedDesign(features, factors, self.intercept_scaling, targets[own])
+
+
 def expanded_scores(
     X: np.ndarray, feature_map: FeatureMap, data_norm: float, coef: np.ndarray
 ) -> np.ndarray:
@@ -181,9 +221,8 @@ def expanded_scores(
     Waves have the phases of the fit, whose coefficients these are.
     """
     feature_map = feature_map.for_scores()
-    rows = feature_map.prepare(X)
-    scores = np.empty((len(rows), coef.shape[1]))
-    for where, features in feature_map.pieces(rows):
+    scores = np.empty((len(X), coef.shape[1]))
+    for where, features in feature_map.made(X):
         scores[where] = safe_sparse_dot(features, coef, dense_output=True)
         scores[where] *= clip_factors(features, data_norm)[:, None]
     return scores

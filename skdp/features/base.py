@@ -383,6 +383,14 @@ class FeatureMap(ABC):
             where = slice(start, start + self.rows_at_once)
             yield where, self.expand(rows[where])
 
+    def made(self, X: np.ndarray) -> Iterator[tuple[slice, MatrixLike]]:
+        """Yield features of consecutive coded rows, at least once; the next ones overwrite them."""
+        for start in range(0, max(1, len(X)), _ROWS):
+            rows = self.prepare(X[start : start + _ROWS])
+            for first in range(0, max(1, len(rows)), self.rows_at_once):
+                features = self.expand(rows[first : first + self.rows_at_once])
+                yield slice(start + first, start + first + features.shape[0]), features
+
     def whole(self, rows: MatrixLike, dtype: DTypeLike = np.float64) -> MatrixLike:
         """Return the features of all prepared rows as one matrix."""
         if self.is_sparse:

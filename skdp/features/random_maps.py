@@ -224,8 +224,8 @@ class PhaseMap(FeatureMap):
     def expand(self, rows: np.ndarray) -> np.ndarray:
         out, k = np.empty((len(rows), 2, self.n_parts)), self.n_parts
         for own, pairs in enumerate(self._pairs):
-            out[:, own] = pairs.take(rows, axis=0).reshape(len(rows), -1)[:, :k]
-        return out.reshape(len(rows), -1)[:, : self.n_features_out]
+            out[:, own] = pairs.take(rows, axis=0).reshape(len(rows), 2 * len(self.sizes))[:, :k]
+        return out.reshape(len(rows), 2 * k)[:, : self.n_features_out]
 
     @cached_property
     def _pairs(self) -> list[np.ndarray]:

@@ -639,7 +639,8 @@ def learn(
     if isinstance(plan, CountedPlan | StagedPlan):
         return learn(*plan.next(records, rng), rng, progress)
     assert isinstance(plan, Plan), "all others have stages"
-    design = design_of(records, plan.problem)
+    by_samples = getattr(getattr(plan, "fit", None), "steps", None) is not None  # of `NoisyGDPlan`
+    design = design_of(records, plan.problem, by_samples)
     return Learned(plan.read(design, rng, progress), records.facts, plan, design)
 
 
@@ -697,8 +698,10 @@ def _may_sample(
 ) -> bool:
     """Return whether a fit may be other than Gaussian DP, and its rows are fast to sample."""
     is_counted = parameters.budget is not None and parameters.budget.has_limit
-    is_plain = records.facts.feature_map is None and records.persons is None
-    is_dense = records.blocks is None and not sparse.issparse(records.X)
+    feature_map = records.facts.feature_map
+    is_plain = isinstance(feature_map, FeatureMap | None) and records.persons is None
+    is_sparse = sparse.issparse(records.X) or entries_kept(feature_map) is not None
+    is_dense = records.blocks is None and not is_sparse
     return is_plain and is_dense and not (is_counted or model._is_part)
 
 

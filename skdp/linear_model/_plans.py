@@ -219,7 +219,7 @@ def on_samples(
     Its event costs what `parameters` say together with `others`, and is no longer Gaussian DP. So
     this is the last thing done to a plan, after the squares of all μ were added.
     """
-    if isinstance(plan, StagedPlan):
+    if isinstance(plan, StagedPlan) and not isinstance(plan, TrialPlan):
         others = (*others, GDPEvent(plan.first.mu))
         return replace(plan, fit=on_samples(plan.fit, parameters, others))
     if not hasattr(plan, "on_samples"):  # a plan of "auto" has it

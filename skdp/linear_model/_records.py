@@ -21,6 +21,7 @@ from skdp.design import (
     DaskDesign,
     Design,
     ExpandedDesign,
+    FreshDesign,
     MemoryDesign,
     SharedDesign,
     ShiftedDesign,
@@ -358,9 +359,11 @@ def row_weights(records: LinearRecords[TaskT]) -> np.ndarray | None:
     return shares if records.weights is None else shares * records.weights
 
 
-def design_of(records: LinearRecords[TaskT], problem: Problem) -> Design:
+def design_of(records: LinearRecords[TaskT], problem: Problem, by_samples: bool = False) -> Design:
     """Return the clipped rows and their targets, as the loss expects them, for a solver."""
     norm, scaling, loss = problem.data_norm, problem.intercept_scaling, problem.loss
+    if by_samples and (read := _read_map(records)) is not None:
+        return FreshDesign(records.X, read, norm, scaling, _targets(records))
     rows: Any = records.each(partial(_clipped, norm, scaling))
     if records.blocks is not None:
         return DaskDesign(rows, records.facts.n_columns + (scaling > 0.0))
@@ -396,7 +399,7 @@ def _targets(records: LinearRecords[TaskT]) -> np.ndarray:
 def retargeted(design: Design, records: LinearRecords[TaskT], problem: Problem) -> Design:
     """Return the rows of a fit with the targets of `records`; its features are not made again."""
     rows = design.inner if isinstance(design, SharedDesign) else design
-    if not isinstance(rows, (ClippedDesign, ExpandedDesign, ShiftedDesign)):  # in blocks elsewhere
+    if not isinstance(rows, (ClippedDesign, ExpandedDesign, FreshDesign, ShiftedDesign)):
         return design_of(records, problem)
     rows = replace(rows, targets=_targets(records))
     return replace(design, inner=rows) if isinstance(design, SharedDesign) else rows
@@ -409,14 +412,18 @@ def _clipped(
     targets: np.ndarray | None = None,
 ) -> MemoryDesign:
     """Return clipped rows with their targets, as the loss expects them, or with other numbers."""
-    targets = _targets(records) if targets is None else targets
+    targets, read = _targets(records) if targets is None else targets, _read_map(records)
+    if read is None:
+        return ClippedDesign.clip(records.X, data_norm, intercept_scaling, targets)
+    return design_kind(read).clip(records.X, read, data_norm, intercept_scaling, targets)
+
+
+def _read_map(records: LinearRecords[Any]) -> FeatureMap | None:
+    """Return the map with which fits read rows, None for the rows themselves."""
     expanded, center = _expanded(records.facts.feature_map), records.facts.center
     if center is not None:
         expanded = CenteredMap(expanded, center)
-    if expanded is None:
-        return ClippedDesign.clip(records.X, data_norm, intercept_scaling, targets)
-    read = expanded.for_fits()
-    return design_kind(read).clip(records.X, read, data_norm, intercept_scaling, targets)
+    return None if expanded is None else expanded.for_fits()
 
 
 def _expanded(feature_map: AnyMap) -> FeatureMap | None:

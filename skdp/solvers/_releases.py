@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import ClassVar
+from operator import methodcaller
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -284,13 +285,16 @@ class GramRelease(PartOfMu):
     entries above it are a vector whose l2 norm is the Frobenius norm. Each entry of the vector gets
     noise of standard deviation σ = Δ/μ: σ on the diagonal, σ/√2 on all other entries of the matrix.
     Products of weighted records are multiplied by shares s and t in [0, 1] of the largest weight.
-    The squares, s²|a|⁴ and at most s²|a|⁴ + t²|b|⁴, are then no larger.
+    The squares, s²|a|⁴ and at most s²|a|⁴ + t²|b|⁴, are then no larger. A sum over a Poisson sample
+    counts as a sampled step on gradients of norm R², and is then divided by the rate.
     """
 
     mu: float
     sums: MachineSum
     largest: float | None = None  # weight of a record, None without weights
     floor: float = 0.0  # least ρ of a metric for steps: a run that a ridge ends needs no less
+    sample: Any = None  # `SampledSteps` of one step: a sum over a sample is released instead
+    square: float = math.nan  # R², of a sample
 
     @classmethod
     def plan(cls, problem: Problem, mu: float) -> GramRelease | None:
@@ -304,12 +308,17 @@ class GramRelease(PartOfMu):
 
     @cached_property
     def noise(self) -> GridGaussian:
-        return self.sums.noise(self.mu)
+        own = self.sample
+        return own.noise(self.sums, self.square) if own else self.sums.noise(self.mu)
+
+    @property
+    def rate(self) -> float:
+        return self.sample.rate if self.sample else 1.0
 
     @property
     def scale(self) -> float:
         """σ, its standard deviation."""
-        return self.noise.scale
+        return self.noise.scale / self.rate
 
     def spectral_noise(self, n_features: int) -> float:
         """Return the approximate spectral norm of the noise, σ·√(2d)."""
@@ -332,11 +341,14 @@ class GramRelease(PartOfMu):
 
     def release(self, design: Design, rng: np.random.Generator) -> Metric:
         """Release the metric of the noisy matrix, with ρ = σ·√(2d); takes one pass."""
-        noisy = self.noise.release(as_vector(self.exact(design)), rng)
-        return Metric.of(NoisyGram(as_matrix(noisy), self.scale))
+        noisy = self.noise.release(as_vector(self.exact(design, rng)), rng)
+        return Metric.of(NoisyGram(as_matrix(noisy) / self.rate, self.scale))
 
-    def exact(self, design: Design) -> np.ndarray:
-        """Return the *private* matrix."""
+    def exact(self, design: Design, rng: np.random.Generator) -> np.ndarray:
+        """Return the *private* matrix of all records, or of a sample."""
+        if self.sample is not None:
+            rows = next(self.sample.samples(design.n_records, rng))
+            return design.exact_sum(methodcaller("cross_product"), self.sums.grid, rows)
         if self.largest is None:
             return design.cross_product(self.sums.grid)
         return shared_cross_product(design, self.largest, self.sums.grid)

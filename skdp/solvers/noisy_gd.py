@@ -11,7 +11,7 @@ import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.design import Design
-from skdp.losses import GradientDirections
+from skdp.losses import GradientDirections, SquaredLoss
 from skdp.privacy import Event, GDPEvent
 from skdp.samplers.base import Progress
 from skdp.solvers._descent import (
@@ -71,6 +71,7 @@ _FULL_SIGNAL = 24_000.0  # above, runs are longer than the noise in scores sugge
 _FEWEST_NUMBERS = 6e6
 _LEAST_RATE, _MOST_RATE = 0.1, 0.25
 _LEAST_SIGMA = 3.0  # on a sample; below, sampled steps need more noise than those on all rows
+_GRAM_ERRORS = 0.01  # of μ of the matrix, for rounding errors
 _MOST_VARIANCE = 0.08  # of sums over samples, in units of that of the noise
 
 _SHARE_MARGIN = 1e-14  # a guarantee rests on it: some forty operations, each off by 2⁻⁵³ at most
@@ -113,7 +114,7 @@ class NoisyGDPlan(DescentPlan):
             return design.slope_sum(problem.loss.gradient, theta, longest, next(samples), grid)
 
         theta = descent.run(start, gradient, rng, progress, metric)
-        passes = descent.n_steps * descent.rate + (metric is not None)
+        passes = descent.n_steps * descent.rate + (self.gram.rate if self.gram else 0.0)
         return Solution(
             theta,
             descent.n_steps,
@@ -170,24 +171,32 @@ class NoisyGDPlan(DescentPlan):
     def with_samples(self, others: tuple[Event, ...], epsilon: float, delta: float) -> NoisyGDPlan:
         """Return a plan of steps on samples, (ε, δ)-DP together with `others`, if it pays.
 
-        The noise is that of steps on all rows, up to a hundredth. Sampling adds the variance of
+        The noise is that of steps on all rows, up to two hundredths. Sampling adds the variance of
         sums over samples, in each coordinate about n·L²R²·(1 − q)/(4·q·d).
         """
-        problem, before = self.problem, self.gram.events if self.gram else ()
+        problem, loss, gram = self.problem, self.problem.loss, self.gram
         n, d, relation = problem.n_samples or 0, problem.n_features or 0, problem.neighboring
         is_plain = problem.rows_each == 1 and problem.weighted_rows is None
-        two_classes = GradientDirections.of(problem.loss).n_extremes == 1
-        if not (is_plain and two_classes and relation.count_is_public and n * d >= _FEWEST_NUMBERS):
+        two_classes = GradientDirections.of(loss).n_extremes == 1
+        is_plain &= two_classes or (problem.has_features and isinstance(loss, SquaredLoss))
+        if not (is_plain and relation.count_is_public and n * d >= _FEWEST_NUMBERS):
             return self
         T = replace(self, problem=problem.adapted(n, self.mu)).descent(n).n_steps
         sigma = relation.n_changed * math.sqrt(T) / self.mu  # at q = 1
         variance = n / (4.0 * d * sigma**2)  # of samples with q = 1/2, over that of the noise
-        least = variance / (variance + _MOST_VARIANCE)
+        # Features take so long to make that a little less variance is not worth it.
+        least = 0.0 if problem.has_features else variance / (variance + _MOST_VARIANCE)
         rate = max(_LEAST_RATE, least, _LEAST_SIGMA / sigma)
         if rate > _MOST_RATE:
             return self
+        before: tuple[Event, ...] = gram.events if gram else ()
+        if gram is not None and problem.has_features:  # with noise of the same size
+            square = problem.row_norm**2
+            sample = SampledSteps(rate, rate * gram.scale / square, 1, _GRAM_ERRORS * gram.mu)
+            gram, before = replace(gram, sample=sample, square=square), sample.events
         steps = SampledSteps.plan((*others, *before), rate, T, relation, epsilon, delta)
-        return replace(self, event=composed((*before, *steps.events)), theorem=SAMPLED, steps=steps)
+        event = composed((*before, *steps.events))
+        return replace(self, gram=gram, event=event, theorem=SAMPLED, steps=steps)
 
     def _sums(self, longest: float) -> MachineSum:
         if self.steps is None:

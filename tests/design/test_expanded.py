@@ -1,6 +1,7 @@
 """The expanded design is the clipped matrix of features, of which only blocks are ever there."""
 
 import tracemalloc
+from operator import methodcaller
 
 import numpy as np
 import pytest
@@ -9,11 +10,13 @@ from skdp.design import (
     ClippedDesign,
     ExpandedDesign,
     ForestDesign,
+    FreshDesign,
     TabulatedDesign,
     design_kind,
     expanded,
     expanded_scores,
 )
+from skdp.design.base import SumGrid
 from skdp.features.additive import AdditiveFeatures, AdditiveMap
 from skdp.features.base import TableFacts
 from skdp.features.combined import MixtureMap
@@ -52,6 +55,7 @@ for name, size in (("waves and curves", 22), ("more waves", 24), ("odd waves", 2
     KINDS[name] = ForestDesign
 every_map = pytest.mark.parametrize("feature_map", MAPS.values(), ids=MAPS)
 SMALL = {name: one for name, one in MAPS.items() if one.n_features_out < 2000}  # for dense matrices
+DENSE = {name: one for name, one in MAPS.items() if not one.is_sparse}
 
 
 def table(n=700):
@@ -112,6 +116,30 @@ def test_blocks_and_rows_taken_are_those_of_the_clipped_matrix(feature_map, most
         taken = design.take(rows).scores(theta)
         np.testing.assert_allclose(taken, whole.take(rows).scores(theta), atol=1e-10)
     np.testing.assert_allclose(design.in_memory().scores(theta), whole.scores(theta), atol=1e-10)
+
+
+@pytest.mark.parametrize("feature_map", DENSE.values(), ids=DENSE)
+@pytest.mark.parametrize("norm", [0.8, 1.5])
+@pytest.mark.parametrize(
+    "rows", [None, np.arange(3, 690, 2), np.arange(0)], ids=["all", "some", "no"]
+)
+def test_rows_made_anew_add_up_like_the_clipped_matrix(feature_map, norm, rows, monkeypatch):
+    """A sample may have no rows, and must not raise then."""
+    features, y = feature_map.whole(feature_map.prepare(table())), np.arange(700) - 300.0
+    whole = ClippedDesign.clip(features, norm, 0.3, y)
+    design, grid = FreshDesign(table(), feature_map, norm, 0.3, y), SumGrid.of(1e6)
+    monkeypatch.setattr(expanded, "ROWS_SUMMED", 300)
+    theta = np.random.default_rng(3).normal(size=whole.n_features)
+    sums = [
+        one.slope_sum(lambda y, z: y * z, theta, records=rows, grid=grid) for one in (design, whole)
+    ]
+    np.testing.assert_allclose(*sums, rtol=1e-9, atol=1e-7)
+    function = methodcaller("cross_product")
+    products = [one.exact_sum(function, grid, rows) for one in (design, whole)]
+    np.testing.assert_allclose(*products, atol=1e-9)
+    taken = slice(None) if rows is None else rows
+    scores = [one.take(taken).scores(theta) for one in (design, whole)]
+    np.testing.assert_allclose(*scores, atol=1e-10)
 
 
 @every_map

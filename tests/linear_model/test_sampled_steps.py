@@ -8,9 +8,17 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from skdp import DPHingeClassifier, DPLinearRegression, DPLogisticRegression, PrivacyBudget
+from skdp import (
+    DPHingeClassifier,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPRandomForestClassifier,
+    DPTabularClassifier,
+    PrivacyBudget,
+)
 from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.calibration import DPConformalClassifier
+from skdp.features.combined import MixtureMap
 from skdp.linear_model import _base
 from skdp.losses.classification import AdaptiveLogisticLoss
 from skdp.model_selection import DPGridSearchCV
@@ -33,9 +41,9 @@ def is_sampled(model):
     return any(isinstance(leaf, PoissonSampledEvent) for leaf, _ in model.privacy_.event.leaves())
 
 
-def planned(n, d, epsilon, delta, others):
+def planned(n, d, epsilon, delta, others, **more):
     """Return the plan beside other Gaussian releases, whose squares were subtracted before."""
-    facts = {"loss": AdaptiveLogisticLoss(), "neighboring": Neighboring.REPLACE_ONE}
+    facts = {"loss": AdaptiveLogisticLoss(), "neighboring": Neighboring.REPLACE_ONE, **more}
     problem = Problem(data_norm=1.0, intercept_scaling=0.3, n_samples=n, n_features=d, **facts)
     mu = gdp_mu(epsilon, delta)
     mu = math.sqrt(mu * mu - sum(event.mu**2 for event in others))
@@ -106,6 +114,60 @@ def test_wide_rows_are_read_in_samples(kind):
     assert is_sampled(kind().fit(X, Y))
     assert is_sampled(kind().fit(pd.DataFrame(X), Y))
     assert not is_sampled(kind().fit(X[:, :199], Y))
+
+
+MANY = {"bounds": (-1.0, 1.0), "random_state": 0}
+
+
+def test_features_are_made_of_sampled_rows_only(monkeypatch):
+    """One read of all rows remains, for the errors of probabilities; the steps read a tenth."""
+    made, old = [], MixtureMap.made
+
+    def observed(self, rows):
+        made.append(len(rows))
+        return old(self, rows)
+
+    monkeypatch.setattr(MixtureMap, "made", observed)
+    rows = np.random.default_rng(1).uniform(-1.0, 1.0, size=(6000, 2))
+    y = (rows.sum(axis=1) > 0.0).astype(int)
+    model = DPTabularClassifier(**MANY).fit(rows, y)
+    assert is_sampled(model)
+    assert model.privacy_.exact
+    reads = sum(made) / len(rows) - 1.0
+    leaves = [leaf for leaf, _ in model.privacy_.event.leaves()]
+    (rate,) = {leaf.sampling_rate for leaf in leaves if isinstance(leaf, PoissonSampledEvent)}
+    assert reads == pytest.approx(rate * (model.n_iter_ + 1), rel=0.1)
+    assert model.score(rows, y) > 0.95
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DPTabularClassifier(neighboring="add_remove_one", n_samples_hint=N, **MANY),
+        DPTabularClassifier(
+            budget=PrivacyBudget(epsilon=10.0, delta=1e-5), **MANY | {"random_state": None}
+        ),
+        DPRandomForestClassifier(**MANY),
+    ],
+    ids=["private count", "budget", "sparse"],
+)
+def test_features_are_kept_elsewhere(model):
+    assert not is_sampled(model.fit(X[:, :3], Y))
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("n", [40_000, 100_000])
+def test_a_sampled_matrix_costs_little(n, epsilon):
+    """Replacing a record counts as twice its square instead of √2 times: 1 % of μ² more."""
+    plan = planned(n, 701, epsilon, 1e-5, (), has_features=True)
+    if plan.fit.steps is None:
+        assert epsilon == 3.0
+        return
+    spent = PLDAccountant("replace_one").epsilon(plan.event, 1e-5)
+    assert 0.98 * epsilon <= spent <= epsilon
+    free = replace(plan.fit, steps=None, gram=replace(plan.fit.gram, sample=None))
+    assert plan.fit.gram.scale == pytest.approx(free.gram.scale, rel=0.002)
+    assert 0.97 <= plan.fit.descent(n).noise / free.descent(n).noise <= 1.02
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ from releases import (
 from releases import releases as named_releases
 
 from skdp import PrivacyBudget, TableSchema
+from skdp.features import RandomFourierFeatures
 from skdp.solvers import noisy_gd
 
 __all__ = ["REAL", "RealCase", "corners", "population"]
@@ -274,6 +275,13 @@ REAL: dict[str, list[RealCase]] = {
         {CENTER: 1, MEANS: 1, STEPS: 4},
         ROWS[:1],
         n_numbers=250,
+        shows=reads_samples,
+    ),
+    "steps on samples of features": real(
+        LOGISTIC,
+        {"features": RandomFourierFeatures(bounds=(-1.0, 1.0), n_components=250)},
+        {STEPS: 4, "solvers._releases GramRelease": 1},
+        ROWS[:1],
         shows=reads_samples,
     ),
     "choice of the link": real(

@@ -515,13 +515,16 @@ def upper(gram: np.ndarray) -> np.ndarray:
 
 def _gram(tape: Tape, release: Any) -> Callable[..., Metric]:
     def observed(gram: GramRelease, design: Any, rng: Any) -> Metric:
-        exact = gram.exact(design)
-        tape.metric_mu, limits = gram.mu, {"l2": gram.scale * gram.mu}
+        exact, change = gram.exact(design, rng), gram.scale * gram.mu
+        if gram.sample is not None:  # which contains all records
+            n_changed = tape.solving[-1].problem.neighboring.n_changed
+            change = gram.noise.scale * n_changed / gram.sample.sigma
+        tape.metric_mu, limits = gram.mu, {"l2": change}
 
         def reply() -> Metric:
             return Metric.of(NoisyGram(exact, gram.scale))
 
-        cost = Cost("gdp", "l2", 1.0 / gram.scale)
+        cost = None if gram.sample else Cost("gdp", "l2", 1.0 / gram.scale)
         return tape.ask(repr(gram), upper(exact), limits, reply, FLOATS, cost)
 
     return observed
