@@ -207,9 +207,14 @@ class FreshDesign(Design):
         return reduce(add, (grid.integers(reduce(add, map(function, own))) for own in several))
 
     def _made(self, rows: RowNumbers) -> Iterator[ClippedDesign]:
-        X, targets = _rows(self.X, rows), self.targets[rows]
-        for own, features in self.feature_map.made(X):
-            factors = clip_factors(features, self.data_norm)
+        X, targets, norm = _rows(self.X, rows), self.targets[rows], self.data_norm
+        read, is_short = self.feature_map, norm >= 1.0
+        is_short &= isinstance(read, MixtureMap) and read.is_looked_up
+        for own, features in read.made(X):
+            if is_short:  # norms are 1 at most, up to rounding errors as in `ForestDesign`
+                factors = factors_of(np.ones(len(targets[own])), self.n_features, norm)
+            else:
+                factors = clip_factors(features, norm)
             yield ClippedDesign(features, factors, self.intercept_scaling, targets[own])
 
 

@@ -153,6 +153,14 @@ class TableFacts:
             and all(np.array_equal(mine[j], theirs[j]) for j in mine)
         )
 
+    def scales_as(self, other: TableFacts) -> bool:
+        """Return whether `unit_interval` is the same for other facts with the same codes."""
+        mine, theirs = (
+            (own.bounds.low, own.bounds.high, own.units, *(() if own.ranks is None else own.ranks))
+            for own in (self, other)
+        )
+        return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
+
     def coded(self, X: MatrixLike, names: Sequence[Hashable] = ()) -> np.ndarray:
         """Return a table as floats of shape (n_samples, n_columns): *private*.
 
@@ -385,10 +393,11 @@ class FeatureMap(ABC):
 
     def made(self, X: np.ndarray) -> Iterator[tuple[slice, MatrixLike]]:
         """Yield features of consecutive coded rows, at least once; the next ones overwrite them."""
+        step = self.rows_at_once
         for start in range(0, max(1, len(X)), _ROWS):
             rows = self.prepare(X[start : start + _ROWS])
-            for first in range(0, max(1, len(rows)), self.rows_at_once):
-                features = self.expand(rows[first : first + self.rows_at_once])
+            for first in range(0, max(1, len(rows)), step):
+                features = self.expand(rows[first : first + step])
                 yield slice(start + first, start + first + features.shape[0]), features
 
     def whole(self, rows: MatrixLike, dtype: DTypeLike = np.float64) -> MatrixLike:
@@ -597,10 +606,15 @@ class TabulatedMap(FeatureMap):
     def squares(self, rows: np.ndarray) -> np.ndarray:
         """Return the squared lengths of the features of prepared rows."""
         found = np.zeros(len(rows))
-        for k, table in enumerate(self.tables):
-            cells = table.multiply(table) if sparse.issparse(table) else table * table
-            found += np.asarray(cells.sum(axis=1)).ravel().take(rows[:, k])
+        for k, own in enumerate(self.alike):
+            found += self._squares[own].take(rows[:, k])
         return found
+
+    @cached_property
+    def _squares(self) -> dict[int, np.ndarray]:
+        """The squared lengths of the rows of each table."""
+        cells = {k: self.tables[k] * self.tables[k] for k in {*self.alike}}
+        return {k: np.asarray(own.sum(axis=1)).ravel() for k, own in cells.items()}
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
         """Return the place of each row in each table; the last places are for NaN and unknown."""
@@ -609,13 +623,15 @@ class TabulatedMap(FeatureMap):
         places = np.empty((len(self.spans), len(X)), dtype)
         for start in range(0, len(X), _ROWS):
             rows = X[start : start + _ROWS]
-            places[:, start : start + _ROWS] = self._places(rows)
+            places[:, start : start + _ROWS] = self.places(rows, self.facts.unit_interval(rows))
         return places.T
 
-    def _places(self, rows: np.ndarray) -> np.ndarray:
-        numbers = self.facts.unit_interval(rows) * (_LEVELS - 1.0)
-        found = np.empty((len(self.spans), len(rows)))
-        found[: len(numbers)] = np.where(np.isnan(numbers), _LEVELS, np.rint(numbers))
+    def places(self, rows: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Return the places of few rows, of shape (n_spans, n_rows); u is from `unit_interval`."""
+        found = np.empty((len(self.spans), len(rows)), np.intp)
+        numbers = np.rint(u * (_LEVELS - 1.0))
+        numbers[np.isnan(numbers)] = _LEVELS
+        found[: len(numbers)] = numbers
         for k, j in enumerate(self.facts.categories, start=len(numbers)):
             size = self.facts.categories[j].size
             code = np.where(np.isnan(rows[:, j]), size, rows[:, j])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -33,6 +33,7 @@ from skdp.features.random_maps import (
 from skdp.support.types import Bounds, Categories, MatrixLike, Transformation
 from skdp.support.validation import check_real, parameters
 
+_ROWS, _AT_ONCE = 4096, 512  # rows that are coded at a time, and whose features a cache holds
 _RANDOM = (RandomFourierFeatures, RandomTreeFeatures)
 
 
@@ -83,6 +84,15 @@ class MixtureMap(FeatureMap):
     def cost(self) -> int:
         return 8 if self.is_sparse else 2  # waves are looked up
 
+    @property
+    def is_looked_up(self) -> bool:
+        """Whether `made` looks up dense curves and waves.
+
+        Rows then have norm 1 at most, up to the errors of a sum of all squares.
+        """
+        is_table = isinstance(self.additive, TabulatedMap) and not self.additive.is_sparse
+        return is_table and isinstance(self.other, PhaseMap)
+
     def for_fits(self) -> MixtureMap:
         near = self.additive.for_fits()
         near = near if isinstance(near, TabulatedMap) else self.additive
@@ -110,6 +120,29 @@ class MixtureMap(FeatureMap):
         np.multiply(first, factors[:, None], out=out[:, :m])
         np.multiply(second, share, out=out[:, m:])
         return out
+
+    def made(self, X: np.ndarray) -> Iterator[tuple[slice, MatrixLike]]:
+        near, waves, step = self.additive, self.other, _AT_ONCE
+        if not self.is_looked_up:
+            yield from super().made(X)
+            return
+        assert isinstance(near, TabulatedMap), "see `is_looked_up`"
+        assert isinstance(waves, PhaseMap), "see `is_looked_up`"
+        m, size = near.n_features_out, self.n_features_out
+        height, share = size + waves.n_parts, math.sqrt(1.0 - self.additive_share)
+        space, is_alike = np.empty(height * step), near.facts.scales_as(self.facts)
+        for start in range(0, max(1, len(X)), _ROWS):
+            rows = X[start : start + _ROWS]
+            u = self.facts.unit_interval(rows)
+            near_u = u if is_alike else near.facts.unit_interval(rows)
+            places, (W, z) = near.places(rows, near_u).T, waves.waves.occurring(rows, u)
+            factors = np.sqrt(self.additive_share / np.maximum(near.squares(places), 1.0))
+            for first in range(0, max(1, len(rows)), step):
+                own = slice(first, min(first + step, len(rows)))
+                out = space[: height * (own.stop - first)].reshape(height, own.stop - first)
+                np.multiply(near.expand(places[own]).T, factors[own], out=out[:m])
+                waves.fill(W, z[:, own], share, out[m:])
+                yield slice(start + first, start + own.stop), out[:size].T
 
     def names(self, columns: Sequence[Hashable]) -> list[str]:
         return self.additive.names(columns) + self.other.names(columns)

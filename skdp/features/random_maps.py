@@ -49,11 +49,16 @@ class FourierMap(FeatureMap):
 
     def angles(self, rows: np.ndarray, unit: float = 1.0) -> np.ndarray:
         """Return Wz in units, rounded once, of shape (n_samples, n_waves)."""
-        (W, step), z = self._grid, self._inputs(rows)
-        occur = z.any(axis=1)  # no missing values, few categories: sums are exact without zeros
-        angles = z[occur].T @ W[:, occur].T
-        angles *= step / unit
+        W, z = self.occurring(rows, self.facts.unit_interval(rows))
+        angles = z.T @ W.T
+        angles *= self._grid[1] / unit
         return np.asarray(angles)
+
+    def occurring(self, rows: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return W and z without entries that are 0 in all rows; sums are exact without zeros."""
+        z = self._inputs(rows, u)
+        occur = z.any(axis=1)
+        return self._grid[0][:, occur], z[occur]
 
     @cached_property
     def _grid(self) -> tuple[np.ndarray, float]:
@@ -82,15 +87,14 @@ class FourierMap(FeatureMap):
         out /= math.sqrt(self.n_waves)
         return out
 
-    def _inputs(self, rows: np.ndarray) -> np.ndarray:
-        """Return z in steps of 2⁻²⁶, one column per row.
+    def _inputs(self, rows: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Return z in steps of 2⁻²⁶, one column per row; u is from `unit_interval`.
 
         z is numbers, ones where they are missing, categories and texts.
         """
-        z = np.zeros((self._grid[0].shape[1], len(rows)))
-        u, p = self.facts.unit_interval(rows), len(self.facts.numbers)
-        unknown = np.isnan(u)
-        z[:p] = np.where(unknown, 0.0, 2.0 * u - 1.0)
+        z, p = np.zeros((self._grid[0].shape[1], len(rows))), len(self.facts.numbers)
+        unknown, z[:p] = np.isnan(u), 2.0 * u - 1.0
+        z[:p][unknown] = 0.0
         if self.facts.has_missing:
             z[p : 2 * p] = unknown
         start = p * (1 + self.facts.has_missing)
@@ -181,6 +185,7 @@ _PHASE_BITS = 6  # with 64 phases, log-loss is the same to .0001, and with 32 up
 _PHASES = 1 << _PHASE_BITS
 _TURN = 2.0 * np.pi / _PHASES * np.arange(_PHASES)
 _WAVES = np.cos(_TURN), np.sin(_TURN)
+_ROUNDS = 1.5 * 2.0**52  # added to a smaller number, rounds it, with its integer in the last bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,6 +231,17 @@ class PhaseMap(FeatureMap):
         for own, pairs in enumerate(self._pairs):
             out[:, own] = pairs.take(rows, axis=0).reshape(len(rows), 2 * len(self.sizes))[:, :k]
         return out.reshape(len(rows), 2 * k)[:, : self.n_features_out]
+
+    def fill(self, W: np.ndarray, z: np.ndarray, factor: float, out: np.ndarray) -> None:
+        """Write features times a factor, one row for each, and angles in `n_parts` rows more."""
+        k, end = self.n_parts, self.n_features_out
+        angles = np.matmul(W, z, out=out[end:])
+        angles *= self.waves._grid[1] / _TURN[1]
+        angles += _ROUNDS
+        phases = angles.view(np.int64)
+        phases &= _PHASES - 1
+        for values, own in zip(_WAVES, (out[:k], out[k:end]), strict=True):
+            (values / math.sqrt(k) * factor).take(phases[: len(own)], out=own, mode="clip")
 
     @cached_property
     def _pairs(self) -> list[np.ndarray]:

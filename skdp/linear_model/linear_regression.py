@@ -386,7 +386,8 @@ class DPLinearRegression(LeastSquaresModel):
     Notes
     -----
     **Guarantee.** (`epsilon`, `delta`)-DP under `neighboring`, and by default also
-    `privacy_.gdp_mu`-Gaussian DP. Samples: Gopi, Lee and Liu 2022, Theorem 4.1, and for finite runs
+    `privacy_.gdp_mu`-Gaussian DP. Of many features `privacy_` may be another curve (*Steps on
+    samples* in the user guide). Samples: Gopi, Lee and Liu 2022, Theorem 4.1, and for finite runs
     Theorem A' (*Finitely many steps* in the user guide). Noisy steps: Dong, Roth and Su 2022,
     Corollary 2 (*The frontier*).
     ``"adassp"``: the Gaussian mechanism (*Least squares from noisy moments*).

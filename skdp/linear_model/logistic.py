@@ -523,7 +523,7 @@ class DPLogisticRegression(LogisticModel):
     -----
     **Guarantee.** (`epsilon`, `delta`)-DP under `neighboring`, and by default also
     `privacy_.gdp_mu`-Gaussian DP, for the fit and all that probabilities are computed from. Of wide
-    rows `privacy_` may be another curve (*Steps on samples* in the user guide).
+    rows or features `privacy_` may be another curve (*Steps on samples* in the user guide).
     Samples: Gopi, Lee and Liu 2022, Theorem 4.1, and for finite runs Theorem A' (*Finitely many
     steps* in the user guide). Noisy steps: Dong, Roth and Su 2022, Corollary 2 (*The frontier*).
     **Assumed.** Records are finite vectors with labels in `classes`; all parameters, the columns

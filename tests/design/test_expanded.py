@@ -19,8 +19,8 @@ from skdp.design import (
 from skdp.design.base import SumGrid
 from skdp.features.additive import AdditiveFeatures, AdditiveMap
 from skdp.features.base import TableFacts
-from skdp.features.combined import MixtureMap
-from skdp.features.random_maps import FourierMap, PhaseMap, TreeMap
+from skdp.features.combined import FeatureMixture, MixtureMap
+from skdp.features.random_maps import FourierMap, PhaseMap, RandomFourierFeatures, TreeMap
 
 FACTS = TableFacts.of(4, (), bounds=(-1.0, 1.0), categories={3: [0.0, 1.0, 2.0]})
 MAPS = {
@@ -116,6 +116,29 @@ def test_blocks_and_rows_taken_are_those_of_the_clipped_matrix(feature_map, most
         taken = design.take(rows).scores(theta)
         np.testing.assert_allclose(taken, whole.take(rows).scores(theta), atol=1e-10)
     np.testing.assert_allclose(design.in_memory().scores(theta), whole.scores(theta), atol=1e-10)
+
+
+@pytest.mark.parametrize("feature_map", DENSE.values(), ids=DENSE)
+def test_features_of_a_row_do_not_depend_on_other_rows(feature_map):
+    """The same bits in blocks of any size, also of rows without missing values."""
+    X = np.tile(table(), (8, 1))  # several blocks that are coded at a time
+    whole = np.concatenate([features.copy() for _, features in feature_map.made(X)])
+    np.testing.assert_allclose(whole, feature_map.whole(feature_map.prepare(X)), atol=1e-12)
+    for rows in ([0], [5, 3], range(0, 700, 3), range(511, 4100), range(4090, 4100), [5599]):
+        again = [features.copy() for _, features in feature_map.made(X[rows])]
+        np.testing.assert_array_equal(np.concatenate(again), whole[rows])
+
+
+@pytest.mark.parametrize("more", [{"transformation": "log"}, {"bounds": (-1, 7)}], ids=repr)
+def test_each_part_of_a_mixture_has_its_own_scale(more):
+    bounds, X = {"bounds": (-2, 5)}, table()[:, :3]
+    features = FeatureMixture(
+        additive=AdditiveFeatures(**bounds | more),
+        random=RandomFourierFeatures(n_components=21, **bounds),
+    )
+    own = features.feature_map(3).for_fits()
+    made = np.concatenate([features.copy() for _, features in own.made(X)])
+    np.testing.assert_allclose(made, own.whole(own.prepare(X)), atol=1e-12)
 
 
 @pytest.mark.parametrize("feature_map", DENSE.values(), ids=DENSE)
