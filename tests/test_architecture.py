@@ -68,13 +68,13 @@ LINES = {
     "data": 6586,
     "decomposition": 282,
     "density": 2452,
-    "design": 1976,
+    "design": 1981,
     "ensemble": 311,
     "exceptions": 77,
-    "features": 2808,
+    "features": 2873,
     "inspection": 310,
     "ledger": 2439,
-    "linear_model": 6712,
+    "linear_model": 6714,
     "losses": 1496,
     "mechanisms": 2431,
     "metrics": 2836,
@@ -85,7 +85,7 @@ LINES = {
     "privacy": 3663,
     "research": 3632,
     "samplers": 1149,
-    "solvers": 3805,
+    "solvers": 3808,
     "statistics": 5400,
     "support": 1361,
     "tables": 6,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 65_952  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 402_861
+MOST_LINES = 66_027  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 403_715
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

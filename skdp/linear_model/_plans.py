@@ -217,9 +217,10 @@ def on_samples(
     """Return the plan of a whole fit with steps on Poisson samples where they are faster.
 
     Its event costs what `parameters` say together with `others`, and is no longer Gaussian DP. So
-    this is the last thing done to a plan, after the squares of all μ were added.
+    this is the last thing done to a plan, after the squares of all μ were added. A plan that counts
+    its fit by a bound of another's μ, as trials and searches for pairs do, keeps its full batches.
     """
-    if isinstance(plan, StagedPlan) and not isinstance(plan, TrialPlan):
+    if isinstance(plan, StagedPlan) and type(plan).event is StagedPlan.event:
         others = (*others, GDPEvent(plan.first.mu))
         return replace(plan, fit=on_samples(plan.fit, parameters, others))
     if not hasattr(plan, "on_samples"):  # a plan of "auto" has it

@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from skdp import (
+    DPAdditiveClassifier,
     DPHingeClassifier,
     DPLinearRegression,
     DPLogisticRegression,
@@ -17,6 +19,7 @@ from skdp import (
     PrivacyBudget,
 )
 from skdp.accounting import PLDAccountant, gdp_mu
+from skdp.additive import stages
 from skdp.calibration import DPConformalClassifier
 from skdp.features.combined import MixtureMap
 from skdp.linear_model import _base
@@ -153,6 +156,19 @@ def test_features_are_made_of_sampled_rows_only(monkeypatch):
 )
 def test_features_are_kept_elsewhere(model):
     assert not is_sampled(model.fit(X[:, :3], Y))
+
+
+def test_a_search_for_pairs_counts_fits_that_read_all_rows(monkeypatch):
+    """Its event is a bound of μ of all fits, so that none of them may read samples."""
+    monkeypatch.setattr(stages, "_MOST_STOP", 1.0)  # search few rows too
+    rows = np.random.default_rng(1).uniform(-1.0, 1.0, size=(12_000, 30))
+    y = (rows[:, 0] + rows[:, 1] * rows[:, 2] > 0.0).astype(int)
+    without = DPAdditiveClassifier(epsilon=2.0, **MANY)
+    assert is_sampled(without.fit(rows, y))
+    model = clone(without).set_params(interactions="auto").fit(rows, y)
+    assert "pairs of columns" in model.privacy_.theorem
+    assert not is_sampled(model)
+    assert "Poisson" not in model.privacy_.theorem
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
