@@ -320,6 +320,7 @@ _GRID = np.linspace(0.01, 1.0, 100)
 _SLOPES = np.array([0.5, 1.0])  # standard deviations of the gain's slope and bend in the weight
 _BEND = -1.0  # its mean
 _LEAST_SHARE = 0.7  # of the noise in a count, which is added to it
+_FIXED_WEIGHT = 0.7
 
 # A guarantee rests on these: the largest gain that is counted, and its slope in the scores.
 _MOST_GAINS = 2.0 * np.abs(_WEIGHTS - _MIDDLE)
@@ -328,50 +329,61 @@ _GAIN_SLOPE = 2.0 * 1.5  # √2·√2·(w + 1/2)/most, for both w the same
 
 @dataclass(frozen=True, kw_only=True)
 class ClassMixture:
-    """Σ s·onehot(y), and then Σ s·g(y, z), at a *released* fit to several classes.
+    """Σ s·onehot(y), and of several classes then Σ s·g(y, z), at a *released* fit.
 
     With the shares q of the first, probabilities become p^w·q^(1−w). The two entries of g are the
     gains in log-likelihood for w = 1/4 and 1 over w = 1/2, clipped and divided by their bounds.
-    They decide w. *Probabilities* derives the sensitivities, for rows and for persons.
+    They decide w, if there are rows enough. *Probabilities* derives the sensitivities, for rows and
+    for persons.
     """
 
-    name: ClassVar[str] = "counts of classes and differences of log-losses"
     exact: ClassVar[bool] = True  # if the fit is: rounding errors of sums at it are bounded
-    share: ClassVar[float] = 0.04  # of μ²
-    few: ClassVar[float] = 100.0  # n·μ/k, below which noise in the shares moves labels
+    share: ClassVar[float] = 0.02  # of μ², for either of both
+    least: ClassVar[float] = 20.0  # n·μ/k, below which noise in the shares outweighs them
+    few: ClassVar[float] = 100.0  # below which it outweighs the gains, and w is fixed
     many: ClassVar[float] = LinkChoice.many
     mu: float  # Gaussian-DP parameter
-    fewest: float  # records for which the noise is small enough
+    few_records: float  # n where n·μ/k is `few`
+    weighs: bool  # whether the second sum is released
 
     @classmethod
     def plan(
         cls, parameters: ReleaseParameters, records: LinearRecords[np.ndarray]
     ) -> Sequence[ClassMixture]:
-        """Return a release with 4 % of μ², none if it is known to be of no use."""
-        mu, n = gdp_mu(parameters.epsilon, parameters.delta), records.facts.n_known
-        per_record = mu / parameters.neighboring.n_changed
-        x = cls.few if n is None else n * per_record
-        release = cls(mu=math.sqrt(cls.share) * mu, fewest=cls.few / per_record)
-        return (release,) if cls.few <= x < cls.many else ()
+        """Return a release with 2 or 4 % of μ², none if it is known to be of no use."""
+        mu, facts = gdp_mu(parameters.epsilon, parameters.delta), records.facts
+        x_of_one, two = mu / parameters.neighboring.n_changed, facts.task.size == 2
+        if facts.n_known is None and two:
+            return ()
+        x = cls.few if facts.n_known is None else facts.n_known * x_of_one
+        weighs, many = x >= cls.few, cls.few if two else cls.many
+        mu *= math.sqrt((1 + weighs) * cls.share)
+        release = cls(mu=mu, few_records=cls.few / x_of_one, weighs=weighs)
+        return (release,) if cls.least <= x < many else ()
+
+    @property
+    def name(self) -> str:
+        """What is released, in words."""
+        return "counts of classes" + self.weighs * " and differences of log-losses"
 
     def finished(
         self, learned: Learned, records: LinearRecords[np.ndarray], rng: np.random.Generator
     ) -> Learned:
-        """Release both at a *released* fit to these records; return it with the mixture."""
+        """Release the sums at a *released* fit to these records; return it with the mixture."""
         fitted, facts, plan, design = learned
-        problem, half = plan.problem, math.sqrt(0.5) * self.mu
+        problem, each = plan.problem, self.mu / math.sqrt(1 + self.weighs)
         assert design is not None, "the fit has read the rows"
         counts, noise = counts_of_classes(facts.task.size, problem).released(
-            half, design, problem, fitted.theta, rng
+            each, design, problem, fitted.theta, rng
         )
         shares = np.maximum(counts, 0.0) + _LEAST_SHARE * noise
-        log_shares = np.log(shares / shares.sum())
-        gained = gains_of_weights(log_shares, problem)
+        log_shares, weight = np.log(shares / shares.sum()), _FIXED_WEIGHT
         n = facts.n_known or float(counts.sum())
-        if n < self.fewest:
-            return learned
-        gains, noise = gained.released(half, design, problem, fitted.theta, rng)
-        moved = TowardShares(likeliest_weight(gains / n, noise / n), log_shares)
+        if self.weighs and n >= self.few_records:
+            gained = gains_of_weights(log_shares, problem)
+            gains, noise = gained.released(each, design, problem, fitted.theta, rng)
+            weight = likeliest_weight(gains / n, noise / n)
+        moved = TowardShares(weight, log_shares)
         return learned._replace(fitted=replace(fitted, moved=moved))
 
 
@@ -393,7 +405,8 @@ def gains_of_weights(log_shares: np.ndarray, problem: Problem) -> RowNumbers:
 
 
 def _one_hot(n_classes: int, y: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    return np.asarray(y == np.arange(n_classes)[:, None], dtype=float)
+    numbers = y > 0.0 if scores.ndim == 1 else y  # two classes are −1 and 1
+    return np.asarray(numbers == np.arange(n_classes)[:, None], dtype=float)
 
 
 def _gains_of_weights(log_shares: np.ndarray, y: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -102,9 +102,10 @@ def plain_classifier(
     is recalibrated.
     """
     last, eye = LinearSVC() if link is None else LogisticRegression(), np.eye(classes.size)
-    if link is not None and isinstance(link.moved, TowardShares):
-        weight, log_shares = link.moved
-        return [_with_classes(last, classes, weight * eye, (1.0 - weight) * log_shares)]
+    moved = None if link is None else link.moved
+    if classes.size > 2 and isinstance(moved, TowardShares):
+        own = (1.0 - moved.weight) * moved.log_shares
+        return [_with_classes(last, classes, moved.weight * eye, own)]
     if classes.size > 2 and link is not None and link.follows_evidence:
         raise ValueError(
             "The link of these classes is one that scikit-learn does not have. to_sklearn is for "
@@ -121,8 +122,11 @@ def plain_classifier(
         both = np.array([weights, most * (own - weights)])  # and the way to those of the loss
         first = make_pipeline(first, linear(both), minus(bias * np.array([-1.0, most])))
         first, weights, bias = make_pipeline(first, _clip(-most, most, 2)), [1.0, 1.0 / most], 0.0
-    if isinstance(link.moved, Recalibration):
-        (((shift,), (slope,)),) = link.moved.passes
+    if isinstance(moved, TowardShares):
+        weights = [moved.weight * weight for weight in weights]
+        bias = float(moved.weight * bias + (1.0 - moved.weight) * np.diff(moved.log_shares)[0])
+    if isinstance(moved, Recalibration):
+        (((shift,), (slope,)),) = moved.passes
         own = make_pipeline(first, linear(np.array([weights])), minus(np.array([-bias])))
         inside = make_pipeline(own, _clip(-FARTHEST, FARTHEST))
         first, bias = FeatureUnion([("own", own), ("inside", inside)]), float(shift)

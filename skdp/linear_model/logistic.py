@@ -306,11 +306,11 @@ class LogisticModel(PrivateLinearClassifier):
         -------
         ndarray of shape (n_samples,) for two classes, (n_samples, n_classes) for more
             Log-odds of the second of two classes; log-probabilities of more. Where the link is that
-            of the loss alone, linear scores ``X @ coef_.T + intercept_``, X clipped. If they are
-            mixed with shares of several classes, linear scores too, whose softmax has the mixture.
+            of the loss alone, linear scores ``X @ coef_.T + intercept_``, X clipped. If those of
+            several classes are mixed with shares, linear scores too, whose softmax is the mixture.
         """
         scores, moved = super().decision_function(X), self._probabilities_.moved
-        if isinstance(moved, TowardShares):
+        if isinstance(moved, TowardShares) and scores.ndim > 1:
             return moved.scores(scores)
         if not self._probabilities_.follows_evidence:
             return scores
@@ -364,13 +364,15 @@ class LogisticModel(PrivateLinearClassifier):
         solver = records.facts.solver
         if not solver.is_gaussian:
             return ()
-        kind = LinkChoice if records.facts.task.size == 2 else ClassMixture
-        n, least = records.facts.n_known, kind.few * parameters.neighboring.n_changed
-        if n and n * gdp_mu(parameters.epsilon, parameters.delta) < least:
-            return ()  # too few rows for any release
-        has_own_link = is_auto(self.C) and isinstance(solver, solvers.AutoSolver)
+        two, n = records.facts.task.size == 2, records.facts.n_known
+        x = (n or 0) * gdp_mu(parameters.epsilon, parameters.delta)
+        x /= parameters.neighboring.n_changed
+        if two and ClassMixture.few <= x < LinkChoice.few:
+            return ()  # so that most fits to few rows enter one file less
+        has_own_link = two and is_auto(self.C) and isinstance(solver, solvers.AutoSolver)
         return [
-            *(kind.plan(parameters, records) if has_own_link or kind is ClassMixture else ()),
+            *(LinkChoice.plan(parameters, records) if has_own_link else ()),
+            *ClassMixture.plan(parameters, records),
             *ClassShift.plan(parameters, records),
         ]
 

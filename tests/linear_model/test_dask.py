@@ -189,10 +189,10 @@ def test_more_rows_go_on_from_released_coefficients():
 @pytest.mark.parametrize(
     ("solver", "most"),
     [
-        (NoisyGD(n_steps=20), 22),  # with the matrix AᵀA and the checks
+        (NoisyGD(n_steps=20), 23),  # with the matrix AᵀA, the counts of classes and the checks
         (DPSGD(n_steps=20), 21),
         ("adassp", 3),
-        ("phased_sgd", 2),
+        ("phased_sgd", 3),  # with the counts of classes
         ("objective_perturbation", 40),
     ],
     ids=repr,

@@ -88,11 +88,11 @@ def everything_shown(model, X, y, capsys, **more):
 
 
 def unstretch(values):
-    """Undo what a center does to the coefficients, and remove the center itself."""
+    """Undo what a center does to the coefficients, remove it and the noisy shares of classes."""
     radius = values.pop("center_radius_")
     center = values.pop("center_")
     if kept := values.get("_probabilities_"):
-        values["_probabilities_"] = replace(kept, is_centered=False)
+        values["_probabilities_"] = replace(kept, is_centered=False, moved=None)
     if center is not None:
         values["intercept_"] = np.round(values["intercept_"] + values["coef_"] @ center, 9)
         for name in ("coef_", "coef_noise_bound_"):

@@ -245,7 +245,7 @@ def of_equal_rows(theta, of_rows, largest, block):
 
 
 def of_all_residuals(loss, longest, y, z):
-    targets, shares = _standard_errors._targets(loss, y)
+    targets, shares = _standard_errors.targets_and_shares(loss, y)
     return shares * (z - targets)
 
 
