@@ -74,7 +74,7 @@ LINES = {
     "features": 2873,
     "inspection": 310,
     "ledger": 2439,
-    "linear_model": 6714,
+    "linear_model": 6733,
     "losses": 1496,
     "mechanisms": 2431,
     "metrics": 2836,
@@ -85,16 +85,16 @@ LINES = {
     "privacy": 3663,
     "research": 3632,
     "samplers": 1149,
-    "solvers": 3808,
-    "statistics": 5400,
+    "solvers": 3805,
+    "statistics": 5402,
     "support": 1361,
     "tables": 6,
     "tabular": 243,
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_027  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 403_715
+MOST_LINES = 66_045  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 403_875
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

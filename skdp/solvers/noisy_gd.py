@@ -72,7 +72,6 @@ _FEWEST_NUMBERS = 6e6
 _LEAST_RATE, _MOST_RATE = 0.1, 0.25
 _LEAST_SIGMA = 3.0  # on a sample; below, sampled steps need more noise than those on all rows
 _GRAM_ERRORS = 0.01  # of μ of the matrix, for rounding errors
-_LEAST_FEATURES_RATE, _ENOUGH_ROWS = 0.06, 6000.0  # of two classes; regressions lost R² below .1
 _MOST_VARIANCE = 0.08  # of sums over samples, in units of that of the noise
 
 _SHARE_MARGIN = 1e-14  # a guarantee rests on it: some forty operations, each off by 2⁻⁵³ at most
@@ -185,11 +184,9 @@ class NoisyGDPlan(DescentPlan):
         T = replace(self, problem=problem.adapted(n, self.mu)).descent(n).n_steps
         sigma = relation.n_changed * math.sqrt(T) / self.mu  # at q = 1
         variance = n / (4.0 * d * sigma**2)  # of samples with q = 1/2, over that of the noise
-        least = max(_LEAST_RATE, variance / (variance + _MOST_VARIANCE))
-        if problem.has_features:  # take so long to make that a little less variance is not worth it
-            few = max(_LEAST_FEATURES_RATE, _ENOUGH_ROWS / n) if two_classes else _LEAST_RATE
-            least = min(_LEAST_RATE, few)
-        rate = max(least, _LEAST_SIGMA / sigma)
+        # Features take so long to make that a little less variance is not worth it.
+        least = 0.0 if problem.has_features else variance / (variance + _MOST_VARIANCE)
+        rate = max(_LEAST_RATE, least, _LEAST_SIGMA / sigma)
         if rate > _MOST_RATE:
             return self
         before: tuple[Event, ...] = gram.events if gram else ()
