@@ -290,6 +290,13 @@ REAL: dict[str, list[RealCase]] = {
     "a rare class": real(
         LOGISTIC, {"classes": list(LABELS)}, {STEPS: 4, ROW_NUMBERS: 2}, (*ROWS, *PERSONS)
     ),
+    "counts of classes": real(
+        LOGISTIC,
+        {"epsilon": 0.1, "n_samples_hint": N_RECORDS},
+        {ROW_NUMBERS: 1},
+        (*ROWS, *PERSONS),
+        shows=is_recalibrated,
+    ),
     "errors of probabilities": real(
         LOGISTIC, ENOUGH, {CLASSES: 1}, (*ROWS, *PERSONS), shows=is_recalibrated
     ),

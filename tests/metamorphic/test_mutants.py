@@ -239,6 +239,10 @@ def of_steep_gains(log_shares, y, scores, own=_last_releases._gains_of_weights):
     return 2.0 * own(log_shares, y, scores)
 
 
+def of_two_for_each(n_classes, y, scores, own=_last_releases._one_hot):
+    return 2.0 * own(n_classes, y, scores)
+
+
 def of_equal_rows(theta, of_rows, largest, block):
     y = block.targets if block.targets.dtype.names is None else block.targets["target"]
     return of_rows(y, block.scores(theta)).sum(axis=1)
@@ -315,6 +319,8 @@ REAL_MUTANTS = [
     real_mutant(_last_releases, "gains_of", of_half_the_gains, "choice of the link", **REMOVED),
     real_mutant(_last_releases, "_sums", of_equal_rows, "choice of the link", **PERSONS),
     real_mutant(_last_releases, "_gains_of_weights", of_steep_gains, "a rare class"),
+    real_mutant(_last_releases, "_one_hot", of_two_for_each, "counts of classes"),
+    real_mutant(_last_releases, "_one_hot", of_two_for_each, "counts of classes", **REMOVED),
     real_mutant(_last_releases, "_sums", of_equal_rows, "a rare class", **PERSONS),
     real_mutant(
         RowCount, "release", lambda count, records, rng: records.n_records, "means", **REMOVED
