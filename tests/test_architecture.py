@@ -74,7 +74,7 @@ LINES = {
     "features": 2873,
     "inspection": 310,
     "ledger": 2439,
-    "linear_model": 6733,
+    "linear_model": 6732,
     "losses": 1496,
     "mechanisms": 2431,
     "metrics": 2836,
@@ -93,7 +93,7 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_045  # 69 740 when the table was written, 71 990 with true numbers
+MOST_LINES = 66_044  # 69 740 when the table was written, 71 990 with true numbers
 TOKENS = 403_875
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {

@@ -61,9 +61,8 @@ _LEAST_SLOPE = 1e-3  # of the logit: pooled pieces keep the ranks of rows
 class Facts(NamedTuple):
     """Public and released numbers of a fit.
 
-    `square` is |θ|² without the intercept; `signal` is n·μ/k; `mean_shares`
-    are shares of a row's squared norm in the mean row, equally likely. Rows vary evenly in
-    `n_columns` directions.
+    `square` is |θ|² without the intercept; `signal` is n·μ/k; `mean_shares` are shares of a row's
+    squared norm in the mean row, equally likely. Rows vary evenly in `n_columns` directions.
     """
 
     flow: Flow

@@ -257,11 +257,11 @@ class LogisticModel(PrivateLinearClassifier):
 
         The strength of the signal is estimated from what `fit` released, and the link from scores
         to probabilities follows from it, at no further cost in privacy. With ``solver="auto"`` and
-        few rows of two classes, `fit` releases the coefficients and four numbers for it. With few
-        rows of more classes it releases their shares, toward which probabilities are moved as far
-        as that helps. With many rows it releases errors of probabilities, and they are
-        recalibrated. See *Probabilities* in
-        the user guide, which also says how far to trust the numbers for which n, ε and columns.
+        few rows of two classes, `fit` releases the coefficients and four numbers for it. With very
+        few rows, and with few rows of more classes, it releases the shares of the classes, toward
+        which probabilities are moved. With many rows it releases errors of probabilities, and they
+        are recalibrated. See *Probabilities* in the user guide, which also says how far to trust
+        the numbers for which n, ε and columns.
 
         Parameters
         ----------
