@@ -30,10 +30,14 @@ def test_easy_data_are_learned(Model, n_classes, neighboring):
     assert model.privacy_.neighboring == neighboring
 
 
-@every_classifier
-@both_sizes
 @pytest.mark.parametrize(
-    "convert", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
+    ("Model", "n_classes", "convert"),
+    [
+        (DPLogisticRegression, 2, sparse.csr_matrix),
+        (DPLogisticRegression, 3, sparse.csc_matrix),
+        (DPHingeClassifier, 2, sparse.coo_array),
+        (DPHingeClassifier, 3, sparse.csr_array),
+    ],
 )
 def test_sparse_input_gives_the_dense_fit(Model, n_classes, convert):
     X, y = data(n_classes)

@@ -58,7 +58,7 @@ def linear(model, X):
 
 
 @pytest.mark.parametrize("K", [2, 3])
-@pytest.mark.parametrize("n", [300, 3000, 60_000])
+@pytest.mark.parametrize("n", [300, 3000, 20_000])
 def test_prediction_is_the_likeliest_class(K, n):
     model, X, _ = fitted(n=n, K=K)
     p = model.predict_proba(X)
@@ -98,10 +98,10 @@ def test_probabilities_are_post_processing():
 def test_row_counts_are_public_or_released(solver):
     """The noise of a count has a standard deviation of 27 (1 % of μ²): 300 are 11 of them."""
     public = fitted(solver=solver)[0]
-    noisy = [fitted(seed=seed, solver=solver, neighboring="add_remove_one")[0] for seed in range(4)]
+    noisy = [fitted(seed=seed, solver=solver, neighboring="add_remove_one")[0] for seed in range(2)]
     counts = [model._probabilities_.facts.flow.n_samples for model in noisy]
     assert public._probabilities_.facts.flow.n_samples == 3000
-    assert len({*counts}) == 4
+    assert len({*counts}) == 2
     assert max(abs(count - 3000) for count in counts) < 300
 
 
@@ -212,8 +212,8 @@ def test_the_rank_of_independent_columns_is_their_number(n_columns):
 
 
 def test_signal_is_seen_where_there_is_one():
-    with_signal = [fitted(seed=seed, tau=2.0)[0].signal_ for seed in range(5)]
-    without = [fitted(seed=seed, tau=0.0)[0].signal_ for seed in range(15)]
+    with_signal = [fitted(seed=seed, tau=2.0)[0].signal_ for seed in range(4)]
+    without = [fitted(seed=seed, tau=0.0)[0].signal_ for seed in range(8)]
     assert min(with_signal) > 2.0
     assert max(without) < 2.0
     assert fitted(solver="objective_perturbation", n=500)[0].signal_ is None

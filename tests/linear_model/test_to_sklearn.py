@@ -28,7 +28,7 @@ from skdp.preprocessing import BoundsScaler, DPStandardScaler
 from skdp.solvers import DPSGD
 
 INF = float("inf")
-N = 3000
+N = 600
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 4))
 SCORE = X @ [1.0, -0.5, 0.2, 0.0] + RNG.normal(size=N)
