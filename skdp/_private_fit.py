@@ -164,14 +164,17 @@ class ReleaseParameters:
                 "below 1/n."
             )
 
+    def are_few(self, n_records: int) -> bool:
+        """Return whether a public number of records is too small for a model."""
+        if not (self.is_private and self.neighboring.count_is_public):
+            return False
+        return n_records * gdp_mu(self.epsilon, self.delta or _TYPICAL_DELTA) < LEAST_SIGNAL
+
     def warn_of_few(self, n_records: int) -> None:
         """Warn of a public number of records that is too small for a model."""
-        if not (self.is_private and self.neighboring.count_is_public):
+        if not self.are_few(n_records):
             return
         delta = self.delta or _TYPICAL_DELTA
-        mu = gdp_mu(self.epsilon, delta)
-        if n_records * mu >= LEAST_SIGNAL:
-            return
         enough = f"about {rows_needed(epsilon=self.epsilon, delta=delta)} {self._records}"
         epsilon = _least_epsilon(n_records, delta)
         if epsilon <= _LARGE_EPSILON:

@@ -25,7 +25,7 @@ from skdp.features.additive import AdditiveMap, as_additive
 from skdp.features.base import FeatureMap, TableFacts
 from skdp.features.combined import MixtureMap
 from skdp.features.row_wise import RowWiseMap
-from skdp.linear_model._plans import check_gaussian, is_gaussian
+from skdp.linear_model._plans import check_gaussian, is_gaussian, signal_of
 from skdp.linear_model._records import LinearFacts, LinearRecords, TargetRange, TaskT, row_sums
 from skdp.losses.regression import PoissonLoss, QuantileLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
@@ -43,6 +43,7 @@ _MOST_COUNTED = 2.0**40
 # Less missed the others of targets with a point mass: zeros, at n·μ = 5000.
 _SEARCH_SHARE = 0.02  # of μ²
 _SIGNAL = 8.4  # the share is this number over n·μ for few records, as bisection needs so much
+_PRIVATE_SHARE = 0.05  # if n is private: with 2 %, n·μ of 100 to 223 had noise of the bounds' width
 _OF_SIZE = 0.1  # of the search's μ², unless the size is known
 _OF_MEDIAN, _OF_MASS, _OF_SPREAD = 1.0 / 3.0, 1.0 / 9.0, 5.0 / 9.0  # of the rest
 _HALVINGS = 14
@@ -82,6 +83,12 @@ def plan_search(
     return TargetSearch.plan(mu, records.facts.n_known, relation, keeps_low)
 
 
+def is_searchable(parameters: ReleaseParameters, n: int) -> bool:
+    """Return whether a narrower range of the targets of `n` records could be found."""
+    relation = parameters.neighboring
+    return TargetSearch.plan(signal_of(parameters, relation.n_changed), n, relation) is not None
+
+
 @dataclass(frozen=True)
 class TargetSearch:
     """A median of the targets and a radius around it, by bisection with noisy counts.
@@ -111,7 +118,7 @@ class TargetSearch:
     ) -> TargetSearch | None:
         """Return a search with a small share of μ², or None if n·μ is known to be too small."""
         share = (
-            _SEARCH_SHARE
+            _PRIVATE_SHARE
             if n_known is None
             else min(0.5, max(_SEARCH_SHARE, _SIGNAL / (n_known * mu)))
         )
@@ -138,7 +145,7 @@ class TargetSearch:
         below = counts_below(bounds, records)
         n = RowCount(self.n_known, math.sqrt(_OF_SIZE) * self.mu).estimate(records.size, rng)
         if not self.can_find(n):
-            return bounds
+            return replace(bounds, is_doubtful=True)
         bounds = replace(bounds, is_searched=True)
         middle = self._median(below, rng)
         others = self._others(below, middle, n, rng)

@@ -34,8 +34,11 @@ from skdp.solvers.base import SCALE_MARGIN
 
 # No guarantee rests on these.
 _SHIFT_SHARE = 0.02  # of μ²
-# n·μ, below which the noise of a shift would cost symmetric targets .002 of R².
-_FEWEST_FOR_SHIFT = 1500.0
+_FEWEST_FOR_SHIFT = 400.0  # n·μ
+# n·μ, below which the noise of a shift would cost symmetric targets .002 of R², so that a shift has
+# to be certain.
+_MANY_FOR_SHIFT = 1500.0
+_CERTAIN = 3.0  # standard deviations of the noise
 _WITHOUT_NOISE = 1e9  # μ at epsilon=inf, where sums are off by 1e-8
 _LEAST_WIDENING = 3.0  # a range is found only if the bounds are three times as wide
 _SHIFT_COUNT = 0.25  # of a record in the entry that counts
@@ -92,6 +95,8 @@ class MeanShift(ABC):
     widening: float  # of a range that the fit has found, within the bounds
     n_records: int | None  # if the sum of all shares is public
     fewest: float  # records for which the noise is small enough
+    many: float  # records for which shifts need not be certain
+    n_expected: float  # records, if the number is public or guessed
 
     @classmethod
     def plan(
@@ -100,16 +105,18 @@ class MeanShift(ABC):
         """Return a release with 2 % of μ², none if its noise is known to be too large."""
         mu = min(gdp_mu(parameters.epsilon, parameters.delta), _WITHOUT_NOISE)
         n = records.facts.n_known
-        fewest = _FEWEST_FOR_SHIFT / mu
+        fewest, many = _FEWEST_FOR_SHIFT / mu, _MANY_FOR_SHIFT / mu
         if n is not None and n < fewest:
             return ()
         is_public = parameters.neighboring.count_is_public and records.weights is None
         release = cls(
             mu=math.sqrt(_SHIFT_SHARE) * mu,
             bounds=records.facts.task,
-            widening=max(_LEAST_WIDENING, (n or 0) / fewest),
+            widening=max(_LEAST_WIDENING, (n or 0) / many),
             n_records=n if is_public else None,
             fewest=fewest,
+            many=many,
+            n_expected=math.inf if n is None else n,
         )
         return (release,)
 
@@ -131,6 +138,10 @@ class MeanShift(ABC):
         half = self.widening * found.half_width
         low, high = max(found.middle - half, self.bounds.low), found.middle + half
         return replace(self.bounds, low=low, high=min(high, self.bounds.high))
+
+    def _certain(self, n: float) -> float:
+        """Return the least shift in standard deviations of its noise, for `n` records."""
+        return 1.0 if n >= self.many else _CERTAIN
 
     @abstractmethod
     def _numbers(
@@ -169,7 +180,7 @@ class ScoreShift(MeanShift):
         if n < self.fewest:
             return 0.0
         width = 2.0 * wide.half_width
-        return _shrunk(width * float(sums[0]) / n, width * noise / n)
+        return _shrunk(width * float(sums[0]) / n, width * noise / n, self._certain(n))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +207,7 @@ class LogShift(MeanShift):
     def _shift(self, wide: TargetRange, sums: np.ndarray, noise: float) -> float:
         counted, predicted = np.maximum(sums, noise).tolist()
         error = noise * math.hypot(1.0 / counted, 1.0 / predicted)
-        return _shrunk(math.log(counted / predicted), error)
+        return _shrunk(math.log(counted / predicted), error, self._certain(self.n_expected))
 
 
 def shift_kind(loss: Loss) -> type[MeanShift] | None:
@@ -236,12 +247,12 @@ def _exposed(
     return np.stack([counted, y["weight"] / longest * predicted])
 
 
-def _shrunk(shift: float, noise: float) -> float:
+def _shrunk(shift: float, noise: float, certain: float) -> float:
     """Return the posterior mean of a shift, if the variance of true shifts is the likeliest one.
 
     With the prior N(0, τ²) it is shift·τ²/(τ² + σ²), and the likeliest τ² is max(0, shift² − σ²).
     """
-    return shift - noise * (noise / shift) if abs(shift) > noise else 0.0
+    return shift - noise * (noise / shift) if abs(shift) > certain * noise else 0.0
 
 
 # No guarantee rests on these, nor on the numbers of the class. *Probabilities* shows the simulated

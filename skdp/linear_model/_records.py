@@ -64,7 +64,7 @@ class TargetRange:
     high: float
     shift: float = 0.0  # released: of predictions; of their logarithms for counts
     is_searched: bool = False  # whether a narrower range was looked for
-    is_doubtful: bool = False  # released: most targets lie too close together
+    is_doubtful: bool = False  # released: there are too few of them, or most are too close together
     counts: bool = False  # whether targets are counts, or rates of weights that are exposures
     marks_outside: bool = False  # whether no target inside of the range is coded as −1 or 1
 

@@ -22,9 +22,9 @@ from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records
 from skdp.data.validation import check_no_missing
 from skdp.linear_model._base import PrivateLinearModel, can_resume
-from skdp.linear_model._first_releases import plan_search
+from skdp.linear_model._first_releases import is_searchable, plan_search
 from skdp.linear_model._last_releases import MeanShift, shift_kind
-from skdp.linear_model._plans import Compared, is_gaussian
+from skdp.linear_model._plans import Compared, FitPlan, is_gaussian
 from skdp.linear_model._records import AnyMap, LinearRecords, TargetRange, TargetScale
 from skdp.losses import Loss, SquaredLoss
 from skdp.losses.regression import PoissonLoss
@@ -47,6 +47,10 @@ _TOO_WIDE = (
 _CLIPPED = (
     "Most targets lie within a five-hundredth of target_bounds, and those outside of the range "
     "that was found, target_bounds_, are clipped. Pass narrower bounds that hold all that matter."
+)
+_TOO_FEW = (
+    "no range of the targets narrower than target_bounds is searched for, and the noise of the fit "
+    "grows with their width. Pass the narrowest bounds that are known to hold the targets."
 )
 _NARROW = 0.1  # of the bounds; no guarantee rests on it
 _NOT_SEARCHED = (
@@ -106,6 +110,18 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         resume, more = hasattr(self, "coef_"), {"sample_weight": sample_weight, "groups": groups}
         return self._fit_privately(X, y, resume=resume, **more)
 
+    def _warn(
+        self,
+        parameters: ReleaseParameters,
+        plan: FitPlan,
+        records: LinearRecords[TargetRange],
+    ) -> None:
+        super()._warn(parameters, plan, records)
+        n = records.facts.n_known
+        is_judged = parameters.is_private and n is not None and not parameters.are_few(n)
+        if is_judged and not is_searchable(parameters, n):
+            parameters.warn_of_noise(n, _TOO_FEW)
+
     def _learned_coefficients(self, task: TargetRange) -> tuple[np.ndarray, np.ndarray]:
         intercept = (np.atleast_1d(self.intercept_) - task.middle) / task.half_width
         return np.atleast_2d(self.coef_) / task.half_width, intercept - _start_of(self, task)
@@ -153,7 +169,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         intercept = task.middle + task.half_width * intercept + task.shift
         self._set_coefficients(task.half_width * coef, intercept, task)
         reach = float(np.linalg.norm(coef, axis=1).max()) * self.data_norm
-        if reach < _NARROW and not task.is_searched and self.epsilon != math.inf:
+        is_searched = task.is_searched or task.is_doubtful
+        if reach < _NARROW and not is_searched and self.epsilon != math.inf:
             warn_paid(_NOT_SEARCHED)
 
     def _unit(self, task: TargetRange) -> float:
@@ -172,7 +189,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
         self.target_bounds_ = self._ends(task)
         if task.is_doubtful:
             is_found = task.half_width < self._target_range().half_width
-            warn_paid(_CLIPPED if is_found else _TOO_WIDE)
+            searched = _CLIPPED if is_found else _TOO_WIDE
+            warn_paid(searched if task.is_searched else f"With so few records {_TOO_FEW}")
 
     def _ends(self, task: TargetRange) -> tuple[float, float]:
         """Return the range of predictions. One that was found is shifted as they are."""

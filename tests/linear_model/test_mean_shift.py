@@ -108,7 +108,7 @@ def test_records_of_any_kind_are_shifted(Model, unit):
 @pytest.mark.parametrize(
     "model",
     [
-        DPLinearRegression(epsilon=0.1),
+        DPLinearRegression(epsilon=0.05),
         DPLinearRegression(fit_intercept=False),
         DPLinearRegression(standard_errors=True),
         DPLinearRegression(solver="dp_sgd"),
@@ -124,7 +124,7 @@ def test_no_mean_is_released_where_public_facts_speak_against_it(model):
 
 
 def test_a_small_number_of_records_that_is_private_is_not_shifted():
-    """500 rows at ε = 1, of which the noise of the count hides 100: 5600 are needed."""
+    """500 rows at ε = 1, of which the noise of the count hides 100: 1500 are needed."""
     X, y, bounds = data("counts")
     model = DPLinearRegression(target_bounds=bounds, neighboring="add_remove_one")
     model.fit(X[:500], y[:500])
@@ -158,6 +158,8 @@ def numbers_of(rng, kind, neighboring):
         widening=float(rng.uniform(3, 9)),
         n_records=None,
         fewest=1.0,
+        many=1.0,
+        n_expected=math.inf,
     )
     found = TargetRange(*ends.tolist())
     wide = shift._around(found)
@@ -186,9 +188,25 @@ def test_a_shift_shrinks_to_its_likeliest_posterior_mean(shift, noise):
     total = variances + noise**2
     best = variances[np.argmin(0.5 * np.log(total) + 0.5 * shift**2 / total)]
     wanted = shift * best / (best + noise**2)
-    assert _shrunk(shift, noise) == pytest.approx(wanted, abs=0.02 * max(1.0, 1.0 / noise))
+    assert _shrunk(shift, noise, 1.0) == pytest.approx(wanted, abs=0.02 * max(1.0, 1.0 / noise))
+    certain = shift if abs(shift) > 3.0 * noise else 0.0
+    assert _shrunk(shift, noise, 3.0) == (certain and _shrunk(shift, noise, 1.0))
 
 
 def test_no_shift_is_no_error():
-    assert _shrunk(0.0, 1.0) == 0.0
-    assert math.isfinite(_shrunk(1e-200, 1.0))
+    assert _shrunk(0.0, 1.0, 1.0) == 0.0
+    assert math.isfinite(_shrunk(1e-200, 1.0, 1.0))
+
+
+@pytest.mark.parametrize(("n", "certain"), [(1000, None), (2500, 3.0), (6000, 1.0)])
+def test_few_records_need_a_certain_shift(n, certain, neighboring):
+    """At ε = 1 n·μ is 268, 670 and 1600."""
+    X, y, bounds = data("amounts")
+    model = DPLinearRegression(
+        target_bounds=bounds, neighboring=neighboring, n_samples_hint=n, random_state=0
+    ).fit(X[:n], y[:n])
+    assert ("a mean error" in model.privacy_.theorem) == (certain is not None)
+    parameters = model._release_parameters()
+    for kind in (ScoreShift, LogShift):
+        releases = kind.plan(parameters, model._check_data(parameters, X[:n], y[:n]))
+        assert [one._certain(one.n_expected) for one in releases] == [certain] * len(releases)

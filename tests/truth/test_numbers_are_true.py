@@ -275,22 +275,22 @@ def is_no_worse(name, target, n_rows, run):
     return speaks or np.average(excess, weights=shares) <= 2.0 * error
 
 
-@pytest.mark.parametrize("factor", [10.0, 100.0])
+@pytest.mark.parametrize(("factor", "signal"), [(10, 300), (100, 300), (100, 190), (100, 110)])
 @pytest.mark.parametrize("name", cells("wide", REGRESSORS))
-def test_wide_bounds_of_targets_hardly_lower_the_score(name, factor):
+def test_wide_bounds_of_targets_hardly_lower_the_score(name, factor, signal):
     """R² is at least .9 of that with right bounds, or a warning says that it may not be.
 
     Medians of seven fits. At most 5 % of fits were seen to lose so much: alarms are below 3e-4.
     """
-    scores, speaks = r2_of(name, amounts(factor))
-    assert speaks or scores >= 0.9 * r2_of(name, amounts(1.0))[0]
+    scores, speaks = r2_of(name, amounts(factor), signal)
+    assert speaks or scores >= 0.9 * r2_of(name, amounts(1.0), signal)[0]
 
 
 @functools.cache
-def r2_of(name, target, n_rows=2000):
-    """Return the median R² at n·μ = 300, and whether most fits gave a warning."""
+def r2_of(name, target, signal, n_rows=2000):
+    """Return the median R² at n·μ = `signal`, and whether most fits gave a warning."""
     persons, held_out = rows_of(target, n_rows)
-    rows, epsilon = list(itertools.chain(*held_out)), GaussianCurve(300.0 / n_rows).epsilon(1e-5)
+    rows, epsilon = list(itertools.chain(*held_out)), GaussianCurve(signal / n_rows).epsilon(1e-5)
     X, y = case_of(name, target, epsilon).table(rows), numbers(rows, "target")
     fits = [fit(name, target, epsilon, persons) for _ in range(7)]
     scores = [r2_score(y, _scores(model, X)) for model, _ in fits]
