@@ -72,7 +72,7 @@ class AdditiveEffect:
     >>> model = DPAdditiveRegressor(bounds=(0, 1), target_bounds=(0, 1), random_state=0)
     >>> (effect,) = model.fit(X, X[:, 0] ** 2).explain_global().values()
     >>> effect.values[0][[0, 50, 100]], effect.effect[[0, 50, 100]].round(1)
-    (array([0. , 0.5, 1. ]), array([-0.4, -0.1,  0.6]))
+    (array([0. , 0.5, 1. ]), array([-0.4, -0.1,  0.7]))
     >>> low, high = effect.band
     >>> (high - low)[[0, 50, 100]].round(1)
     array([0.3, 0.1, 0.3])
@@ -122,21 +122,27 @@ class NoiseBound:
         return np.asarray(self.sigma * np.linalg.norm(directions, axis=1))
 
 
-def typical_factor(feature_map: AdditiveMap, data_norm: float) -> float:
-    """Return κ, the clipping factor of a row with the mean squared norm over uniform u."""
+def typical_factor(
+    feature_map: AdditiveMap, data_norm: float, more: np.ndarray | float = 0.0
+) -> np.ndarray | float:
+    """Return κ, the clipping factor of a row with the mean |Φ|² over uniform u, and `more`."""
     typical = feature_map.scale**2 * feature_map.typical_square * (1 + bool(feature_map.pairs))
-    return 1.0 if math.isinf(data_norm) else min(1.0, data_norm / math.sqrt(typical))
+    return np.minimum(1.0, data_norm / np.sqrt(typical + more))
 
 
 def effect_of(
     feature_map: AdditiveMap,
     term: int,
     coef: np.ndarray,
-    factor: float,
+    data_norm: float,
     noise: NoiseBound | None,
     signs: Mapping[int, int],
 ) -> AdditiveEffect:
-    """Return a term's effect for coefficients of shape (n_scores, n_features_out) and κ."""
+    """Return a term's effect for coefficients of shape (n_scores, n_features_out).
+
+    Rows are clipped to `data_norm`, as if all other terms had their mean squared norm. A curve that
+    has to be monotone is clipped by one factor, as `SteadyClip` does.
+    """
     (columns, span), facts = feature_map.spans[term], feature_map.facts
     known = {**facts.categories} | {j: np.array(bag.labels) for j, bag in facts.bags.items()}
     known |= {j: array_of_list(levels) for j, levels in facts.levels.items()}
@@ -145,12 +151,20 @@ def effect_of(
     n = _MIDPOINTS if len(columns) == 1 else _PAIR_MIDPOINTS
     middles = tuple(_places(facts, j, (np.arange(n) + 0.5) / n) for j in columns)
     many = _features(feature_map, term, middles)
+    usual = float(np.square(many).sum(axis=1).mean())
+    is_steady = len(columns) == 1 and columns[0] in signs
+
+    def clipped(features: np.ndarray) -> np.ndarray:
+        more = 0.0 if is_steady else np.square(features).sum(axis=1, keepdims=True) - usual
+        return features * typical_factor(feature_map, data_norm, more)
+
+    many = clipped(many)
     mean = many.mean(axis=0)
-    there = factor * (_features(feature_map, term, values) - mean)
+    there = clipped(_features(feature_map, term, values)) - mean
     shape = (*map(len, values), *coef.shape[:-1][: len(coef) > 1])
     missing = None
     if len(columns) == 1 and facts.has_missing:
-        missing = factor * (_features(feature_map, term, (np.array([np.nan]),)) - mean)
+        missing = clipped(_features(feature_map, term, (np.array([np.nan]),))) - mean
         missing = (missing @ coef[:, span].T).reshape(shape[1:])
     return AdditiveEffect(
         columns=tuple(map(facts.term_name, columns)),
@@ -159,7 +173,7 @@ def effect_of(
         effect=(there @ coef[:, span].T).reshape(shape),
         noise=None if noise is None else noise.of(term, there).reshape(shape[: len(values)]),
         missing_effect=missing,
-        importance=factor * float(np.sqrt((((many - mean) @ coef[:, span].T) ** 2).mean())),
+        importance=float(np.sqrt((((many - mean) @ coef[:, span].T) ** 2).mean())),
         units=tuple(map(facts.unit, columns)),
         monotonic=signs.get(columns[0], 0) if len(columns) == 1 else 0,
     )
@@ -369,7 +383,7 @@ def _mean_score(learned: Learned, curves: Iterable[Curve], theta: np.ndarray) ->
     problem = learned.plan.problem
     factor = typical_factor(as_additive(learned.facts.feature_map), problem.data_norm)
     mean = sum(float(curve.mean @ theta[curve.span]) for curve in curves)
-    return factor * mean / float(problem.intercept_scaling)
+    return float(factor) * mean / float(problem.intercept_scaling)
 
 
 def _least_move(G: np.ndarray, slopes: np.ndarray) -> np.ndarray:

@@ -21,7 +21,6 @@ from skdp.additive.effects import (
     noise_of,
     projected,
     signs_of,
-    typical_factor,
 )
 from skdp.additive.stages import DensityRelease, PairsOf, with_known_pairs
 from skdp.budget import BudgetHandle
@@ -97,11 +96,10 @@ class _AdditiveModel(PrivateLinearModel[TaskT]):
         """
         check_is_fitted(self, "coef_")
         coef = np.atleast_2d(dense(self.coef_))
-        factor = typical_factor(self.feature_map_, self.data_norm_)
         sigma = self.coef_noise_bound_
         noise = None if sigma is None else NoiseBound(sigma, self._noise_roots_)
         return {
-            term: effect_of(self.feature_map_, k, coef, factor, noise, self._signs)
+            term: effect_of(self.feature_map_, k, coef, self.data_norm_, noise, self._signs)
             for k, term in enumerate(self.term_names_)
         }
 

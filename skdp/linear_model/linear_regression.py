@@ -118,8 +118,9 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
     ) -> None:
         super()._warn(parameters, plan, records)
         n = records.facts.n_known
-        is_judged = parameters.is_private and n is not None and not parameters.are_few(n)
-        if is_judged and not is_searchable(parameters, n):
+        if not parameters.is_private or n is None or parameters.are_few(n):
+            return
+        if not is_searchable(parameters, n):
             parameters.warn_of_noise(n, _TOO_FEW)
 
     def _learned_coefficients(self, task: TargetRange) -> tuple[np.ndarray, np.ndarray]:

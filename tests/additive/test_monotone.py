@@ -278,6 +278,10 @@ def test_dicts_need_names():
 
 @pytest.mark.parametrize("interactions", [None, "auto"])
 def test_levels_of_an_ordinal_column_are_monotone_and_keep_their_order(rng, interactions):
+    """At ε = 3 the noise of an effect has a standard deviation of .01, beside a bias of .11.
+
+    The bias is that of clipping rows as if all other terms had their mean squared norm.
+    """
     levels = ["none", "school", "college", "doctor"]
     codes = rng.integers(4, size=4000)
     X = pd.DataFrame({"degree": np.array(levels)[codes], "age": rng.uniform(0, 9, 4000)})
@@ -286,8 +290,8 @@ def test_levels_of_an_ordinal_column_are_monotone_and_keep_their_order(rng, inte
     )
     y = np.array([0.0, 0.4, 0.4, 1.0])[codes] + rng.normal(scale=0.1, size=4000)
     given = {"bounds": schema, "target_bounds": (-1, 2), "random_state": 0}
-    free = DPAdditiveRegressor(**given, interactions=interactions, epsilon=1.0).fit(X, y)
-    model = DPAdditiveRegressor(**given, monotonic_cst={"degree": 1}, epsilon=1.0).fit(X, y)
+    free = DPAdditiveRegressor(**given, interactions=interactions, epsilon=3.0).fit(X, y)
+    model = DPAdditiveRegressor(**given, monotonic_cst={"degree": 1}, epsilon=3.0).fit(X, y)
     for one in (free, model):
         effect = one.explain_global()["degree"]
         assert effect.values[0].tolist() == levels
