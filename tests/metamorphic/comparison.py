@@ -36,36 +36,38 @@ def compare(case: Case, n_neighbors: int, seed: int) -> None:
     """Raise AssertionError if neighbors differ more than planned, or where they must be equal."""
     rng, domain = np.random.default_rng(seed), domain_of(case)
     persons = some_persons(case, domain, N_PERSONS, rng)
-    compare_new(case, persons, (person_of(case, domain, rng) for _ in range(n_neighbors)), rng)
+    compare_new(
+        case, persons, ((person_of(case, domain, rng), None) for _ in range(n_neighbors)), rng
+    )
 
 
 def compare_real(case: RealCase, n_neighbors: int, n_corners: int, seed: int) -> None:
     """Do the same at a real size, for random neighbors and directed ones."""
     rng, domain = np.random.default_rng(seed), domain_of(case)
     persons = population(case, domain, rng)
-    news = (person_of(case, domain, rng) for _ in range(n_neighbors))
+    news = [(person_of(case, domain, rng), None) for _ in range(n_neighbors)]
     directed = list(itertools.islice(corners(case, domain, rng), n_corners))
     if case.relation == "add_remove_one":
-        return compare_new(case, persons, itertools.chain(news, *directed), rng)
+        news += [(one, None) for pair in directed for one in pair]
+    else:
+        news += [(new, len(persons) + i) for i, (_, new) in enumerate(directed)]
+        persons += [old for old, _ in directed]
     compare_new(case, persons, news, rng)
-    for old, new in directed:
-        compare_new(case, [*persons, old], [new], rng, at=len(persons))
 
 
 def compare_new(
     case: Case,
     persons: list[list[Record]],
-    news: Iterable[list[Record]],
+    news: Iterable[tuple[list[Record], int | None]],
     rng: np.random.Generator,
-    at: int | None = None,
 ) -> None:
-    """Compare persons with neighbors that have a new person, in place of the one `at`."""
+    """Compare persons with neighbors: each has a new person, in place of the one at a number."""
     first, result = run(case, persons)
     for stage, fewest in case.stages.items():
         asked = [answer.stage for answer in first.answers if answer.stage.startswith(stage)]
         assert len(asked) >= fewest, f"{case} asks {stage} {len(asked)} times"
     assert case.shows(result), f"{case} finds nothing"
-    for new in news:
+    for new, at in news:
         other, old = neighbor_of(case, persons, new, rng, at)
         second, its_result = run(case, other, first)
         assert not (found := violations(first, second)), f"{case}: {found}"

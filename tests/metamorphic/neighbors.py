@@ -71,6 +71,11 @@ class Domain:
         }
         return cls(found, width)
 
+    @classmethod
+    def ordinary(cls, n_numbers: int) -> Domain:
+        """Return the domain without extreme and missing values, which needs no trial."""
+        return cls(dict.fromkeys(FIELDS, ()), n_numbers)
+
     @property
     def has_gaps(self) -> bool:
         """Whether numbers may be missing."""
@@ -113,12 +118,16 @@ class _NoTape(Tape):
 def _accepted(
     case: Case, plain: Persons, field: str, values: tuple[float, ...]
 ) -> tuple[float, ...]:
-    """Return the values that are accepted beside plain rows, found by halves."""
+    """Return the values that are accepted beside plain rows, found by halves.
+
+    Finite values are one half: most releases take all of them, and none of the others.
+    """
     if _is_accepted(case, [*plain, *([_with(plain[0][0], field, value)] for value in values)]):
         return values
     if len(values) == 1:
         return ()
-    half = len(values) // 2
+    n_finite = sum(map(math.isfinite, values))
+    half = n_finite if 0 < n_finite < len(values) else len(values) // 2
     parts = (_accepted(case, plain, field, part) for part in (values[:half], values[half:]))
     return tuple(value for part in parts for value in part)
 
