@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from functools import cache, reduce
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from skdp import (
     DPPCA,
@@ -31,6 +33,7 @@ from skdp import (
 from skdp import statistics as st
 from skdp.data.arrow import Stored
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
+from skdp.solvers import DPSGD, NoisyGD
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -184,20 +187,34 @@ def values_of(found):
 OF_PERSONS = STATISTICS | {name: (NUMBERS, release) for name, release in UNSUPERVISED.items()}
 
 
+@cache
+def found_in_memory(name, groups=None):
+    columns, release = OF_PERSONS[name]
+    return values_of(release(TABLE.select(columns), groups=groups and TABLE[groups]))
+
+
+SHORT = {"noisy_gd": NoisyGD(5), "dp_sgd": DPSGD(10)}
+
+
+@cache
+def fitted_in_memory(name="descent", solver=None):
+    columns, model, _ = SUPERVISED[name]
+    fitted = clone(model).set_params(**({"solver": SHORT[solver]} if solver else {}))
+    return fitted.fit(TABLE.select(columns[:-1]), TABLE[columns[-1]])
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_statistics_are_those_of_memory(engine, layout):
     lazy = engine(cut(TABLE.select(NUMBERS), LAYOUTS[layout]))
     found = STATISTICS["covariance"][1](lazy).value
-    np.testing.assert_array_equal(found, STATISTICS["covariance"][1](FRAME[NUMBERS]).value)
+    np.testing.assert_array_equal(found, found_in_memory("covariance"))
 
 
 @pytest.mark.parametrize("name", STATISTICS)
 def test_every_statistic_is_that_of_memory(engine, name):
     columns, release = STATISTICS[name]
     lazy = engine(cut(TABLE.select(columns), LAYOUTS["unequal"]))
-    np.testing.assert_array_equal(
-        values_of(release(lazy)), values_of(release(TABLE.select(columns)))
-    )
+    np.testing.assert_array_equal(values_of(release(lazy)), found_in_memory(name))
 
 
 def test_a_count_of_conditions(batches):
@@ -211,23 +228,21 @@ def test_a_count_of_conditions(batches):
 @pytest.mark.parametrize("name", UNSUPERVISED)
 def test_models_are_those_of_memory(engine, name):
     lazy = engine(cut(TABLE.select(NUMBERS), LAYOUTS["unequal"]))
-    found, expected = (UNSUPERVISED[name](x) for x in (lazy, TABLE.select(NUMBERS)))
-    np.testing.assert_array_equal(values_of(found), values_of(expected))
+    found = values_of(UNSUPERVISED[name](lazy))
+    np.testing.assert_array_equal(found, found_in_memory(name))
 
 
+@pytest.mark.parametrize(("engine", "turn"), [*zip(ENGINES, count())], indirect=["engine"])
 @pytest.mark.parametrize("name", SUPERVISED)
-@pytest.mark.parametrize("layout", ["single rows", "empty blocks"])
-def test_targets_are_named_columns(engine, name, layout):
+def test_targets_are_named_columns(engine, turn, name):
     columns, model, learned = SUPERVISED[name]
-    X, y = TABLE.select(columns[:-1]), TABLE[columns[-1]]
+    layout = ["single rows", "empty blocks"][(turn + [*SUPERVISED].index(name)) % 2]
     lazy = engine(cut(TABLE.select(columns), LAYOUTS[layout]))
-    found = getattr(model.fit(lazy, columns[-1]), learned)
-    predicted = (
-        None if hasattr(lazy, "dask") or hasattr(lazy, "mapInArrow") else model.predict(lazy)
-    )
-    np.testing.assert_array_equal(found, getattr(model.fit(X, y), learned))
-    if predicted is not None:  # on Dask X must be without y
-        np.testing.assert_array_equal(predicted, model.predict(X))
+    found, expected = clone(model).fit(lazy, columns[-1]), fitted_in_memory(name)
+    np.testing.assert_array_equal(getattr(found, learned), getattr(expected, learned))
+    if not (hasattr(lazy, "dask") or hasattr(lazy, "mapInArrow")):  # there X must be without y
+        predicted = expected.predict(TABLE.select(columns[:-1]))
+        np.testing.assert_array_equal(found.predict(lazy), predicted)
 
 
 def test_weights_are_a_named_column(engine):
@@ -239,13 +254,19 @@ def test_weights_are_a_named_column(engine):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("name", OF_PERSONS)
+EVERY_SECOND = [
+    (one, name) for i, one in enumerate(ENGINES) for j, name in enumerate(OF_PERSONS) if (i + j) % 2
+]
+"""Each release of persons from half of the engines: all take every column and these persons."""
+
+
+@pytest.mark.parametrize(("engine", "name"), EVERY_SECOND, indirect=["engine"])
 def test_persons_are_those_of_memory(engine, name, monkeypatch):
     monkeypatch.setattr("skdp.data.blocks._OF_PERSONS", 2**18)
     columns, release = OF_PERSONS[name]
     lazy = engine(cut(TABLE.select([*columns, "who"]), LAYOUTS["unequal"]))
-    expected = release(TABLE.select(columns), groups=TABLE["who"])
-    np.testing.assert_array_equal(values_of(release(lazy, groups="who")), values_of(expected))
+    found = values_of(release(lazy, groups="who"))
+    np.testing.assert_array_equal(found, found_in_memory(name, "who"))
 
 
 LABELS = {"classes": [0, 1]} | TERMS
@@ -343,14 +364,13 @@ def test_errors_number_the_partitions_of_the_user_alone(engine):
 
 def test_rows_that_do_not_fit_are_read_again(engine, monkeypatch):
     monkeypatch.setattr("skdp.data.engine.KEPT_LOCALLY", 0)
-    for solver in ("noisy_gd", "dp_sgd"):
-        model = DPLogisticRegression(solver=solver, **GAUSSIAN)
+    for solver in SHORT:
+        model = DPLogisticRegression(solver=SHORT[solver], **GAUSSIAN)
         lazy = engine(cut(TABLE.select([*NUMBERS, "sex"]), LAYOUTS["unequal"]))
         if solver == "dp_sgd" and hasattr(lazy, "mapInArrow"):
             continue  # its rows have other numbers, so a sample has other rows
         found = model.fit(lazy, "sex").coef_
-        expected = model.fit(TABLE.select(NUMBERS), TABLE["sex"]).coef_
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(found, fitted_in_memory(solver=solver).coef_)
 
 
 def test_missing_values_and_indicators(engine):
@@ -405,10 +425,10 @@ def test_many_passes_read_the_source_once(monkeypatch, room):
     name, replacement, n = ROOM[room]
     monkeypatch.setattr("skdp.data.engine.KEPT_LOCALLY", 0)
     monkeypatch.setattr(f"skdp.data.arrow.{name}", replacement)
-    reads, model = Reads(columns=[*NUMBERS, "sex"]), DPLogisticRegression(**GAUSSIAN)
-    found = model.fit(reads, "sex").coef_
+    reads = Reads(columns=[*NUMBERS, "sex"])
+    found = DPLogisticRegression(**GAUSSIAN).fit(reads, "sex").coef_
     assert reads.n == n if n < 50 else reads.n >= 15
-    np.testing.assert_array_equal(found, model.fit(TABLE.select(NUMBERS), TABLE["sex"]).coef_)
+    np.testing.assert_array_equal(found, fitted_in_memory().coef_)
 
 
 @pytest.mark.parametrize("room", ROOM)
