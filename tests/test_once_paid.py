@@ -261,9 +261,16 @@ def test_a_search_returns_where_no_row_is_left_to_learn_from(name):
     assert found.predict(data["X"]).shape == (3,)
 
 
-@pytest.mark.parametrize("method", ["all", "repeat", "cheapest"])
 @pytest.mark.parametrize(
-    "step", [BoundsScaler(bounds=(-3.0, 3.0)), Normalizer(), "passthrough", None]
+    ("step", "method"),
+    [
+        (BoundsScaler(bounds=(-3.0, 3.0)), "all"),
+        (BoundsScaler(bounds=(-3.0, 3.0)), "repeat"),
+        (BoundsScaler(bounds=(-3.0, 3.0)), "cheapest"),
+        (Normalizer(), "all"),
+        ("passthrough", "repeat"),
+        (None, "cheapest"),
+    ],
 )
 def test_public_steps_need_no_row_to_learn_from(step, method):
     budget = budget_of("add_remove_one", "person")
