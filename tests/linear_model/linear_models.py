@@ -3,6 +3,8 @@
 from dataclasses import fields
 from functools import partial, update_wrapper
 
+import pytest
+
 from skdp import (
     DPHingeClassifier,
     DPHuberRegressor,
@@ -10,6 +12,7 @@ from skdp import (
     DPLogisticRegression,
     DPQuantileRegressor,
 )
+from skdp.solvers import SOLVERS
 
 
 def within_one(Model):
@@ -21,6 +24,14 @@ CLASSIFIERS = [DPLogisticRegression, DPHingeClassifier]
 HUBER, LEAST_SQUARES, QUANTILE = REGRESSORS = [
     within_one(Model) for Model in (DPHuberRegressor, DPLinearRegression, DPQuantileRegressor)
 ]
+FITS = [
+    *((Model, name) for Model in CLASSIFIERS for name in SOLVERS if name != "adassp"),
+    *((Model, name) for Model in REGRESSORS for name in ("regularized_exponential", "dp_sgd")),
+    (LEAST_SQUARES, "adassp"),
+    (HUBER, "objective_perturbation"),
+]
+every_fit = pytest.mark.parametrize(("Model", "solver"), FITS)
+every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 
 
 def reading(plan, read):

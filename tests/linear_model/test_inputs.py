@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from linear_models import CLASSIFIERS, REGRESSORS
+from linear_models import CLASSIFIERS, every_model
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from skdp import DPHingeClassifier, DPLogisticRegression
 
 every_classifier = pytest.mark.parametrize("Model", CLASSIFIERS)
-every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 both_sizes = pytest.mark.parametrize("n_classes", [2, 3])
 
 

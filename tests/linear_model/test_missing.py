@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from linear_models import CLASSIFIERS, REGRESSORS
+from linear_models import every_model
 from scipy import sparse
 from sklearn.base import clone
 
@@ -17,7 +17,6 @@ from skdp import (
 from skdp.preprocessing import BoundsScaler, RowClipper
 
 SECRET = 3.14159
-every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 ROWS = {
     "NaN": np.array([[0.0, SECRET], [np.nan, 1.0]]),
     "None": np.array([[0.0, SECRET], [None, 1.0]], dtype=object),

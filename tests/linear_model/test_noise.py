@@ -3,17 +3,10 @@
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
-from linear_models import CLASSIFIERS, HUBER, LEAST_SQUARES, REGRESSORS
-
-from skdp.solvers import SOLVERS
+from linear_models import FITS, LEAST_SQUARES, every_fit, every_model
 
 X = np.linspace(-1, 1, 60).reshape(20, 3)
 y = np.arange(20) % 2
-FITS = [(Model, name) for Model in CLASSIFIERS for name in SOLVERS if name != "adassp"]
-FITS += [(Model, name) for Model in REGRESSORS for name in ("regularized_exponential", "dp_sgd")]
-FITS += [(LEAST_SQUARES, "adassp"), (HUBER, "objective_perturbation")]
-every_fit = pytest.mark.parametrize(("Model", "solver"), FITS)
-every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 sampled_fits = [(Model, name) for Model, name in FITS if Model is not LEAST_SQUARES]
 every_sampled_fit = pytest.mark.parametrize(("Model", "solver"), sampled_fits)
 

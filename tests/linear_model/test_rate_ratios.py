@@ -57,12 +57,12 @@ every_setting = pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_errors_of_rate_ratios_are_as_large_as_their_standard_errors(setting):
     """40 Wald statistics of the true logarithms, added up: chi-squared, 6e-5 false alarms.
 
-    The factor 1.09 allows for a coverage of .94. Standard errors that are too small by 1.7, whose
-    intervals cover .75, are found with a chance of .99, as with 100 intervals for each number.
+    The factor 1.15 allows for a coverage of .94, and for the noise of the matrices. Standard errors
+    that are too small by 1.7, whose intervals cover .75, are found with a chance of .98.
     """
     found = [fit.wald_test([0, 1], value=LOGS).statistic for fit in fits(setting, 40)]
     without = stats.chi2(2).isf(0.05)  # a fit without intervals counts as one that misses
-    assert np.nan_to_num(found, nan=without).sum() < 1.09 * stats.chi2(80).isf(6e-5)
+    assert np.nan_to_num(found, nan=without).sum() < 1.15 * stats.chi2(80).isf(6e-5)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from linear_models import CLASSIFIERS, HUBER, LEAST_SQUARES, REGRESSORS
+from linear_models import CLASSIFIERS, REGRESSORS, every_fit, every_model
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.design import ClippedDesign
@@ -15,15 +15,10 @@ from skdp.exceptions import (
 )
 from skdp.privacy import GDPEvent
 from skdp.samplers.proximal import ProximalSampler
-from skdp.solvers import SOLVERS, Plan, Solution, Solver, base
+from skdp.solvers import Plan, Solution, Solver, base
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
 y = np.arange(20) % 2
-FITS = [(Model, name) for Model in CLASSIFIERS for name in SOLVERS if name != "adassp"]
-FITS += [(Model, name) for Model in REGRESSORS for name in ("regularized_exponential", "dp_sgd")]
-FITS += [(LEAST_SQUARES, "adassp"), (HUBER, "objective_perturbation")]
-every_fit = pytest.mark.parametrize(("Model", "solver"), FITS)
-every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 
 
 @pytest.mark.parametrize(

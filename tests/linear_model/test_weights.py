@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from linear_models import CLASSIFIERS, LEAST_SQUARES, REGRESSORS
+from linear_models import LEAST_SQUARES, every_model
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression, QuantileRegressor, Ridge
 
@@ -19,7 +19,6 @@ from skdp.solvers import DPSGD, SOLVERS
 X, y = make_blobs(300, centers=[[-0.5, 0], [0.5, 0]], cluster_std=0.3, random_state=0)
 WEIGHTS = np.random.default_rng(0).uniform(0.0, 2.0, 300)
 INF = float("inf")
-every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 TAKING = [name for name in SOLVERS if name not in ("adassp", "exponential_mechanism")]
 
 
