@@ -82,8 +82,7 @@ def outputs(model, X):
     return [model.decision_function(X), model.predict_proba(X)[:, 1], model.predict(X)]
 
 
-@every_model
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("name", "seed"), [(name, k % 2) for k, name in enumerate(MODELS)])
 def test_no_prediction_violates_a_constraint(name, seed):
     model = MODELS[name]
     missing = 0.0 if model.missing == "error" else 0.2
@@ -144,10 +143,10 @@ def test_missing_values_have_an_effect_of_their_own(rng):
 
 
 def test_constraints_that_are_true_make_predictions_more_accurate():
-    """The mean gain of 20 pairs of fits is .047 with a standard error of .004: eleven of them."""
+    """The mean gain of 10 pairs of fits is .047 with a standard error of .006: eight of them."""
     X, test = table(1500, 1), table(2000, 2)
     rng, gains = np.random.default_rng(0), []
-    for seed in range(20):
+    for seed in range(10):
         y = truth(X) - 1.5 + rng.normal(size=len(X))
         model = DPAdditiveRegressor(
             **FACTS, **TARGET, transformation={"dose": "log"}, epsilon=0.1, random_state=seed

@@ -90,28 +90,31 @@ INSTANCES = [
     WeightedLoss(PoissonLoss(0.5), 2.0),
 ]
 WITH_TANGENTS = [loss for loss in INSTANCES if Minorant.of(loss).gap == 0.0]
-SEEDS = st.integers(0, 2**32 - 1)
 every_loss = pytest.mark.parametrize("loss", INSTANCES, ids=repr)
+
+
+def some_seeds(test):
+    """Run a test on rows of four seeds, 3200 in all."""
+    return given(seed=st.integers(0, 2**32 - 1))(settings(max_examples=4, deadline=None)(test))
+
+
 every_smooth_loss = pytest.mark.parametrize(
     "loss", [loss for loss in INSTANCES if np.isfinite(loss.smoothness)], ids=repr
 )
 
 
-def draw(loss, seed, n=64):
+def draw(loss, seed, n=800):
+    """Return targets and two sets of scores, from small ones to large ones."""
     rng = np.random.default_rng(seed)
     if isinstance(loss, WeightedLoss):
         y, z, other = draw(loss.loss, seed, n)
         return weighted_targets(y, rng.uniform(0.0, loss.max_weight, n)), z, other
-    scale = 10.0 ** rng.uniform(-2, 1.5)
+    scale = 10.0 ** rng.uniform(-2, 1.5, (n, 1))
+    z, other = scale * rng.normal(size=(2, n, loss.n_scores))
+    y = rng.choice([-1.0, 1.0], n) if loss.n_scores == 1 else rng.integers(loss.n_scores, size=n)
     if isinstance(loss, (ResidualLoss, QuantileLoss, PoissonLoss)):
-        shape = (n,) if loss.n_scores == 1 else (n, loss.n_scores)
-        y = scale * rng.normal(size=n)
-        return y, scale * rng.normal(size=shape), scale * rng.normal(size=shape)
-    if loss.n_scores == 1:
-        return rng.choice([-1.0, 1.0], n), scale * rng.normal(size=n), scale * rng.normal(size=n)
-    shape = (n, loss.n_scores)
-    y = rng.integers(loss.n_scores, size=n)
-    return y, scale * rng.normal(size=shape), scale * rng.normal(size=shape)
+        y = scale[:, 0] * rng.normal(size=n)
+    return (y, z[:, 0], other[:, 0]) if loss.n_scores == 1 else (y, z, other)
 
 
 def inner(a, b):
@@ -123,8 +126,7 @@ def test_every_registered_loss_is_covered():
 
 
 @every_loss
-@given(seed=SEEDS)
-@settings(max_examples=40, deadline=None)
+@some_seeds
 def test_convex_with_a_subgradient(loss, seed):
     y, z, other = draw(loss, seed)
     bregman = loss.value(y, other) - loss.value(y, z) - inner(loss.gradient(y, z), other - z)
@@ -132,8 +134,7 @@ def test_convex_with_a_subgradient(loss, seed):
 
 
 @every_loss
-@given(seed=SEEDS)
-@settings(max_examples=40, deadline=None)
+@some_seeds
 def test_the_gradient_is_within_the_lipschitz_constant(loss, seed):
     y, z, _ = draw(loss, seed)
     g = loss.gradient(y, z)
@@ -141,8 +142,7 @@ def test_the_gradient_is_within_the_lipschitz_constant(loss, seed):
 
 
 @every_smooth_loss
-@given(seed=SEEDS)
-@settings(max_examples=40, deadline=None)
+@some_seeds
 def test_the_gradient_moves_within_the_smoothness(loss, seed):
     y, z, other = draw(loss, seed)
     step = loss.gradient(y, z) - loss.gradient(y, other)
@@ -152,8 +152,7 @@ def test_the_gradient_moves_within_the_smoothness(loss, seed):
 
 
 @every_smooth_loss
-@given(seed=SEEDS)
-@settings(max_examples=20, deadline=None)
+@some_seeds
 def test_the_gradient_is_the_derivative(loss, seed):
     y, z, direction = draw(loss, seed)
     direction /= np.sqrt(inner(direction, direction)).max()
@@ -174,8 +173,7 @@ def test_the_smoothness_is_attained_in_the_narrow_bend_of_a_competitor_loss():
 
 
 @every_smooth_loss
-@given(seed=SEEDS)
-@settings(max_examples=20, deadline=None)
+@some_seeds
 def test_the_trace_of_the_hessian_is_bounded(loss, seed):
     y, z, _ = draw(loss, seed)
     steps = 1e-5 * np.eye(loss.n_scores)
@@ -205,8 +203,7 @@ def test_a_loss_is_a_value(loss):
 
 
 @every_loss
-@given(seed=SEEDS)
-@settings(max_examples=20, deadline=None)
+@some_seeds
 def test_the_support_lies_below_the_loss_and_within_its_bound(loss, seed):
     y, z, other = draw(loss, seed)
     minorant = Minorant.of(loss)
@@ -214,9 +211,9 @@ def test_the_support_lies_below_the_loss_and_within_its_bound(loss, seed):
     excess = loss.value(y, other) - minorant.value(y, z) - rise
     assert (excess >= -1e-9 * (1.0 + np.abs(loss.value(y, other)))).all()
     np.testing.assert_allclose(minorant.excess(y, other, z), np.maximum(excess, 0.0), atol=1e-9)
-    radius = np.sqrt(inner(z - other, z - other))
-    bound = np.array([minorant.excess_bound(r) for r in radius])
-    assert (excess <= bound * (1.0 + 1e-9) + 1e-9).all()
+    radius, few = np.sqrt(inner(z - other, z - other)), slice(300)
+    bound = np.array([minorant.excess_bound(r) for r in radius[few]])
+    assert (excess[few] <= bound * (1.0 + 1e-9) + 1e-9).all()
     assert minorant.excess_bound(0.0) == minorant.gap
 
 
@@ -247,8 +244,7 @@ def test_where_they_nearly_touch_the_loss_lies_above_its_support_by_the_gap_and_
 
 
 @every_loss
-@given(seed=SEEDS)
-@settings(max_examples=20, deadline=None)
+@some_seeds
 def test_the_derivative_of_the_minorant_moves_steadily(loss, seed):
     y, z, other = draw(loss, seed)
     minorant = Minorant.of(loss)
@@ -265,8 +261,10 @@ def test_the_support_of_a_smooth_loss_is_its_tangent(loss):
 
 
 @every_loss
-def test_the_curvature_is_one_number_a_record(loss):
+def test_the_curvature_is_one_number_a_record(loss, rng):
+    """At scores of ordinary size: that of several classes is a difference, rounded far from 0."""
     y, z, _ = draw(loss, 1)
+    z = rng.normal(size=z.shape)
     curvature = loss.curvature(y, z)
     assert curvature.shape == y.shape
     assert (curvature >= 0).all()
@@ -345,11 +343,13 @@ def test_a_clip_outside_its_range_is_refused(clip):
 
 
 @pytest.mark.parametrize("loss", [loss for loss in INSTANCES if loss.n_scores == 1], ids=repr)
-@given(seed=SEEDS)
-@settings(max_examples=50, deadline=None)
+@some_seeds
 def test_the_least_curvature_is_below_every_rise_of_the_gradient(loss, seed):
     y, z, radius = draw(loss, seed)
-    radius, (s, t) = np.abs(radius), np.sort(np.random.default_rng(seed).uniform(-1, 1, (2, 64)), 0)
+    radius, (s, t) = (
+        np.abs(radius),
+        np.sort(np.random.default_rng(seed).uniform(-1, 1, (2, 800)), 0),
+    )
     minorant = Minorant.of(loss)
     least = minorant.least_curvature(y, z, radius)
     assert ((least >= 0.0) & (least <= loss.smoothness)).all()

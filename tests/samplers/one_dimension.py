@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import cycle, product
 
 import numpy as np
 import pytest
@@ -66,6 +67,17 @@ def short_and_long(n):
     At a false-alarm rate of 1e-6, Kolmogorov and Smirnov's test needs a distance of 2.7/√n.
     """
     return pytest.mark.parametrize("n", [n, pytest.param(20 * n, marks=pytest.mark.slow)])
+
+
+def covered_and_long(n, losses, values, names):
+    """Mark a test of n samples of each loss with one of the values, and slow ones of all pairs."""
+    short = [(loss, value, n) for loss, value in zip(losses, cycle(values), strict=False)]
+    slow = [(*pair, 20 * n) for pair in product(losses, values)]
+    return pytest.mark.parametrize(
+        names,
+        short + [pytest.param(*one, marks=pytest.mark.slow) for one in slow],
+        ids=lambda value: repr(getattr(value, "loss", value)),
+    )
 
 
 def target(loss, copies=1, temperature=0.8, prior_precision=0.5):

@@ -29,9 +29,7 @@ def has_distribution(sample, masses):
     return stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
-@every_target
-@pytest.mark.parametrize("variance", [0.1, 1.5])
-@one_dimension.short_and_long(1000)
+@one_dimension.covered_and_long(1000, TARGETS, [1.5, 0.1], "target, variance, n")
 def test_one_inner_step_has_its_distribution(target, variance, n):
     step = proximal_bundle._BundleStep(target, variance, np.random.default_rng(0))
     sample = [step.draw(np.array([center]))[0] for center in [1.3] * n]

@@ -128,6 +128,6 @@ def test_the_attack_catches_noise_that_is_far_too_small(solver):
     plan = solver.plan(problem_with(HINGE, 3, Neighboring.REPLACE_ONE), 10 * EPSILON, DELTA)
     rng = np.random.default_rng()
     samples = [
-        pulls(solver, plan, X, y, 2000, rng) for X, y in neighbors(Neighboring.REPLACE_ONE, HINGE)
+        pulls(solver, plan, X, y, 1600, rng) for X, y in neighbors(Neighboring.REPLACE_ONE, HINGE)
     ]
     assert proved_epsilon(*samples) > EPSILON

@@ -39,8 +39,13 @@ def kind(model):
 
 
 @pytest.mark.parametrize(
-    ("signal_per_column", "wanted"),
-    [(10.0, "lines"), (40.0, "curves"), (200.0, "some"), (450.0, "RandomFourierFeatures")],
+    ("signal_per_column", "wanted", "neighboring"),
+    [
+        (10.0, "lines", "add_remove_one"),
+        (40.0, "curves", "replace_one"),
+        (200.0, "some", "add_remove_one"),
+        (450.0, "RandomFourierFeatures", "replace_one"),
+    ],
 )
 def test_more_signal_means_richer_features(signal_per_column, wanted, neighboring):
     """The count has a standard deviation of 10/μ = 37; the limits are 6 of them away or more."""
@@ -69,8 +74,15 @@ def crossed(n, depends):
 TRIED = {"bounds": {0: (-1.0, 1.0)}, "categories": {1: [0, 1], 2: [0, 1]}, "epsilon": 3.0}
 
 
-@pytest.mark.parametrize("subsample", [None, 0.5])
-@pytest.mark.parametrize("depends", [True, False])
+@pytest.mark.parametrize(
+    ("depends", "subsample", "neighboring"),  # each pair of two of them
+    [
+        (True, None, "replace_one"),
+        (True, 0.5, "add_remove_one"),
+        (False, 0.5, "replace_one"),
+        (False, None, "add_remove_one"),
+    ],
+)
 def test_trees_are_taken_where_a_trial_finds_interactions(depends, subsample, neighboring):
     """The gain is .3 in log-loss, or below 0, twenty deviations of the noise from the limit."""
     X, y = crossed(8000, depends)
@@ -126,7 +138,15 @@ def test_a_solver_of_few_columns_keeps_curves(neighboring):
 
 
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.WeakPrivacyWarning")
-@pytest.mark.parametrize("settings", [(1.0, 1e-3), (8.0, 1e-2), (0.5, 0.1)])
+@pytest.mark.parametrize(
+    ("settings", "neighboring"),
+    [
+        ((1.0, 1e-3), "add_remove_one"),
+        ((8.0, 1e-2), "replace_one"),
+        ((0.5, 0.1), "add_remove_one"),
+        ((0.5, 0.1), "replace_one"),
+    ],
+)
 def test_a_short_fit_costs_less_than_a_large_delta_alone(settings, neighboring):
     """Without a count, a short fit of very many records is planned too: for any of μ in 200."""
     epsilon, delta = settings
@@ -189,11 +209,11 @@ def test_hints_replace_the_count():
 
 
 def test_counts_are_noisy():
-    """In the middle of a limit both choices occur; one alone in 30 fits with a chance of 2e-9."""
+    """In the middle of a limit both choices occur; one alone in 21 fits with a chance of 1e-6."""
     X, y = table(round(20.0 * 12 / MU), d=12)
     fits = [
         DPTabularClassifier(neighboring="add_remove_one", solver="noisy_gd", **BOX).fit(X, y)
-        for _ in range(30)
+        for _ in range(21)
     ]
     assert {kind(model) for model in fits} == {"lines", "curves"}
 
@@ -253,7 +273,9 @@ def amounts(n, seed=0):
 PARTLY = {0: (-1.0, 1.0), 1: "auto", 2: "auto"}
 
 
-@pytest.mark.parametrize("subsample", [None, 0.5])
+@pytest.mark.parametrize(
+    ("neighboring", "subsample"), [("replace_one", 0.5), ("add_remove_one", None)]
+)
 def test_unknown_bounds_are_part_of_the_cost(neighboring, subsample):
     X, y = amounts(1000)
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring=neighboring)

@@ -34,7 +34,7 @@ def test_predictions_read_the_phases_of_the_fit(name):
 
     The features are fixed by public seeds, and the rows by theirs, so no noise decides.
     """
-    model, rows = MODELS[name].fit(X, Y), X[:2000]
+    model, rows = MODELS[name].fit(X[:5000], Y[:5000]), X[:2000]
     there = model._scores(rows)
     assert (model._scores(rows + 1e-9) == there).mean() > 0.99
     assert np.unique(there).size > 1900
@@ -62,9 +62,8 @@ def test_blocks_give_the_bits_of_memory():
     model = DPTabularRegressor(target_bounds=(0, 1), solver="noisy_gd", **NOISY, **BOX)
     whole = model.fit(X, Y).coef_
     assert isinstance(model.features_, FeatureMixture)
-    for chunks in (5000, 18_500):
-        there = da.from_array(X, chunks=(chunks, 3)), da.from_array(Y, chunks=chunks)
-        np.testing.assert_array_equal(model.fit(*there).coef_, whole)
+    there = da.from_array(X, chunks=(5000, 3)), da.from_array(Y, chunks=5000)
+    np.testing.assert_array_equal(model.fit(*there).coef_, whole)
 
 
 def test_batches_of_arrow_give_the_bits_of_memory():

@@ -98,17 +98,21 @@ def test_the_distance_lies_below_the_bound_after_every_step(target, precision_st
         assert 0.5 * np.abs(masses - limit).sum() * step <= bound + ends
 
 
-@every_target
+AT_ONCE, IN_STEPS, LONG = (
+    Length(precision_step=step, n_steps=n_steps, passes=0.0)
+    for step, n_steps in ((1e6, 1), (2.0, 8), (0.5, 25))
+)
+
+
 @pytest.mark.parametrize(
-    ("length", "n"),
+    ("target", "length", "n"),
     [
-        (Length(precision_step=1e6, n_steps=1, passes=0.0), 1000),
-        (Length(precision_step=2.0, n_steps=8, passes=0.0), 300),
-        pytest.param(
-            Length(precision_step=1e6, n_steps=1, passes=0.0), 100_000, marks=pytest.mark.slow
-        ),
-        pytest.param(
-            Length(precision_step=0.5, n_steps=25, passes=0.0), 20_000, marks=pytest.mark.slow
+        *((target, AT_ONCE, 1000) for target in TARGETS[::2]),
+        *((target, IN_STEPS, 300) for target in TARGETS[1::2]),
+        *(
+            pytest.param(target, length, n, marks=pytest.mark.slow)
+            for target in TARGETS
+            for length, n in ((AT_ONCE, 100_000), (LONG, 20_000))
         ),
     ],
 )

@@ -38,9 +38,7 @@ def has_distribution(sample, masses):
     return stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("step_scale", [0.3, 3.0])
-@one_dimension.short_and_long(800)
+@one_dimension.covered_and_long(800, LOSSES, [0.3, 3.0], "loss, step_scale, n")
 def test_mala_leaves_the_target_as_it_is(loss, step_scale, n):
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
     masses, after = one_dimension.normalized(-one_dimension.potential(target)), []
@@ -52,9 +50,7 @@ def test_mala_leaves_the_target_as_it_is(loss, step_scale, n):
     assert has_distribution(after, masses)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("radius", [12.0, 0.7])
-@one_dimension.short_and_long(800)
+@one_dimension.covered_and_long(800, LOSSES, [12.0, 0.7], "loss, radius, n")
 def test_hit_and_run_leaves_the_target_on_its_ball_as_it_is(loss, radius, n):
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
     energy = np.where(np.abs(one_dimension.GRID) <= radius, one_dimension.potential(target), np.inf)

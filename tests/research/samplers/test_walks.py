@@ -23,19 +23,18 @@ from skdp.research.samplers.reference import (
 )
 
 FALSE_ALARM = 1e-6
-every_loss = pytest.mark.parametrize(
-    "loss", [LogisticLoss(), HingeLoss(), SmoothedHingeLoss(), HuberLoss(0.5)], ids=repr
-)
+LOSSES = [LogisticLoss(), HingeLoss(), SmoothedHingeLoss(), HuberLoss(0.5)]
 
 
 def nothing(step, n_steps):
     pass
 
 
-@every_loss
-@pytest.mark.parametrize(("reach", "radius"), [(0.5, 12.0), (3.0, 12.0), (1.0, 0.7)])
-@one_dimension.short_and_long(800)
-def test_the_ball_walk_leaves_the_target_on_its_ball_as_it_is(loss, reach, radius, n):
+@one_dimension.covered_and_long(
+    800, LOSSES, [(0.5, 12.0), (3.0, 12.0), (1.0, 0.7)], "loss, ball, n"
+)
+def test_the_ball_walk_leaves_the_target_on_its_ball_as_it_is(loss, ball, n):
+    reach, radius = ball
     target, rng = one_dimension.target(loss, temperature=4.0), np.random.default_rng(0)
     energy = np.where(np.abs(one_dimension.GRID) <= radius, one_dimension.potential(target), np.inf)
     masses, after = one_dimension.normalized(-energy + energy.min()), []
@@ -69,10 +68,9 @@ def grid_masses(target, spacing, half_width):
     return points, weight / weight.sum()
 
 
-@every_loss
-@pytest.mark.parametrize(("spacing", "half_width"), [(0.5, 12), (1.5, 2)])
-@one_dimension.short_and_long(2000)
-def test_the_grid_walk_leaves_its_distribution_as_it_is(loss, spacing, half_width, n):
+@one_dimension.covered_and_long(2000, LOSSES, [(0.5, 12), (1.5, 2)], "loss, grid, n")
+def test_the_grid_walk_leaves_its_distribution_as_it_is(loss, grid, n):
+    spacing, half_width = grid
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
     _, masses = grid_masses(target, spacing, half_width)
     places = np.arange(-half_width, half_width + 1)
