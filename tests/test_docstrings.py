@@ -2,7 +2,7 @@
 
 import inspect
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 
 import pytest
@@ -89,7 +89,9 @@ class WithInheritance(Validator):
         return () if inherited else super().signature_parameters
 
 
+@cache
 def errors_of(member: object) -> list[str]:
+    """Return what is wanted; a method that several classes inherit is read once."""
     found = validate(member, validator_cls=WithInheritance)["errors"]
     return [f"{code}: {text}" for code, text in found if code in WANTED]
 
