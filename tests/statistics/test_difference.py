@@ -1,7 +1,7 @@
 """Differences and ratios of groups cover the truth, and no record moves more than was spent for."""
 
 import warnings
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 import pytest
@@ -13,7 +13,6 @@ from skdp.statistics.population import RatesStatistic
 from skdp.workloads import QueryPlan
 from skdp.workloads.plan import counts_query
 
-ROWS = 120
 SETTINGS = [  # rows, share of the second group, rates, ε, neighbors, and other terms
     (300, 0.5, (0.01, 0.01), 0.3, "replace_one", {}),
     (300, 0.2, (0.03, 0.01), 3.0, "replace_one", {}),
@@ -25,10 +24,10 @@ SETTINGS = [  # rows, share of the second group, rates, ε, neighbors, and other
 ]
 
 
-def covered(n, share, rates, epsilon, neighboring, terms, runs, rng, n_groups=1):
-    """Return how often all intervals of differences, and all of ratios, contain the true number."""
-    hits = np.zeros(2)
-    for _ in range(runs):
+def trials_of(n, share, rates, epsilon, neighboring, terms, n_groups=1):
+    """Yield for ever whether all intervals of differences, and all of ratios, contain the truth."""
+    rng = np.random.default_rng()
+    while True:
         arm = (rng.random(n) < share) * rng.integers(1, n_groups + 1, n)
         x = rng.random(n) < np.where(arm > 0, rates[1], rates[0])
         x = x * 1.0 if "bounds" in terms else x
@@ -37,15 +36,12 @@ def covered(n, share, rates, epsilon, neighboring, terms, runs, rng, n_groups=1)
             found = statistics.difference(x, epsilon=epsilon, **asked)
         pairs = found.interval(simultaneous=True), found.ratio_interval(simultaneous=True)
         true = rates[1] - rates[0], rates[1] / rates[0]
-        hits += [np.all((one[0] <= t) & (t <= one[1])) for one, t in zip(pairs, true, strict=True)]
-    return hits / runs
+        yield [np.all((one[0] <= t) & (t <= one[1])) for one, t in zip(pairs, true, strict=True)]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_intervals_cover_noise_and_sampling(setting):
-    """Coverage of .94 is refused below .825 in 120 runs: at most 1e-5 a number, 2e-4 in all."""
-    assert stats.binom.cdf(0.825 * ROWS - 1, ROWS, 0.94) < 1e-5
-    assert covered(*setting, ROWS, np.random.default_rng()).min() >= 0.825
+def test_intervals_cover_noise_and_sampling(setting, is_covered):
+    assert is_covered(trials_of(*setting))
 
 
 @pytest.mark.slow
@@ -54,26 +50,27 @@ def test_intervals_cover_noise_and_sampling(setting):
 def test_intervals_cover_noise_and_sampling_in_many_runs(setting, n_groups):
     """Coverage of .94 is refused below .911 in 1500 runs: at most 1e-5 a number."""
     assert stats.binom.cdf(0.911 * 1500, 1500, 0.94) < 1e-5
-    assert covered(*setting, 1500, np.random.default_rng(), n_groups).min() >= 0.911
+    trials = islice(trials_of(*setting, n_groups), 1500)
+    assert np.mean([*trials], axis=0).min() >= 0.911
 
 
-def test_intervals_cover_persons_with_rows_in_both_groups():
-    """Coverage of .94 is refused below .825 in 120 runs: at most 1e-5."""
-    rng, hits = np.random.default_rng(), 0
-    for _ in range(ROWS):
-        person = np.repeat(np.arange(1000), 4)
-        x = (rng.random(1000)[person] < 0.2) ^ (rng.random(4000) < 0.1)
-        arm = rng.random(4000) < 0.5
-        asked = {"by": arm, "keys": [False, True], "groups": person}
-        low, high = statistics.difference(x, epsilon=1.0, **asked).interval()
-        hits += low[0] <= 0.0 <= high[0]
-    assert hits / ROWS >= 0.825
+def test_intervals_cover_persons_with_rows_in_both_groups(is_covered):
+    rng, person = np.random.default_rng(), np.repeat(np.arange(1000), 4)
+
+    def trials():
+        while True:
+            x = (rng.random(1000)[person] < 0.2) ^ (rng.random(4000) < 0.1)
+            asked = {"by": rng.random(4000) < 0.5, "keys": [False, True], "groups": person}
+            low, high = statistics.difference(x, epsilon=1.0, **asked).interval()
+            yield low[0] <= 0.0 <= high[0]
+
+    assert is_covered(trials())
 
 
 @pytest.mark.parametrize("n_changed", [1, 2])
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_a_record_moves_the_table_as_far_as_stated(noise, n_changed, monkeypatch):
-    """Brute force over values, gaps and groups of a row, and over persons with two rows."""
+    """Brute force over all pairs of values, gaps and groups of a row, or of persons with two."""
     seen = []
 
     def release(plan, answers, rng):
@@ -82,31 +79,26 @@ def test_a_record_moves_the_table_as_far_as_stated(noise, n_changed, monkeypatch
 
     monkeypatch.setattr(QueryPlan, "release", release)
     relation = ("add_remove_one", "replace_one")[n_changed - 1]
-    rows = [*product([True, False, None], repeat=3)]
-    cells = [(a, b, key) for (a, b, _), key in product(rows, [0, 1, None])]
-    rng = np.random.default_rng()
-    usual = [(True, False, 0), (None, True, 1)]
-    for persons in ([1], [1, 1]):
-        for _ in range(60):
-            one, other = (
-                [*usual, *(cells[i] for i in rng.integers(len(cells), size=len(persons)))]
-                for _ in range(2)
-            )
-            if n_changed == 1:
-                other = usual
-            for table in (one, other):
-                x = np.array([row[:2] for row in table], dtype=object)
-                by = np.array([row[2] for row in table], dtype=object)
-                groups = [0, 1, *[2] * (len(table) - 2)] if len(persons) > 1 else None
-                asked = {"by": by, "keys": [0, 1], "groups": groups, "noise": noise}
-                with warnings.catch_warnings(action="ignore"):
-                    statistics.difference(x, epsilon=1.0, neighboring=relation, **asked)
-            (first, query), (second, _) = seen[-2:]
-            moved = np.abs(first - second)
-            assert moved.max() <= query.linf_sensitivity
-            assert moved.sum() <= query.l1_sensitivity
-            assert np.sqrt((moved**2).sum()) <= query.l2_sensitivity
-    assert seen[0][1] == counts_query("cells", 8, 2 * n_changed)
+    rng, cells = np.random.default_rng(), [*product([True, False, None], repeat=2)]
+    records = [(*numbers, key) for numbers in cells for key in (0, 1, None)]
+    of_one = [[row] for row in records]
+    of_two = [[records[i] for i in rng.integers(len(records), size=2)] for _ in range(60)]
+    for own in (of_one, of_two):
+        seen.clear()
+        for added in [*own, []]:
+            table = np.array([(True, False, 0), (None, True, 1), *added], dtype=object)
+            groups = [0, 1, *[2] * len(added)] if own is of_two else None
+            asked = {"by": table[:, 2], "keys": [0, 1], "groups": groups, "noise": noise}
+            with warnings.catch_warnings(action="ignore"):
+                statistics.difference(table[:, :2], epsilon=1.0, neighboring=relation, **asked)
+        sums, query = np.array([sums for sums, _ in seen]), seen[0][1]
+        others = sums[-1:] if n_changed == 1 else sums[:-1]
+        moved = np.abs(sums[:-1, None] - others)
+        assert moved.max() <= query.linf_sensitivity
+        assert moved.sum(axis=2).max() <= query.l1_sensitivity
+        assert np.linalg.norm(moved, axis=2).max() <= query.l2_sensitivity
+        if own is of_one:
+            assert query == counts_query("cells", 8, 2 * n_changed)
 
 
 @pytest.mark.parametrize(("relation", "square"), [("add_remove_one", 2.09), ("replace_one", 4.18)])
@@ -141,15 +133,17 @@ def test_p_values_are_the_risks_at_which_intervals_end_at_zero():
     assert (found.p_value >= 1e-9).all()
 
 
-def test_a_p_value_below_5_percent_is_as_rare_as_that():
-    """Under no difference, at most .06 in the mean: above .17 in 120 runs at most once in 1e5."""
-    rng, small = np.random.default_rng(), 0
-    for _ in range(ROWS):
-        arm, x = rng.integers(0, 2, 3000), rng.random(3000) < 0.1
-        found = statistics.difference(x, epsilon=1.0, by=arm, keys=[0, 1])
-        small += found.p_value[0] < 0.05
-    assert stats.binom.sf(0.17 * ROWS, ROWS, 0.06) < 1e-5
-    assert small <= 0.17 * ROWS
+def test_a_p_value_below_5_percent_is_as_rare_as_that(is_covered):
+    """Under no difference, at most .06 in the mean."""
+    rng = np.random.default_rng()
+
+    def trials():
+        while True:
+            arm, x = rng.integers(0, 2, 3000), rng.random(3000) < 0.1
+            found = statistics.difference(x, epsilon=1.0, by=arm, keys=[0, 1])
+            yield found.p_value[0] >= 0.05
+
+    assert is_covered(trials())
 
 
 @pytest.mark.parametrize("bounds", [None, (0, 1)])

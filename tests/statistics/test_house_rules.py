@@ -107,3 +107,13 @@ def test_each_rule_names_its_source_and_date():
         assert rule.source
         assert rule.rule
         assert rule.date[:2] == "20"
+
+
+def test_the_test_of_coverage_stops_at_what_it_finds(is_covered):
+    """The limits are -log(0.01) and log(1e5), in steps of log(0.75/0.94) and log(0.25/0.06)."""
+    assert is_covered([True] * 21)
+    assert not is_covered([False] * 9)
+    assert not is_covered([[True, False]] * 9)
+    for too_few in ([True] * 20, [False] * 8, [[True, False]] * 8):
+        with pytest.raises(AssertionError, match="ended before"):
+            is_covered(too_few)
