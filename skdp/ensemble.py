@@ -303,7 +303,7 @@ class DPRandomForestRegressor(LeastSquaresModel):
     >>> y = X[:, 0] * X[:, 1]
     >>> model = DPRandomForestRegressor(bounds=(-1, 1), target_bounds=(-1, 1), random_state=0)
     >>> model.fit(X, y).predict([[0.7, 0.7], [0.7, -0.7]]).round(1)
-    array([ 0.6, -0.6])
+    array([ 0.6, -0.5])
     """
 
     bounds: Bounds | str | None = None

@@ -253,7 +253,7 @@ class DPTabularRegressor(LeastSquaresModel):
     ... )
     >>> people = pd.DataFrame({"age": [20.0, 80.0], "job": ["a", "b"]})
     >>> model.fit(table, cost).predict(people).round(1)
-    array([0.3, 1.1])
+    array([0.2, 1.1])
     """
 
     bounds: Bounds | None = None

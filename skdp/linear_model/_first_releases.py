@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 
 from skdp._private_fit import ReleaseParameters, warn_paid
 from skdp.accounting import gdp_mu
+from skdp.accounting.calibration import LEAST_SIGNAL
 from skdp.data.columns import column_name
 from skdp.data.exact_sums import counted
 from skdp.data.records import Facts, Records, Sums
@@ -145,7 +146,8 @@ class TargetSearch:
         below = counts_below(bounds, records)
         n = RowCount(self.n_known, math.sqrt(_OF_SIZE) * self.mu).estimate(records.size, rng)
         if not self.can_find(n):
-            return replace(bounds, is_doubtful=True)
+            is_enough = n * self.mu >= LEAST_SIGNAL * math.sqrt(_PRIVATE_SHARE)
+            return replace(bounds, is_doubtful=is_enough)  # otherwise the model is called noise
         bounds = replace(bounds, is_searched=True)
         middle = self._median(below, rng)
         others = self._others(below, middle, n, rng)
