@@ -74,7 +74,7 @@ LINES = {
     "features": 2873,
     "inspection": 310,
     "ledger": 2439,
-    "linear_model": 6771,
+    "linear_model": 6773,
     "losses": 1496,
     "mechanisms": 2431,
     "metrics": 2836,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_098  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 404_244
+MOST_LINES = 66_100  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 404_262
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

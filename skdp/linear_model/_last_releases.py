@@ -354,6 +354,7 @@ class ClassMixture:
     few: ClassVar[float] = 100.0  # below which it outweighs the gains, and w is fixed
     many: ClassVar[float] = LinkChoice.many
     mu: float  # Gaussian-DP parameter
+    n_known: int | None  # records, if the number is public or guessed; of a sample, as expected
     few_records: float  # n where n·μ/k is `few`
     weighs: bool  # whether the second sum is released
 
@@ -369,7 +370,8 @@ class ClassMixture:
         x = cls.few if facts.n_known is None else facts.n_known * x_of_one
         weighs, many = x >= cls.few, cls.few if two else cls.many
         mu *= math.sqrt((1 + weighs) * cls.share)
-        release = cls(mu=mu, few_records=cls.few / x_of_one, weighs=weighs)
+        n, few = facts.n_known, cls.few / x_of_one
+        release = cls(mu=mu, n_known=n, few_records=few, weighs=weighs)
         return (release,) if cls.least <= x < many else ()
 
     @property
@@ -389,7 +391,7 @@ class ClassMixture:
         )
         shares = np.maximum(counts, 0.0) + _LEAST_SHARE * noise
         log_shares, weight = np.log(shares / shares.sum()), _FIXED_WEIGHT
-        n = facts.n_known or float(counts.sum())
+        n = self.n_known or float(counts.sum())
         if self.weighs and n >= self.few_records:
             gained = gains_of_weights(log_shares, problem)
             gains, noise = gained.released(each, design, problem, fitted.theta, rng)

@@ -262,3 +262,14 @@ def test_a_private_number_of_rows_decides_by_the_counts(n):
     X, y = rows(n, np.random.default_rng(0), 0.2)
     model = DPLogisticRegression(classes=range(4), neighboring="add_remove_one").fit(X, y)
     assert (model._probabilities_.moved.weight == _FIXED_WEIGHT) == (n < 1000)
+
+
+def test_a_sample_counts_its_own_rows():
+    """Gains of 200 rows are divided by 200, and not by the 2000 of the table."""
+    X, y = rows(2000, np.random.default_rng(0), 0.2)
+    model = DPLogisticRegression(subsample=0.1, classes=range(4), epsilon=6.0)
+    parameters = model._release_parameters()
+    plan = model._plan(parameters, model._check_data(parameters, X, y)).fit
+    while not isinstance(plan.first, ClassMixture):
+        plan = plan.fit
+    assert plan.first.n_known == 200
