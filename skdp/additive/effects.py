@@ -122,12 +122,15 @@ class NoiseBound:
         return np.asarray(self.sigma * np.linalg.norm(directions, axis=1))
 
 
-def typical_factor(
-    feature_map: AdditiveMap, data_norm: float, more: np.ndarray | float = 0.0
-) -> np.ndarray | float:
-    """Return κ, the clipping factor of a row with the mean |Φ|² over uniform u, and `more`."""
-    typical = feature_map.scale**2 * feature_map.typical_square * (1 + bool(feature_map.pairs))
-    return np.minimum(1.0, data_norm / np.sqrt(typical + more))
+def _typical_square(feature_map: AdditiveMap) -> float:
+    """Return the mean |Φ|² over uniform u, of rows that are not clipped."""
+    pairs = 1 + bool(feature_map.pairs)  # which have half of it
+    return feature_map.scale**2 * feature_map.typical_square * pairs
+
+
+def _factor(square: np.ndarray | float, data_norm: float) -> np.ndarray:
+    """Return the clipping factor of a row with a squared norm, which may be 0."""
+    return np.asarray(1.0 / np.sqrt(np.maximum(1.0, square / data_norm**2)))
 
 
 def effect_of(
@@ -152,11 +155,12 @@ def effect_of(
     middles = tuple(_places(facts, j, (np.arange(n) + 0.5) / n) for j in columns)
     many = _features(feature_map, term, middles)
     usual = float(np.square(many).sum(axis=1).mean())
+    others = max(0.0, _typical_square(feature_map) - usual)
     is_steady = len(columns) == 1 and columns[0] in signs
 
     def clipped(features: np.ndarray) -> np.ndarray:
-        more = 0.0 if is_steady else np.square(features).sum(axis=1, keepdims=True) - usual
-        return features * typical_factor(feature_map, data_norm, more)
+        own = usual if is_steady else np.square(features).sum(axis=1, keepdims=True)
+        return features * _factor(others + own, data_norm)
 
     many = clipped(many)
     mean = many.mean(axis=0)
@@ -381,9 +385,9 @@ def projected(learned: Learned, signs: Mapping[int, int]) -> Learned:
 def _mean_score(learned: Learned, curves: Iterable[Curve], theta: np.ndarray) -> float:
     """Return the intercept's coefficient with the mean score of rows of typical length."""
     problem = learned.plan.problem
-    factor = typical_factor(as_additive(learned.facts.feature_map), problem.data_norm)
+    square = _typical_square(as_additive(learned.facts.feature_map))
     mean = sum(float(curve.mean @ theta[curve.span]) for curve in curves)
-    return float(factor) * mean / float(problem.intercept_scaling)
+    return float(_factor(square, problem.data_norm)) * mean / float(problem.intercept_scaling)
 
 
 def _least_move(G: np.ndarray, slopes: np.ndarray) -> np.ndarray:

@@ -117,6 +117,24 @@ def noise_of(effect):
     return effect.noise
 
 
+@pytest.mark.parametrize("reference", ["low", None])
+@pytest.mark.parametrize("linear_share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("data_norm", [0.4, 1.0, np.inf])
+def test_the_effect_of_the_only_column_is_what_it_adds_to_predictions(
+    reference, linear_share, data_norm
+):
+    """Also where all features are 0, as at the low end of waves."""
+    X = np.random.default_rng(0).uniform(size=(20_000, 1))
+    model = DPAdditiveRegressor(bounds=(0, 1), target_bounds=(0, 1), random_state=0)
+    model.set_params(reference=reference, linear_share=linear_share, missing="error")
+    model.fit(X, X[:, 0] ** 2)
+    model.data_norm_ = data_norm
+    (effect,) = model.explain_global().values()
+    added = model.explain_local(effect.values[0][:, None])[:, 0]
+    assert model.center_ is None
+    np.testing.assert_allclose(np.diff(effect.effect), np.diff(added), atol=1e-5)
+
+
 @pytest.mark.parametrize("ask", ["explain_global", "term_importances"])
 def test_explanations_before_a_fit_are_refused(ask):
     with pytest.raises(NotFittedError):
