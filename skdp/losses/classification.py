@@ -477,7 +477,7 @@ class CompetitorLoss(Loss, ProbabilityLoss):
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         lead, mixture = self._lead(y, z)
-        squared = (mixture * mixture).sum(axis=1)
+        squared = np.minimum((mixture * mixture).sum(axis=1), self._length**2)  # rounding errors
         pull = -self._sharpness * self.margin_loss.derivative(lead)
         trace = self.margin_loss.curvature(np.ones(1), lead) * squared
         trace += pull * (self._length**2 - squared)
