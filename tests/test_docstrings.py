@@ -91,7 +91,7 @@ class WithInheritance(Validator):
 
 @cache
 def errors_of(member: object) -> list[str]:
-    """Return what is wanted; a method that several classes inherit is read once."""
+    """Return the defects of a docstring. One that classes inherit is checked once."""
     found = validate(member, validator_cls=WithInheritance)["errors"]
     return [f"{code}: {text}" for code, text in found if code in WANTED]
 

@@ -146,7 +146,7 @@ class Shown:
 
 @cache
 def read_alone(make, shown):
-    """Return what each reader makes of a value alone: lists of other values hold it as well."""
+    """Return what each reader reads from a value alone. Several lists have the same values."""
     return read(make([shown.value]))
 
 

@@ -177,7 +177,7 @@ def test_the_claim_survives_a_long_attack_with_weights(model, relation):
 def test_the_attack_catches_weights_that_are_not_in_the_sensitivity(monkeypatch):
     """With the noise of weight 1, a record of weight 4 refutes the claim.
 
-    The worlds are 4·μ apart, of which 120 fits of each prove more than μ with a chance near 1.
+    The fits to both data sets are 4·μ apart, and 120 of each prove more than μ nearly always.
     """
     monkeypatch.setattr(WeightedLoss, "lipschitz", property(lambda self: self.loss.lipschitz))
     model = DPLogisticRegression(classes=(0, 1), max_weight=4.0, solver=NoisyGD(5))

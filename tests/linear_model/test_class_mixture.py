@@ -1,5 +1,6 @@
 """Classes with few rows: released shares, and the weight of the scores beside them."""
 
+import math
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.metrics import log_loss
 
 from skdp import DPAdditiveClassifier, DPLogisticRegression
 from skdp.accounting import gdp_mu
+from skdp.linear_model import _last_releases
 from skdp.linear_model._last_releases import (
     _FIXED_WEIGHT,
     _GAIN_SLOPE,
@@ -264,12 +266,19 @@ def test_a_private_number_of_rows_decides_by_the_counts(n):
     assert (model._probabilities_.moved.weight == _FIXED_WEIGHT) == (n < 1000)
 
 
-def test_a_sample_counts_its_own_rows():
-    """Gains of 200 rows are divided by 200, and not by the 2000 of the table."""
+def test_a_sample_counts_its_own_rows(monkeypatch):
+    """Gains of 200 rows, and their noise, are divided by 200, and not by the 2000 of the table."""
     X, y = rows(2000, np.random.default_rng(0), 0.2)
     model = DPLogisticRegression(subsample=0.1, classes=range(4), epsilon=6.0)
     parameters = model._release_parameters()
     plan = model._plan(parameters, model._check_data(parameters, X, y)).fit
     while not isinstance(plan.first, ClassMixture):
         plan = plan.fit
-    assert plan.first.n_known == 200
+    seen = []
+    monkeypatch.setattr(
+        _last_releases, "likeliest_weight", lambda gains, noise: seen.append(noise) or 0.5
+    )
+    model.fit(X, y)
+    # The sum of a Poisson sample changes by √2, and both releases have a half of their μ².
+    wanted = math.sqrt(2.0) / (plan.first.mu * math.sqrt(0.5)) / 200
+    assert seen == [pytest.approx(wanted, rel=1e-3)]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
 from skdp import (
     DPAdditiveRegressor,
@@ -124,7 +125,7 @@ def test_no_mean_is_released_where_public_facts_speak_against_it(model):
 
 
 def test_a_small_number_of_records_that_is_private_is_not_shifted():
-    """500 rows at ε = 1, of which the noise of the count hides 100: 1500 are needed."""
+    """A shift needs 1500 rows at ε = 1. There are 500, and their count has noise of about 100."""
     X, y, bounds = data("counts")
     model = DPLinearRegression(target_bounds=bounds, neighboring="add_remove_one")
     model.fit(X[:500], y[:500])
@@ -157,8 +158,6 @@ def numbers_of(rng, kind, neighboring):
         bounds=TargetRange(low, high),
         widening=float(rng.uniform(3, 9)),
         n_records=None,
-        fewest=1.0,
-        many=1.0,
         n_expected=math.inf,
     )
     found = TargetRange(*ends.tolist())
@@ -208,5 +207,20 @@ def test_few_records_need_a_certain_shift(n, certain, neighboring):
     assert ("a mean error" in model.privacy_.theorem) == (certain is not None)
     parameters = model._release_parameters()
     for kind in (ScoreShift, LogShift):
-        releases = kind.plan(parameters, model._check_data(parameters, X[:n], y[:n]))
-        assert [one._certain(one.n_expected) for one in releases] == [certain] * len(releases)
+        for release in kind.plan(parameters, model._check_data(parameters, X[:n], y[:n])):
+            noise = 0.5 * math.sqrt(n)  # so that sums of 0.9 and 1.1 times the limit are near n
+            for share in (0.9, 1.1):
+                # of residuals and the count, or of counts and predictions: log(1 + s) is the shift
+                off = share * certain * noise
+                sums = np.array([off, 0.25 * n]) if kind is ScoreShift else sums_apart(off, noise)
+                shift = release._shift(TargetRange(0.0, 1.0), sums, noise)
+                assert (shift != 0.0) == (share > 1.0)
+
+
+def sums_apart(off, noise):
+    """Return counted and predicted sums; the shift is `off`/`noise` times its error."""
+    predicted, found = 100.0 * noise, off / noise
+    ratio = optimize.brentq(
+        lambda r: math.log(r) - found * math.hypot(1.0 / r, 1.0) / 100.0, 1.0, 10.0
+    )
+    return np.array([ratio * predicted, predicted])

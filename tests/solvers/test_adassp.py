@@ -65,9 +65,9 @@ def test_the_worst_neighbors_are_mu_apart(relation):
     assert mu * (1.0 - 1e-3) <= np.linalg.norm(moved) <= mu  # the rest covers rounding errors
 
 
-def test_the_release_has_the_distribution_that_the_plan_says():
+def test_the_release_has_the_distribution_that_the_plan_says(relation):
     """Kolmogorov and Smirnov's test on each kind of coordinate; false alarms 4e-6."""
-    p, rng = plan(Neighboring.ADD_REMOVE_ONE), np.random.default_rng(0)
+    p, rng = plan(relation), np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), rng.uniform(-1, 1, 40)
     design = ClippedDesign.clip(X, 2.0, 0.5, y)
     releases = [p.release(design, rng) for _ in range(1500)]
@@ -84,10 +84,10 @@ def test_the_release_has_the_distribution_that_the_plan_says():
     assert np.abs(pairs).max() < stats.norm.isf(FALSE_ALARM / 56) / math.sqrt(1500) * 1.05
 
 
-def test_the_noise_bound_covers_the_coefficients():
+def test_the_noise_bound_covers_the_coefficients(relation):
     """2000 fits: a variance is off by 3 %, so that six standard deviations are .19. The bound is up
     to twice the variance, because the noise in the matrix along θ is larger than across."""
-    p, rng = plan(Neighboring.REPLACE_ONE, epsilon=30.0, n=2000), np.random.default_rng(0)
+    p, rng = plan(relation, epsilon=30.0, n=2000), np.random.default_rng(0)
     X = rng.normal(size=(2000, 2)) * [1.0, 0.3]
     design = ClippedDesign.clip(X, 2.0, 0.5, np.clip(X @ [0.4, 1.0], -1, 1))
     fits = [p.read(design, rng, lambda *_: None) for _ in range(2000)]

@@ -113,7 +113,7 @@ def test_a_black_box_is_drawn_from_by_values_only_and_repeatably():
     test = stats.kstest(sample[:, 0], lambda x: np.interp(x, grid, cumulative))
     assert test.pvalue > FALSE_ALARM
     np.testing.assert_array_equal(
-        draw_black_box(black_box(), tv=1e-2, n_draws=2, random_state=0), sample[:2]
+        draw_black_box(black_box(), tv=1e-2, n_draws=2, random_state=0, n_jobs=2), sample[:2]
     )
 
 
