@@ -164,11 +164,15 @@ class ReleaseParameters:
                 "below 1/n."
             )
 
+    @property
+    def typical_mu(self) -> float:
+        """The Gaussian-DP parameter by which public rules choose. δ = 0 counts as 1e-5."""
+        return gdp_mu(self.epsilon, self.delta or _TYPICAL_DELTA)
+
     def are_few(self, n_records: int) -> bool:
         """Return whether a public number of records is too small for a model."""
-        if not (self.is_private and self.neighboring.count_is_public):
-            return False
-        return n_records * gdp_mu(self.epsilon, self.delta or _TYPICAL_DELTA) < LEAST_SIGNAL
+        is_judged = self.is_private and self.neighboring.count_is_public
+        return is_judged and n_records * self.typical_mu < LEAST_SIGNAL
 
     def warn_of_few(self, n_records: int) -> None:
         """Warn of a public number of records that is too small for a model."""

@@ -58,9 +58,9 @@ FORMAT = ("--isolated", "--line-length=100", "--target-version=py311", "--config
 MAGIC_COMMAS = "format.skip-magic-trailing-comma=false"
 LINES = {
     "__init__": 121,
-    "_private_fit": 593,
+    "_private_fit": 597,
     "accounting": 2661,
-    "additive": 1384,
+    "additive": 1382,
     "auditing": 1379,
     "budget": 2789,
     "calibration": 1274,
@@ -74,7 +74,7 @@ LINES = {
     "features": 2873,
     "inspection": 310,
     "ledger": 2439,
-    "linear_model": 6773,
+    "linear_model": 6769,
     "losses": 1496,
     "mechanisms": 2431,
     "metrics": 2836,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_100  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 404_262
+MOST_LINES = 66_098  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 404_257
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -13,7 +13,6 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from skdp._private_fit import ReleaseParameters
-from skdp.accounting import gdp_mu
 from skdp.data.exact_sums import STEP_BITS, Sums, counted, from_steps
 from skdp.features.additive import AdditiveMap
 from skdp.features.base import TableFacts
@@ -125,7 +124,6 @@ _DOUBT = 2.0  # candidates with score 0 are found with a chance of e^−2, and m
 _MOST_STOP = 0.008  # of the records: a search that stops above misses pairs that matter
 _LARGEST = 2.0**20  # ε of a choice without privacy
 _LEAST = 2.0**-20
-_TYPICAL_DELTA = 1e-5  # for the number of records where δ = 0
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -259,7 +257,7 @@ class PairsOf:
         mechanism, first, rest = _choice(parameters, len(candidates)), parameters, parameters
         bound: Event = NonPrivateEvent()
         if parameters.is_private:
-            first = rest_of(parameters, math.sqrt(1.0 - _LEARN_SHARE) * _mu(parameters))
+            first = rest_of(parameters, math.sqrt(1.0 - _LEARN_SHARE) * parameters.typical_mu)
         learned = self.plan_fit(first, records)
         search = PairSearch(learned, self.progress, self.residuals, candidates, mechanism, relation)
         if parameters.is_private:
@@ -302,7 +300,7 @@ def _least_signal(parameters: ReleaseParameters, candidates: Pairs) -> float:
         return math.inf
     mechanism, relation = _choice(parameters, len(candidates)), parameters.neighboring
     stop = stop_of(mechanism, len(candidates))
-    return stop * _mu(parameters) / (relation.n_changed * _MOST_STOP)
+    return stop * parameters.typical_mu / (relation.n_changed * _MOST_STOP)
 
 
 def _choice(parameters: ReleaseParameters, n_candidates: int) -> ExponentialMechanism:
@@ -316,7 +314,7 @@ def _epsilon_of_choice(parameters: ReleaseParameters, n_candidates: int) -> floa
     """Return ε of each choice; all together cost 5 % of μ²."""
     if not parameters.is_private:
         return _LARGEST
-    each = _mu(parameters) * math.sqrt(_CHOICE_SHARE / min(_MOST_PAIRS, n_candidates))
+    each = parameters.typical_mu * math.sqrt(_CHOICE_SHARE / min(_MOST_PAIRS, n_candidates))
     # Choices of ε-bounded range are 2Φ⁻¹(1/(1 + e^(−ε/2)))-Gaussian DP.
     return min(2.0 * float(log_ndtr(0.5 * each) - log_ndtr(-0.5 * each)), _LARGEST)
 
@@ -325,10 +323,6 @@ def stop_of(mechanism: ExponentialMechanism, n_candidates: int) -> float:
     """Return a utility beside which as many candidates with score 0 are rarely chosen."""
     scale = 2.0 * mechanism.sensitivity / mechanism.epsilon  # divides a chance by e
     return scale * (math.log(n_candidates) + _DOUBT)
-
-
-def _mu(parameters: ReleaseParameters) -> float:
-    return gdp_mu(parameters.epsilon, parameters.delta or _TYPICAL_DELTA)
 
 
 def _all_pairs(feature_map: AdditiveMap) -> Pairs:

@@ -26,7 +26,7 @@ from skdp.features.additive import AdditiveMap, as_additive
 from skdp.features.base import FeatureMap, TableFacts
 from skdp.features.combined import MixtureMap
 from skdp.features.row_wise import RowWiseMap
-from skdp.linear_model._plans import check_gaussian, is_gaussian, signal_of
+from skdp.linear_model._plans import check_gaussian, is_gaussian
 from skdp.linear_model._records import LinearFacts, LinearRecords, TargetRange, TaskT, row_sums
 from skdp.losses.regression import PoissonLoss, QuantileLoss
 from skdp.mechanisms.grid_gaussian import GridGaussian
@@ -86,8 +86,7 @@ def plan_search(
 
 def is_searchable(parameters: ReleaseParameters, n: int) -> bool:
     """Return whether a narrower range of the targets of `n` records could be found."""
-    relation = parameters.neighboring
-    return TargetSearch.plan(signal_of(parameters, relation.n_changed), n, relation) is not None
+    return TargetSearch.plan(parameters.typical_mu, n, parameters.neighboring) is not None
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,6 @@ class MeanShift(ABC):
     bounds: TargetRange  # as given
     widening: float  # of a range that the fit has found, within the bounds
     n_records: int | None  # if the sum of all shares is public
-    fewest: float  # records for which the noise is small enough
-    many: float  # records for which shifts need not be certain
     n_expected: float  # records, if the number is public or guessed
 
     @classmethod
@@ -105,17 +103,14 @@ class MeanShift(ABC):
         """Return a release with 2 % of μ², none if its noise is known to be too large."""
         mu = min(gdp_mu(parameters.epsilon, parameters.delta), _WITHOUT_NOISE)
         n = records.facts.n_known
-        fewest, many = _FEWEST_FOR_SHIFT / mu, _MANY_FOR_SHIFT / mu
-        if n is not None and n < fewest:
+        if n is not None and n * mu < _FEWEST_FOR_SHIFT:
             return ()
         is_public = parameters.neighboring.count_is_public and records.weights is None
         release = cls(
             mu=math.sqrt(_SHIFT_SHARE) * mu,
             bounds=records.facts.task,
-            widening=max(_LEAST_WIDENING, (n or 0) / many),
+            widening=max(_LEAST_WIDENING, (n or 0) * mu / _MANY_FOR_SHIFT),
             n_records=n if is_public else None,
-            fewest=fewest,
-            many=many,
             n_expected=math.inf if n is None else n,
         )
         return (release,)
@@ -139,9 +134,13 @@ class MeanShift(ABC):
         low, high = max(found.middle - half, self.bounds.low), found.middle + half
         return replace(self.bounds, low=low, high=min(high, self.bounds.high))
 
+    def _signal(self, n: float) -> float:
+        """Return n·μ, with μ of the whole fit."""
+        return n * self.mu / math.sqrt(_SHIFT_SHARE)
+
     def _certain(self, n: float) -> float:
         """Return the least shift in standard deviations of its noise, for `n` records."""
-        return 1.0 if n >= self.many else _CERTAIN
+        return 1.0 if self._signal(n) >= _MANY_FOR_SHIFT else _CERTAIN
 
     @abstractmethod
     def _numbers(
@@ -177,7 +176,7 @@ class ScoreShift(MeanShift):
 
     def _shift(self, wide: TargetRange, sums: np.ndarray, noise: float) -> float:
         n = sums[1] / _SHIFT_COUNT if self.n_records is None else self.n_records
-        if n < self.fewest:
+        if self._signal(n) < _FEWEST_FOR_SHIFT:
             return 0.0
         width = 2.0 * wide.half_width
         return _shrunk(width * float(sums[0]) / n, width * noise / n, self._certain(n))

@@ -255,7 +255,6 @@ Fits = tuple[tuple[float, LinearPlan], ...]
 
 # Two standard deviations of the noise in a bin are then 22 % of the records, or 32 % for k = 1.
 _FEWEST_FOR_RANKS = 20.0  # n·μ/(k·√p) for p columns with bounds="auto"
-_TYPICAL_DELTA = 1e-5  # for the choice where δ = 0; no guarantee rests on it
 
 
 def with_choice(
@@ -514,8 +513,7 @@ def plan_trial(
 
 def signal_of(parameters: ReleaseParameters, n: float) -> float:
     """Return n·μ/k for n records and neighbors that differ in k of them."""
-    mu = gdp_mu(parameters.epsilon, parameters.delta or _TYPICAL_DELTA)
-    return n * mu / parameters.neighboring.n_changed
+    return n * parameters.typical_mu / parameters.neighboring.n_changed
 
 
 PARTS: dict[str, Registry[Any]] = {"solver": SOLVERS, "sampler": SAMPLERS}
