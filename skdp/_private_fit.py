@@ -176,8 +176,6 @@ class ReleaseParameters:
 
     def warn_of_few(self, n_records: int) -> None:
         """Warn of a public number of records that is too small for a model."""
-        if not self.are_few(n_records):
-            return
         delta = self.delta or _TYPICAL_DELTA
         enough = f"about {rows_needed(epsilon=self.epsilon, delta=delta)} {self._records}"
         epsilon = _least_epsilon(n_records, delta)
@@ -396,7 +394,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     def _warn(self, parameters: ReleaseParameters, plan: PlanT, records: RecordsT) -> None:
         """Warn of weak privacy, and of few rows for a model, before the spend."""
         parameters.warn_of_weakness(records.n_records)
-        if self.is_model:
+        if self.is_model and parameters.are_few(records.n_records):
             parameters.warn_of_few(records.n_records)
         is_judged = parameters.is_private and parameters.neighboring.count_is_public
         if is_judged and (effect := self._effect_of_noise(plan, records)):

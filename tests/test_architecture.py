@@ -58,12 +58,12 @@ FORMAT = ("--isolated", "--line-length=100", "--target-version=py311", "--config
 MAGIC_COMMAS = "format.skip-magic-trailing-comma=false"
 LINES = {
     "__init__": 121,
-    "_private_fit": 597,
+    "_private_fit": 595,
     "accounting": 2661,
     "additive": 1382,
     "auditing": 1379,
     "budget": 2789,
-    "calibration": 1274,
+    "calibration": 1275,
     "cluster": 452,
     "data": 6586,
     "decomposition": 282,
@@ -93,8 +93,8 @@ LINES = {
     "workloads": 605,
 }
 """Lines of each folder after `ruff format` with the settings above, without examples."""
-MOST_LINES = 66_098  # 69 740 when the table was written, 71 990 with true numbers
-TOKENS = 404_257
+MOST_LINES = 66_097  # 69 740 when the table was written, 71 990 with true numbers
+TOKENS = 404_266
 """Most tokens without comments, docstrings and line ends: 383 914 at first, then 403 033."""
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from problems import problem_with
 
+from skdp.accounting import gdp_mu
 from skdp.additive.stages import _choice, score_of
 from skdp.calibration._conformal import _N, _Search, counts_of_scores
 from skdp.data.persons import Persons
@@ -249,7 +250,7 @@ def gap(changes):
 @pytest.mark.parametrize("n_own", [1, 2, 16])
 def test_a_choice_of_pairs(relation, n_own):
     """Cells of two pairs, with other records of extreme residuals and some with shares."""
-    terms = SimpleNamespace(neighboring=relation, epsilon=1.0, delta=1e-5, is_private=True)
+    terms = SimpleNamespace(neighboring=relation, typical_mu=gdp_mu(1.0, 1e-5), is_private=True)
     most, rng = 2.0 * _choice(terms, 6).sensitivity, np.random.default_rng()
     for _ in range(MANY):
         changes, r = [], rng.choice([-1.0, 0.0, 0.5, 1.0], size=2)

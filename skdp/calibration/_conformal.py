@@ -523,7 +523,8 @@ class PrivateConformal(HeldOutFit[Records[ConformalFacts], ConformalPlan, _Relea
         if held_out is None:
             return
         if records.facts.model is not None:
-            parameters.warn_of_few(n - held_out)
+            if parameters.are_few(n - held_out):
+                parameters.warn_of_few(n - held_out)
             n = held_out
         fewest = records.facts.n_groups * thresholds.fewest
         if n < fewest:
